@@ -1,0 +1,55 @@
+"""The errors promptpo raises on purpose.
+
+PromptPOError                 one sentence that says what to do; the CLI prints it without a traceback
+├── UsageError                a flag, a value or a file that cannot be used as given
+├── UnknownEnvironmentError   no such environment id
+├── UnsupportedSpaceError     an observation or action space that no policy can be written for
+├── EnvironmentFaultError     the environment itself raised, hung or died
+├── MissingExtraError         a package that an extra brings is not installed
+├── ProviderError             the language model cannot be reached or refuses every call
+│   └── MissingKeyError       no API key where one is needed
+├── RunError                  a run directory that cannot be read, or is open elsewhere
+└── BudgetSpentError          the next call would pass a limit; the loop turns this into a clean end
+
+What a *policy* does wrong is never raised: it is an outcome, a value (see ``sandbox.Failure``).
+"""
+
+
+class PromptPOError(Exception):
+    """Base of all errors of promptpo; its text is one sentence that says what to do."""
+
+
+class UsageError(PromptPOError, ValueError):
+    """A flag, a value or a file that cannot be used as given."""
+
+
+class UnknownEnvironmentError(UsageError):
+    """No such environment id."""
+
+
+class UnsupportedSpaceError(UsageError):
+    """An observation or action space that no policy can be written for."""
+
+
+class EnvironmentFaultError(PromptPOError, RuntimeError):
+    """The environment itself raised, hung or died; the policy is not to blame."""
+
+
+class MissingExtraError(PromptPOError, ImportError):
+    """A package that an extra brings is not installed."""
+
+
+class ProviderError(PromptPOError, RuntimeError):
+    """The language model cannot be reached or refuses every call."""
+
+
+class MissingKeyError(ProviderError):
+    """No API key where one is needed."""
+
+
+class RunError(PromptPOError, OSError):
+    """A run directory that cannot be read, or is open in another process."""
+
+
+class BudgetSpentError(PromptPOError):
+    """The next call would pass a limit."""
