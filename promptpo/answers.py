@@ -240,3 +240,8 @@ class _Normalise(ast.NodeTransformer):
         if name not in self.own:
             return name
         return self.names.setdefault(name, f"v{len(self.names)}")
+
+
+def text_digest(text: str) -> str:
+    """A short name for a text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()

@@ -2,14 +2,77 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
+from promptpo.errors import RunError, UsageError
 from promptpo.records import Reveal, Task
 
-Recipe = Literal["default", "paper", "evolve"]
+RecipeName = Literal["default", "paper", "evolve"]
 TuneMethod = Literal["cma", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The switches in which the procedures differ; docs/recipes.md justifies each.
+
+    Attributes:
+        feedback_class: The model writes a class that summarises trajectories, before round 1.
+        feedback_sees_all: That class sees actions, rewards and how the episode ended, not only observations.
+        feedback_episodes: "typical" summarises the median and the worst episode next to aggregates over
+            all; "all" summarises each.
+        reflection: A call between rounds that reflects on the last attempt.
+        history: "winners" shows each round's winner, all of them; "best" shows the best few and the
+            last few in a bounded prompt; "parents" shows parents sampled from an island.
+        best_k: Best attempts shown with their code.
+        last_m: Latest attempts shown as one line each.
+        losers: One-line outcomes of attempts that are not shown in full, crashes with their error.
+        duplicates: Recognise sources with the same normalised syntax tree and do not roll them out again.
+        racing: Episodes after which a candidate that can no longer win is given up; 0 rolls out all.
+        directions: Ask for different things in different samples, and for a fresh start or a merger
+            after rounds without improvement.
+        validate: How many of a round's candidates are scored on validation seeds.
+        islands: Separate populations; 1 means one.
+        migrate_every: Rounds between migrations of each island's best.
+        tune: Tune declared PARAMS.
+    """
+
+    feedback_class: bool = True
+    feedback_sees_all: bool = True
+    feedback_episodes: Literal["typical", "all"] = "typical"
+    reflection: bool = False
+    history: Literal["winners", "best", "parents"] = "best"
+    best_k: int = 3
+    last_m: int = 8
+    losers: bool = True
+    duplicates: bool = True
+    racing: int = 3
+    directions: bool = True
+    validate: int = 2
+    islands: int = 1
+    migrate_every: int = 3
+    tune: bool = True
+
+
+RECIPES: Mapping[RecipeName, Recipe] = {
+    "default": Recipe(),
+    "paper": Recipe(
+        feedback_sees_all=False,
+        feedback_episodes="all",
+        reflection=True,
+        history="winners",
+        losers=False,
+        duplicates=False,
+        racing=0,
+        directions=False,
+        validate=1,
+        tune=False,
+    ),
+    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +131,7 @@ class Config:
     task: Task
     model: str | None = None
     base_url: str | None = None
-    recipe: Recipe = "default"
+    recipe: RecipeName = "default"
     candidates: int = 4
     episodes: int = 10
     validation_episodes: int = 20
@@ -89,3 +152,45 @@ class Config:
     spec_file: str | None = None
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def switches(self) -> Recipe:
+        """The recipe with `recipe_options` applied.
+
+        Raises:
+            UsageError: An option that recipes do not have.
+        """
+        known = {f.name for f in fields(Recipe)}
+        for name in self.recipe_options:
+            if name not in known:
+                raise UsageError(f"recipes have no switch {name!r}; they have: {', '.join(sorted(known))}.")
+        return replace(RECIPES[self.recipe], **self.recipe_options)
+
+
+def save_config(config: Config, path: Path) -> None:
+    """Write a configuration as TOML; None values are left out."""
+    import tomli_w
+
+    path.write_text(tomli_w.dumps(_without_none(asdict(config))), encoding="utf-8")
+
+
+def load_config(path: Path) -> Config:
+    """Read what `save_config` wrote.
+
+    Raises:
+        RunError: The file is missing or does not describe a run.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise RunError(f"{path.parent} is not a run directory: there is no readable {path.name} in it.") from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return value

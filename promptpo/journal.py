@@ -31,6 +31,7 @@ Kind = Literal[
     "evaluation",  # a rollout on training seeds
     "feedback",  # what the LLM-written feedback class said
     "tuning",  # one batch of tuning rollouts
+    "unfinished",  # rollouts that a budget cut short
     "attempt",  # a candidate with its training evaluation
     "validation",
     "test",

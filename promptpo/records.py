@@ -171,6 +171,49 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what its training rollouts gave.
+
+    Attributes:
+        candidate: The source and where it came from.
+        evaluation: On training seeds.
+        feedback: What the next prompt says about it.
+        prose: What the model said about it.
+        notes: Remarks of the tuner or the parser, for the next prompt.
+    """
+
+    candidate: Candidate
+    evaluation: Evaluation
+    feedback: str = ""
+    prose: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The candidate's id."""
+        return self.candidate.id
+
+    def rank(self) -> tuple[float, ...]:
+        """Sort key by training score, larger is better; ties go to the shorter source."""
+        return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Rollouts as the journal keeps them: what they gave and what they cost.
+
+    Attributes:
+        evaluation: The result.
+        feedback: Text about it for the next prompt; empty for validation and test.
+        spent: Environment steps by purpose.
+    """
+
+    evaluation: Evaluation
+    feedback: str = ""
+    spent: Mapping[StepPurpose, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one or more language-model calls; cached tokens are part of the input tokens."""
 

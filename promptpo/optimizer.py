@@ -1,0 +1,216 @@
+"""Prompted policy optimization: the loop.
+
+A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It
+writes N policies; each is rolled out in the sandbox; the best of them and what happened go into the next
+prompt; and so on (Prompted Policy Optimization, 2026). Three things differ from the published procedure
+in every recipe: the result is the best candidate of the whole run by validation seeds, not the last; the
+number reported comes from test seeds that nothing else ever saw; and numbers declared in ``PARAMS`` are
+tuned by CMA-ES between rounds. What is asked for in each round is decided in `promptpo.population`, how
+a candidate is tried out in `promptpo.attempts`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from promptpo.attempts import Laboratory
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.population import History, plan_round, runs
+from promptpo.records import Attempt, Evaluation
+
+if TYPE_CHECKING:
+    from promptpo.config import Config
+    from promptpo.journal import Journal
+    from promptpo.ledger import Ledger
+    from promptpo.llm.base import LLM
+    from promptpo.rollouts import Executor
+    from promptpo.spec import TaskSpec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a search ended.
+
+    Attributes:
+        history: All attempts and their validation scores.
+        best: The best of the run by validation; None when nothing ran.
+        test: Its score on held-out test seeds.
+        stop: Why it ended, as a sentence without a full stop.
+    """
+
+    history: History
+    best: Attempt | None
+    test: Evaluation | None
+    stop: str
+
+
+class Control:
+    """Ends a search from outside: by a signal, a limit, or a caller's wish."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._task: asyncio.Task[Any] | None = None
+
+    def watch(self, task: asyncio.Task[Any]) -> None:
+        """The task that `stop` cancels."""
+        self._task = task
+        if self.reason:
+            task.cancel()
+
+    def stop(self, reason: str) -> None:
+        """End the search now, calls in flight included; the best so far is still tested and written."""
+        if not self.reason:
+            self.reason = reason
+            if self._task is not None:
+                self._task.cancel()
+
+
+async def optimize(
+    spec: TaskSpec,
+    *,
+    llm: LLM,
+    executor: Executor,
+    config: Config,
+    journal: Journal,
+    ledger: Ledger,
+    control: Control,
+    observe: Callable[[History], None] = lambda _: None,
+) -> Outcome:
+    """Search for a policy.
+
+    Args:
+        spec: What the model is told, and the spaces.
+        llm: Who writes the policies.
+        executor: Where they are rolled out.
+        config: What decides the run.
+        journal: Everything is written there first; a journal with events in it is a run to be resumed.
+        ledger: The budget.
+        control: Ends the search from outside.
+        observe: Called after every attempt and round.
+
+    Raises:
+        ProviderError: The model could not be reached at all and there is nothing to report.
+        EnvironmentFaultError: The environment failed.
+        RunError: The journal cannot be written.
+    """
+    laboratory = Laboratory(spec, llm, executor, config, journal, ledger)
+    history = History()
+    search = asyncio.ensure_future(_rounds(laboratory, history, config, journal, observe))
+    control.watch(search)
+    try:
+        stop = await asyncio.wait_for(search, ledger.seconds_left)
+    except BudgetSpentError as spent:
+        stop = str(spent)
+    except TimeoutError:
+        stop = f"the limit of {config.budget.seconds:g} seconds is reached"
+    except asyncio.CancelledError:
+        if not control.reason:
+            raise
+        stop = control.reason
+    best = await _best(laboratory, history)
+    test = await laboratory.arena.test(best.candidate.source) if best else None
+    return Outcome(history, best, test, stop)
+
+
+async def _rounds(
+    laboratory: Laboratory,
+    history: History,
+    config: Config,
+    journal: Journal,
+    observe: Callable[[History], None],
+) -> str:
+    """Round after round until there is a reason to stop, which is returned."""
+    await laboratory.prepare()
+    while history.rounds < config.budget.rounds:
+        before = history.best_validation()
+        plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
+        tried = await _together(laboratory.try_out(plan, history) for plan in plans)
+        attempts = [attempt for attempt in tried if isinstance(attempt, Attempt)]
+        unanswered = [reason for reason in tried if isinstance(reason, str)]
+        history.attempts.extend(attempts)
+        observe(history)
+        if not attempts:
+            if not history.attempts:
+                raise ProviderError(unanswered[0])
+            return f"the model no longer answers: {unanswered[0].rstrip('.')}"
+        await laboratory.validate(attempts, history)
+        if not solved(history, laboratory.spec, config):
+            rounds_left = config.budget.rounds - history.rounds
+            tuned = await laboratory.tune(history, attempts, rounds_left)
+            history.attempts.extend(tuned)
+            await laboratory.validate(tuned, history)
+        if solved(history, laboratory.spec, config):
+            history.rounds += 1
+            return f"solved: the validation mean return reached {threshold(laboratory.spec, config):g}"
+        winner = max((a for a in history.of_round(history.rounds + 1) if runs(a)), key=Attempt.rank, default=None)
+        if winner is not None:
+            history.reflection = await laboratory.reflect(history, winner)
+        history.rounds += 1
+        after = history.best_validation()
+        history.stalled = 0 if _better(after, before) else history.stalled + 1
+        _note_round(journal, history, unanswered)
+        observe(history)
+    return f"all {config.budget.rounds} rounds are done"
+
+
+async def _best(laboratory: Laboratory, history: History) -> Attempt | None:
+    """The best of the run; a search that ended early may still have to validate what it has."""
+    unfinished = _unfinished_attempts(history)
+    if history.best() is None and unfinished:
+        with contextlib.suppress(BudgetSpentError):
+            await laboratory.validate(unfinished, history)
+    ranked = history.ranked()
+    return history.best() or (ranked[0] if ranked else None)
+
+
+def _unfinished_attempts(history: History) -> list[Attempt]:
+    return [attempt for attempt in history.attempts if runs(attempt) and attempt.id not in history.validations]
+
+
+def solved(history: History, spec: TaskSpec, config: Config) -> bool:
+    """Whether the best's validation mean return reaches the threshold, where there is one."""
+    best, wanted = history.best_validation(), threshold(spec, config)
+    return best is not None and wanted is not None and best.mean_return >= wanted
+
+
+def threshold(spec: TaskSpec, config: Config) -> float | None:
+    """The return at which the run may stop: the user's, or the environment's registered one."""
+    return config.stop_at if config.stop_at is not None else spec.reward_threshold
+
+
+def _better(after: Evaluation | None, before: Evaluation | None) -> bool:
+    return after is not None and (before is None or after.score() > before.score())
+
+
+def _note_round(journal: Journal, history: History, unanswered: list[str]) -> None:
+    key = f"r{history.rounds}"
+    if journal.find("round", key) is None:
+        best = history.best()
+        value = history.best_validation()
+        journal.add(
+            "round",
+            key,
+            {
+                "best": best.id if best else None,
+                "validation_mean_return": value.mean_return if value else None,
+                "stalled": history.stalled,
+                "unanswered": unanswered,
+            },
+        )
+
+
+async def _together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all of it at once; the first failure cancels the rest."""
+    tasks = [asyncio.ensure_future(item) for item in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
