@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
+from promptpo.errors import ProviderError
 from promptpo.records import OutcomeKind, Usage
 
 if TYPE_CHECKING:
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 
 Purpose = Literal["policy", "repair", "reflection", "feedback", "spec"]
 Finish = Literal["stop", "length", "refusal"]
+
+ALL_PURPOSES: frozenset[Purpose] = frozenset(get_args(Purpose))
+"""What a language model can answer."""
+
+
+class FatalProviderError(ProviderError):
+    """No later call can succeed either: a wrong key, an unknown model, an exhausted recording.
+
+    A plain `ProviderError` concerns one call; the next may succeed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,7 @@ class LLM(Protocol):
 
         Raises:
             ProviderError: It cannot be answered, after the SDK's own retries; one sentence.
+            FatalProviderError: The same, and no later call can be answered either.
         """
         ...
 

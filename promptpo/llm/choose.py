@@ -1,0 +1,179 @@
+"""From what ``--model`` says, or does not say, to a provider."""
+
+# ruff: noqa: PLC0415 - providers bring heavy packages; only the chosen one is imported
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from promptpo.llm.base import LLM, Completion
+
+MODEL_VARIABLE = "PROMPTPO_MODEL"
+
+DEFAULT_MODELS: Mapping[str, str] = {
+    "anthropic": "claude-opus-5-5",
+    "openai": "gpt-6.1-sol",
+    "embedded": "smollm2",
+}
+"""What a bare provider name asks for. PROMPTPO_ANTHROPIC_MODEL and so on override it."""
+
+KEY_VARIABLES: Mapping[str, str] = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai"}
+"""Asked in this order when no model is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A provider and what it is asked for.
+
+    Attributes:
+        provider: One of `PROVIDERS`.
+        argument: Model, command or path, as the provider takes it; empty for "search".
+        reason: Why it was chosen, for `describe_choice`.
+    """
+
+    provider: str
+    argument: str
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """As ``--model`` would say it."""
+        return f"{self.provider}:{self.argument}" if self.argument else self.provider
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What a provider may need besides its argument."""
+
+    base_url: str | None
+    answered: Sequence[Completion]
+
+
+def choose(name: str | None = None) -> Choice:
+    """Which provider a name means.
+
+    Args:
+        name: ``provider:MODEL``, a bare ``provider``, or None, which asks ``PROMPTPO_MODEL``, then takes
+            the service whose key is set, then program search.
+
+    Raises:
+        UsageError: There is no such provider, or it needs an argument.
+    """
+    if name:
+        return _parse(name, "as asked")
+    if named := os.environ.get(MODEL_VARIABLE, "").strip():
+        return _parse(named, f"from {MODEL_VARIABLE}")
+    for variable, provider in KEY_VARIABLES.items():
+        if os.environ.get(variable, "").strip():
+            return _parse(provider, f"because {variable} is set")
+    return Choice("search", "", f"because neither {' nor '.join(KEY_VARIABLES)} is set")
+
+
+def describe_choice(name: str | None, llm: LLM) -> str:
+    """One line that says which provider answers, why, and how to choose another.
+
+    Args:
+        name: What `make_llm` was given.
+        llm: What it returned.
+    """
+    what = llm.name if llm.language_model else f"{llm.name} (program search: no language model)"
+    other = "search (no language model)" if llm.language_model else "anthropic:MODEL or openai:MODEL"
+    return f"model: {what}, {choose(name).reason}; choose another with --model, for example {other}"
+
+
+def make_llm(
+    name: str | None = None, *, base_url: str | None = None, answered: Sequence[Completion] = ()
+) -> LLM:
+    """The provider that a name means.
+
+    Args:
+        name: As for `choose`.
+        base_url: Address of an OpenAI- or Anthropic-compatible server.
+        answered: Answers that earlier processes of the same run have had, for a replay that goes on.
+
+    Raises:
+        UsageError: There is no such provider, or it cannot be used as given.
+        MissingKeyError: No API key where one is needed.
+        MissingExtraError: A package that it needs is not installed.
+    """
+    choice = choose(name)
+    if base_url and choice.provider not in DEFAULT_MODELS.keys() & {"anthropic", "openai"}:
+        raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
+    return PROVIDERS[choice.provider](choice.argument, _Options(base_url, answered))
+
+
+def _parse(name: str, reason: str) -> Choice:
+    provider, _, argument = (part.strip() for part in name.strip().partition(":"))
+    if provider not in PROVIDERS:
+        near = difflib.get_close_matches(provider, PROVIDERS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(
+            f"there is no provider {provider!r}.{hint} A model is written provider:MODEL, and the providers "
+            f"are: {', '.join(PROVIDERS)}."
+        )
+    if not argument and provider in DEFAULT_MODELS:
+        argument = (
+            os.environ.get(f"PROMPTPO_{provider.upper()}_MODEL", "").strip() or DEFAULT_MODELS[provider]
+        )
+    if not argument and provider in ARGUMENTS:
+        raise UsageError(f"{provider} needs to know what: write {provider}:{ARGUMENTS[provider]}.")
+    if argument and provider == "search":
+        raise UsageError("search takes no model; write --model search.")
+    return Choice(provider, argument, reason)
+
+
+def _anthropic(argument: str, options: _Options) -> LLM:
+    from promptpo.llm.anthropic import AnthropicLLM
+
+    return AnthropicLLM(argument, base_url=options.base_url)
+
+
+def _openai(argument: str, options: _Options) -> LLM:
+    from promptpo.llm.openai import OpenAILLM
+
+    return OpenAILLM(argument, base_url=options.base_url)
+
+
+def _exec(argument: str, _: _Options) -> LLM:
+    from promptpo.llm.command import CommandLLM
+
+    return CommandLLM(argument)
+
+
+def _replay(argument: str, options: _Options) -> LLM:
+    from promptpo.llm.replay import ReplayLLM
+
+    return ReplayLLM(argument, answered=options.answered)
+
+
+def _embedded(argument: str, _: _Options) -> LLM:
+    from promptpo.llm.embedded import EmbeddedLLM
+
+    return EmbeddedLLM(argument)
+
+
+def _search(_: str, __: _Options) -> LLM:
+    from promptpo.llm.search import SearchLLM
+
+    return SearchLLM()
+
+
+PROVIDERS: Mapping[str, Callable[[str, _Options], LLM]] = {
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "exec": _exec,
+    "replay": _replay,
+    "embedded": _embedded,
+    "search": _search,
+}
+
+ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "replay": "RUN_OR_FILE"}
+"""Providers that mean nothing without an argument, and what it is."""

@@ -1,0 +1,158 @@
+"""``replay:RUN_OR_FILE``: answers that were given before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import UsageError
+from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Purpose, Request
+from promptpo.records import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+JOURNAL = "journal.jsonl"
+TEXT_SUFFIXES = (".md", ".txt")
+
+_FORMS = "a run directory, a .jsonl file of answers, a .md or .txt file, or a directory of .md files"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One recorded answer.
+
+    Attributes:
+        completion: The answer.
+        key: Name of the call that it answered; None where the recording does not say.
+        purpose: What the call was for; None where the recording does not say.
+    """
+
+    completion: Completion
+    key: str | None = None
+    purpose: Purpose | None = None
+
+
+class ReplayLLM:
+    """Serves a recording.
+
+    A call is answered by the answer recorded under its key; a call whose key was not recorded gets the
+    first answer that nobody has had, in recorded order, of its purpose or of an unstated one. The same
+    call always gets the same answer, and each answer goes to one call.
+
+    Args:
+        path: A run directory or its journal; a ``.jsonl`` file with ``text`` and optionally ``key``,
+            ``purpose``, ``model`` and ``finish`` in each line; a text file, which is one answer; or a
+            directory of text files, in the order of their names. Text files are taken to be policies.
+        answered: Answers that earlier processes of the same run have had; they are not served again.
+
+    Raises:
+        UsageError: It is none of these, or has no answer in it.
+    """
+
+    language_model = True
+
+    def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
+        self._path = Path(path).expanduser()
+        recording = list(_read(self._path))
+        if not recording:
+            raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
+        self.name = f"replay:{path}"
+        stated = {item.purpose for item in recording}
+        self.purposes: frozenset[Purpose] = (
+            ALL_PURPOSES
+            if None in stated
+            else frozenset(purpose for purpose in stated if purpose is not None)
+        )
+        self._size = len(recording)
+        self._by_key = {item.key: item.completion for item in recording if item.key is not None}
+        self._left = recording
+        for completion in answered:
+            served = next((item for item in self._left if item.completion.text == completion.text), None)
+            if served is not None:
+                self._left.remove(served)
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request from the recording.
+
+        Raises:
+            FatalProviderError: Nothing is left that could answer it.
+        """
+        completion = self._by_key.get(request.key)
+        if completion is not None:
+            self._left = [item for item in self._left if item.key != request.key]
+            return completion
+        for index, item in enumerate(self._left):
+            if item.purpose in {request.purpose, None}:
+                del self._left[index]
+                self._by_key[request.key] = item.completion
+                return item.completion
+        raise FatalProviderError(
+            f"the recording {self._path} is used up: it has {self._size} answers, and none is left for "
+            f"call {request.key} ({request.purpose}); ask for fewer rounds or candidates, or record more."
+        )
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def _read(path: Path) -> Iterator[Recorded]:
+    try:
+        if path.is_dir():
+            journal = path / JOURNAL
+            if journal.exists():
+                return iter(list(_read_lines(journal)))
+            files = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
+            return iter([_read_text(file) for file in files])
+        if path.suffix == ".jsonl":
+            return iter(list(_read_lines(path)))
+        if path.suffix in TEXT_SUFFIXES:
+            return iter([_read_text(path)])
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the recording {path}: {error.strerror}; replay takes {_FORMS}."
+        ) from error
+    if not path.exists():
+        raise UsageError(f"there is no recording {path}; replay takes {_FORMS}.")
+    raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
+
+
+def _read_text(path: Path) -> Recorded:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return Recorded(Completion(text, "replay", cost_usd=0.0), purpose="policy")
+
+
+def _read_lines(path: Path) -> Iterator[Recorded]:
+    """The answers in a journal, or in a plain file of them; a torn last line is left out."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    for n, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+            if "kind" in event:
+                if event["kind"] == "completion":
+                    yield _recorded(event["data"], event["key"])
+            else:
+                yield _recorded(event, event.get("key"))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if n == len(lines) and path.name == JOURNAL:
+                return
+            raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
+
+
+def _recorded(data: dict[str, Any], key: str | None) -> Recorded:
+    usage = data.get("usage") or {}
+    completion = Completion(
+        text=str(data["text"]),
+        model=data.get("model") or "replay",
+        finish=data.get("finish") or "stop",
+        usage=Usage(**usage),
+        cost_usd=0.0,  # nothing is paid for hearing it again
+    )
+    purpose = data.get("purpose")
+    if purpose is not None and purpose not in ALL_PURPOSES:
+        raise ValueError(purpose)
+    return Recorded(completion, key, purpose)

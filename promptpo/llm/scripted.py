@@ -1,0 +1,83 @@
+"""A provider for tests: answers what it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeAlias
+
+from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Purpose, Request
+
+Answer: TypeAlias = str | Completion | BaseException
+Step: TypeAlias = Answer | float
+Script: TypeAlias = Iterable[Step] | Callable[[Request], Answer | Awaitable[Answer]]
+
+
+class ScriptedLLM:
+    """Answers from a list or a function, and remembers what it was asked.
+
+    Example:
+        >>> ScriptedLLM(["first answer", 0.5, "second, half a second late", ProviderError("overloaded")])
+        >>> ScriptedLLM(lambda request: f"answer to {request.key}")
+
+    Args:
+        script: A list is used up in the order of the calls: a text or a `Completion` is the answer, an
+            exception is raised, a number of seconds delays the answer after it. A function is called with
+            each request and returns one of these; it may be asynchronous.
+        name: What the run shows as its model.
+        purposes: What it claims to answer.
+
+    Attributes:
+        requests: All requests so far.
+        in_flight: Requests being answered now.
+        max_in_flight: The most there have been at once.
+        closed: `aclose` was called.
+    """
+
+    language_model = True
+
+    def __init__(
+        self, script: Script, *, name: str = "scripted", purposes: frozenset[Purpose] = ALL_PURPOSES
+    ) -> None:
+        self.name = name
+        self.purposes = purposes
+        self.requests: list[Request] = []
+        self.in_flight = 0
+        self.max_in_flight = 0
+        self.closed = False
+        self._answer = script if callable(script) else None
+        self._steps = iter(() if callable(script) else script)
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request from the script.
+
+        Raises:
+            FatalProviderError: The list is used up.
+        """
+        self.requests.append(request)
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        try:
+            answer = await self._next(request)
+        finally:
+            self.in_flight -= 1
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, Completion) else Completion(answer, self.name, cost_usd=0.0)
+
+    async def _next(self, request: Request) -> Answer:
+        if self._answer is not None:
+            answer = self._answer(request)
+            return await answer if isinstance(answer, Awaitable) else answer
+        delay = 0.0
+        for step in self._steps:
+            if isinstance(step, (int, float)):
+                delay += step
+                continue
+            await asyncio.sleep(delay)
+            return step
+        raise FatalProviderError(f"the script has no answer left for {request.key}.")
+
+    async def aclose(self) -> None:
+        """Note that it was closed."""
+        self.closed = True
