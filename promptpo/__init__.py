@@ -1,3 +1,30 @@
-"""promptpo: a large language model writes the policy for a reinforcement-learning environment."""
+"""promptpo: a large language model writes the policy for a reinforcement-learning environment.
+
+```python
+import promptpo
+
+run = promptpo.optimize("CartPole-v1", model="anthropic:claude-sonnet-4-5", rounds=5)
+print(run.mean_return, run.policy_path)
+```
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from promptpo.api import evaluate, export, load_run, optimize, resume
+    from promptpo.session import Observer, RunResult
+
+__all__ = ["Observer", "RunResult", "__version__", "evaluate", "export", "load_run", "optimize", "resume"]
+
+_HOMES = {"Observer": "promptpo.session", "RunResult": "promptpo.session"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names on first use, so that ``promptpo --help`` stays quick."""
+    if name not in __all__:
+        raise AttributeError(f"module 'promptpo' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES.get(name, "promptpo.api")), name)

@@ -92,7 +92,7 @@ class Laboratory:
         except ProviderError as error:
             return str(error)
         parents = tuple(parent.id for parent in plan.parents)
-        candidate = Candidate(f"r{plan.round}c{plan.slot + 1}", answer.source, plan.round, parents)
+        candidate = Candidate(f"r{plan.round}c{plan.slot + 1}", answer.source, plan.round, parents=parents)
         attempt = await self._measure(candidate, history, prose=answer.prose, problem=answer.problem)
         return self._recorded(await self._repaired(attempt, key, history))
 
@@ -136,9 +136,10 @@ class Laboratory:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
             return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose, notes)
         digest = answers.digest(candidate.source)
+        candidate = replace(candidate, digest=digest)
         if self.recipe.duplicates:
             for earlier in history.attempts:
-                if answers.digest(earlier.candidate.source) == digest:
+                if earlier.candidate.digest == digest:
                     twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
                     return Attempt(twin, earlier.evaluation, earlier.feedback, prose, notes)
         name = f"{digest}.r{candidate.round}" if self.recipe.duplicates else f"{candidate.id}.{candidate.repairs}"

@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 Kind = Literal[
     "session",  # a process began to work on the run
+    "spec",  # what the model is told about the task
     "prompt",  # text of a prompt, keyed by its digest
     "completion",  # a raw answer
     "evaluation",  # a rollout on training seeds
-    "feedback",  # what the LLM-written feedback class said
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
     "attempt",  # a candidate with its training evaluation

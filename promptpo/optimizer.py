@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.attempts import Laboratory
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.population import History, plan_round, runs
+from promptpo.population import History, Plan, plan_round, runs
 from promptpo.records import Attempt, Evaluation
 
 if TYPE_CHECKING:
@@ -130,11 +130,9 @@ async def _rounds(
     while history.rounds < config.budget.rounds:
         before = history.best_validation()
         plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
-        tried = await _together(laboratory.try_out(plan, history) for plan in plans)
-        attempts = [attempt for attempt in tried if isinstance(attempt, Attempt)]
-        unanswered = [reason for reason in tried if isinstance(reason, str)]
-        history.attempts.extend(attempts)
-        observe(history)
+        tried = await _together(_try_out(laboratory, plan, history, observe) for plan in plans)
+        unanswered = [reason for reason in tried if reason]
+        attempts = history.absorb()
         if not attempts:
             if not history.attempts:
                 raise ProviderError(unanswered[0])
@@ -159,8 +157,21 @@ async def _rounds(
     return f"all {config.budget.rounds} rounds are done"
 
 
+async def _try_out(
+    laboratory: Laboratory, plan: Plan, history: History, observe: Callable[[History], None]
+) -> str:
+    """Put the attempt of one sample into the history; returns why there is none, if so."""
+    attempt = await laboratory.try_out(plan, history)
+    if isinstance(attempt, str):
+        return attempt
+    history.arrived[plan.slot] = attempt
+    observe(history)
+    return ""
+
+
 async def _best(laboratory: Laboratory, history: History) -> Attempt | None:
     """The best of the run; a search that ended early may still have to validate what it has."""
+    history.absorb()
     unfinished = _unfinished_attempts(history)
     if history.best() is None and unfinished:
         with contextlib.suppress(BudgetSpentError):

@@ -62,13 +62,23 @@ class History:
         rounds: How many rounds are complete.
         stalled: Rounds since the best improved.
         reflection: What the model concluded from the last attempt.
+        arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
+            that nothing depends on the order in which answers come.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
+    arrived: dict[int, Attempt] = field(default_factory=dict)
     validations: dict[str, Evaluation] = field(default_factory=dict)
     rounds: int = 0
     stalled: int = 0
     reflection: str = ""
+
+    def absorb(self) -> list[Attempt]:
+        """Move what has arrived into `attempts`, by slot, and return it."""
+        arrived = [self.arrived[slot] for slot in sorted(self.arrived)]
+        self.attempts.extend(arrived)
+        self.arrived.clear()
+        return arrived
 
     def by_id(self) -> Mapping[str, Attempt]:
         """Attempts by candidate id."""
@@ -80,8 +90,8 @@ class History:
 
     def ranked(self) -> list[Attempt]:
         """Attempts that ran, best on training seeds first, each source once."""
-        ran = [a for a in self.attempts if runs(a) and a.candidate.duplicate_of is None]
-        return sorted(ran, key=Attempt.rank, reverse=True)
+        ranked = sorted(filter(runs, self.attempts), key=Attempt.rank, reverse=True)
+        return list({a.candidate.digest or a.id: a for a in reversed(ranked)}.values())[::-1]
 
     def best(self) -> Attempt | None:
         """The best of the run by validation; None while nothing is validated."""

@@ -154,6 +154,7 @@ class Candidate:
     Attributes:
         id: Unique in its run, for example "r2c3" (round 2, candidate 3).
         source: The policy module, with tuned values in ``PARAMS`` where tuning changed them.
+        digest: Equal for programs that differ in layout, comments and local names only.
         round: Counted from 1.
         parents: Ids of the candidates that the prompt showed as its starting point.
         repairs: How many repair calls it took.
@@ -164,6 +165,7 @@ class Candidate:
     id: str
     source: str
     round: int
+    digest: str = ""
     parents: tuple[str, ...] = ()
     repairs: int = 0
     tuned: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -1,0 +1,321 @@
+"""promptpo from Python: `optimize`, `resume`, `evaluate`, `export`, and the values they return."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.config import Budget, Config, load_config
+from promptpo.errors import RunError, UsageError
+from promptpo.export import exported, policy_part
+from promptpo.journal import from_json, read_run
+from promptpo.records import Attempt, Evaluation, Task
+from promptpo.report import RESULT
+from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.session import CONFIG, Observer, RunResult, Session, provenance, run_async
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+
+
+def optimize(
+    env_id: str,
+    *,
+    model: str | None = None,
+    rounds: int = 5,
+    candidates: int = 4,
+    episodes: int = 10,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    max_episode_steps: int | None = None,
+    max_steps: int | None = 500_000,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
+    llm: LLM | None = None,
+    observer: Observer | None = None,
+    **settings: Any,
+) -> RunResult:
+    """Search for a policy for a Gymnasium environment.
+
+    Args:
+        env_id: As Gymnasium writes it, ``module:EnvId`` included.
+        model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "replay:RUN" or "search"; None chooses
+            by the keys in the environment.
+        rounds: Prompts.
+        candidates: Samples per round.
+        episodes: Training episodes per candidate.
+        seed: Decides training seeds and everything random on our side.
+        out: Run directory; must not hold a run. None makes one under ``runs/``.
+        env_kwargs: For ``gymnasium.make``.
+        max_episode_steps: Horizon; None keeps the environment's.
+        max_steps: Environment steps for everything but the final test.
+        max_calls: Language-model calls.
+        max_tokens: Input plus output tokens.
+        max_usd: Money.
+        max_seconds: Wall time.
+        llm: A provider object to use instead of `model`.
+        observer: Told what happens.
+        **settings: Any other field of `promptpo.config.Config`.
+
+    Raises:
+        PromptPOError: One sentence that says what to do; see `promptpo.errors`.
+    """
+    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    budget = Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds)
+    try:
+        config = Config(
+            task,
+            model=llm.name if llm else model,
+            candidates=candidates,
+            episodes=episodes,
+            seed=seed,
+            budget=budget,
+            **settings,
+        )
+    except TypeError as error:
+        raise UsageError(f"optimize: {error}.") from error
+    return start(config, out=out, llm=llm, observer=observer)
+
+
+def start(
+    config: Config,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    llm: LLM | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Begin a run from a complete configuration; see `optimize`."""
+    check_config(config)
+    directory = Path(out) if out is not None else default_directory(config.task)
+    if (directory / CONFIG).exists():
+        raise RunError(
+            f"{directory} already holds a run; continue it with: promptpo resume {directory}, or choose another --out."
+        )
+    return Session(config, directory, llm, observer or Observer()).run()
+
+
+def resume(
+    run: str | os.PathLike[str],
+    *,
+    llm: LLM | None = None,
+    observer: Observer | None = None,
+    **budget: float | None,
+) -> RunResult:
+    """Go on with a run that was interrupted, or extend one that ended.
+
+    Args:
+        run: The run directory.
+        llm: A provider object to use instead of the recorded one.
+        observer: Told what happens.
+        **budget: Fields of `promptpo.config.Budget` to change, for example ``rounds=10``.
+
+    Raises:
+        RunError: It is no run, or another process has it open.
+    """
+    directory = Path(run)
+    config = load_config(directory / CONFIG)
+    changes = {name: value for name, value in budget.items() if value is not None}
+    config = replace(config, budget=replace(config.budget, **changes))  # type: ignore[arg-type] # checked next
+    check_config(config)
+    return Session(config, directory, llm, observer or Observer()).run()
+
+
+def check_config(config: Config) -> None:
+    """Refuse values that cannot work.
+
+    Raises:
+        UsageError: Names the value and what it may be.
+    """
+    at_least_one = {
+        "rounds": config.budget.rounds,
+        "candidates": config.candidates,
+        "episodes": config.episodes,
+        "validation episodes": config.validation_episodes,
+        "test episodes": config.test_episodes,
+    }
+    for name, value in at_least_one.items():
+        if value < 1:
+            raise UsageError(f"{name} must be at least 1, not {value}.")
+    limits = {"steps": config.budget.steps, "calls": config.budget.calls, "tokens": config.budget.tokens,
+              "usd": config.budget.usd, "seconds": config.budget.seconds}  # fmt: skip
+    for name, limit in limits.items():
+        if limit is not None and limit <= 0:
+            raise UsageError(f"the limit on {name} must be more than 0, not {limit:g}.")
+    if config.seed < 0:
+        raise UsageError(f"the seed must be 0 or more, not {config.seed}.")
+    if config.task.max_episode_steps is not None and config.task.max_episode_steps < 1:
+        raise UsageError("max_episode_steps must be at least 1.")
+    _ = config.switches
+
+
+def default_directory(task: Task) -> Path:
+    """A new directory under ``runs/``, named after the environment and the time."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.env_id).strip("-")
+    base = Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    directory, n = base, 1
+    while directory.exists():
+        n += 1
+        directory = base.with_name(f"{base.name}-{n}")
+    return directory
+
+
+def load_run(run: str | os.PathLike[str]) -> RunResult:
+    """The result of a run that has ended.
+
+    Raises:
+        RunError: There is no result yet, or it cannot be read.
+    """
+    directory = Path(run)
+    load_config(directory / CONFIG)
+    try:
+        content = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{directory} has no result yet; finish it with: promptpo resume {directory}") from error
+    best = content["best"]
+    source = best_source(directory, best["candidate"]) if best else ""
+    return RunResult(directory, content, source)
+
+
+def best_source(directory: Path, candidate: str) -> str:
+    """The module of one candidate, from the journal.
+
+    Raises:
+        RunError: The run has no such candidate.
+    """
+    for event in read_run(directory).get("attempt", []):
+        if event.key == candidate:
+            return from_json(Attempt, event.data).candidate.source
+    raise RunError(f"{directory} has no candidate {candidate}; see: promptpo show {directory}")
+
+
+def export(run: str | os.PathLike[str], *, candidate: str | None = None, filename: str = "policy.py") -> str:
+    """The text of a policy file for the best candidate of a run, or for another one.
+
+    Args:
+        run: The run directory.
+        candidate: Its id; None means the best.
+        filename: For the usage line in the file.
+
+    Raises:
+        RunError: The run or the candidate cannot be read, or nothing ran.
+    """
+    from promptpo.spec import make_env
+
+    loaded = load_run(run)
+    config = load_config(loaded.directory / CONFIG)
+    best = loaded.data["best"]
+    if candidate is None and best is None:
+        raise RunError(f"no candidate of {loaded.directory} ran; see: promptpo show {loaded.directory}")
+    content: Mapping[str, Any] = loaded.data
+    source = loaded.source
+    if candidate is not None and (best is None or candidate != best["candidate"]):
+        source = best_source(loaded.directory, candidate)
+        content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
+    env = make_env(config.task)
+    try:
+        space = env.action_space
+    finally:
+        env.close()
+    return exported(source, provenance(loaded.directory, content, config), action_space=space, filename=filename)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What `evaluate` found.
+
+    Attributes:
+        env_id: The environment.
+        evaluation: Outcome, returns, steps, error.
+        seconds: Wall time.
+    """
+
+    env_id: str
+    evaluation: Evaluation
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The value that ``promptpo evaluate --json`` prints."""
+        evaluation = self.evaluation
+        mean = evaluation.mean_return
+        return {
+            "env": self.env_id,
+            "episodes": len(evaluation.episodes),
+            "returns": list(evaluation.returns),
+            "mean_return": mean if math.isfinite(mean) else None,
+            "success_rate": evaluation.success_rate,
+            "steps": evaluation.steps,
+            "seconds": round(self.seconds, 3),
+            "outcome": evaluation.outcome,
+            "error": evaluation.error or None,
+        }
+
+
+def evaluate(
+    policy: str | os.PathLike[str],
+    env_id: str,
+    *,
+    episodes: int = 10,
+    seed: int = 0,
+    env_kwargs: Mapping[str, Any] | None = None,
+    max_episode_steps: int | None = None,
+    jobs: int = 1,
+    allow_weaker_sandbox: bool = False,
+) -> Played:
+    """Roll a policy file out in the sandbox.
+
+    Args:
+        policy: An exported file or a bare policy module.
+        env_id: The environment.
+        episodes: How many.
+        seed: Of the first episode; the following ones count up.
+        env_kwargs: For ``gymnasium.make``.
+        max_episode_steps: Horizon; None keeps the environment's.
+        jobs: Rollout processes; 0 means one per core.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+
+    Raises:
+        UsageError: The file cannot be read.
+        EnvironmentFaultError: The environment failed.
+    """
+    from promptpo.attempts import UNBOUNDED_HORIZON
+    from promptpo.spec import make_env
+    from promptpo.tune import read_params
+    from sandbox import Limits, Trial
+
+    if episodes < 1:
+        raise UsageError(f"episodes must be at least 1, not {episodes}.")
+    if seed < 0:
+        raise UsageError(f"the seed must be 0 or more, not {seed}.")
+    path = Path(policy)
+    try:
+        source = policy_part(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from error
+    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    env = make_env(task)  # a wrong id is told before any process starts
+    horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
+    env.close()
+    params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+    trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))
+
+    async def work() -> Evaluation:
+        executor = LocalExecutor(Settings(task, Limits(), allow_weaker_sandbox), jobs)
+        try:
+            return evaluation_of(await roll_out(executor, Job(source, trials)))
+        finally:
+            executor.close()
+
+    started = time.monotonic()
+    evaluation = run_async(work)
+    return Played(env_id, evaluation, time.monotonic() - started)

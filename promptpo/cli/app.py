@@ -1,0 +1,340 @@
+"""The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
+
+Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from promptpo import __version__
+from promptpo.errors import PromptPOError, UsageError
+
+if TYPE_CHECKING:
+    from promptpo.session import RunResult
+
+COMMANDS = "promptpo.commands"
+"""Entry-point group of commands that live above promptpo in the import order, or in other packages."""
+
+EnvId = Annotated[str, typer.Argument(metavar="ENV_ID", help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0.")]
+RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+EnvKwargs = Annotated[str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")]
+Horizon = Annotated[int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output; progress goes nowhere.")]
+Weaker = Annotated[bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")]
+Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
+
+
+class _Commands(TyperGroup):
+    """Our own commands, and those of installed packages, which are imported when they are named."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order in which ``--help`` shows them."""
+        return [*super().list_commands(ctx), *sorted(entry.name for entry in metadata.entry_points(group=COMMANDS))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; None when there is none."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            return found
+        for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
+            loaded = entry.load()
+            command = typer.main.get_command(loaded)
+            command.name = cmd_name
+            return command
+        return None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="A large language model writes the policy for your reinforcement-learning environment.",
+    epilog="Example: promptpo optimize CartPole-v1",
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return the exit code."""
+    try:
+        code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
+        return int(code) if isinstance(code, int) else 0
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" See: {context.command_path} --help" if context else ""
+        _complain(error.format_message().rstrip(".") + "." + hint)
+        return 2
+    except typer.Exit as stop:
+        return int(stop.exit_code)
+    except PromptPOError as error:
+        _complain(str(error))
+        return 2 if isinstance(error, UsageError) else 1
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("stopped.")
+        return 130
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _complain(sentence: str) -> None:
+    print(f"promptpo: {sentence}", file=sys.stderr)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"promptpo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    del version
+
+
+@app.command(epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")
+def optimize(  # noqa: PLR0913 - one parameter per flag
+    env_id: EnvId,
+    model: Annotated[str | None, typer.Option(help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, replay:RUN, or search (no language model). By default: the provider whose key is set, else search.")] = None,
+    rounds: Annotated[int, typer.Option(help="Prompts.")] = 5,
+    candidates: Annotated[int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")] = 4,
+    episodes: Annotated[int, typer.Option(help="Training episodes per policy.")] = 10,
+    seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")] = None,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    max_steps: Annotated[int, typer.Option(help="Environment steps for everything but the final test.")] = 500_000,
+    max_calls: Annotated[int | None, typer.Option(help="Language-model calls.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Input plus output tokens.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="Money, for models whose price is known.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Wall time.")] = None,
+    stop_at: Annotated[float | None, typer.Option(help="Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold.")] = None,
+    recipe: Annotated[str, typer.Option(help="default, paper or evolve; see docs/recipes.md.")] = "default",
+    option: Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable.")] = None,
+    tune: Annotated[str, typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")] = "cma",
+    lift_constants: Annotated[bool, typer.Option("--lift-constants", help="Tune numeric literals too where a policy declares no PARAMS.")] = False,
+    reveal: Annotated[str, typer.Option(help="How much the prompt tells: named, anonymous or bare.")] = "named",
+    spec: Annotated[Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")] = None,
+    validation_episodes: Annotated[int, typer.Option(help="Episodes that choose the best of the run.")] = 20,
+    test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")] = None,
+    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer.")] = 8192,
+    max_prompt_tokens: Annotated[int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")] = 24_000,
+    repairs: Annotated[int, typer.Option(min=0, help="Repair calls for a policy that does not run.")] = 2,
+    no_clip: Annotated[bool, typer.Option("--no-clip", help="A continuous action out of bounds fails the policy instead of being clipped.")] = False,
+    jobs: Jobs = 0,
+    allow_weaker_sandbox: Weaker = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search for a policy and write it to RUN/best.py.
+
+    Asks a language model for policies, runs them in a sandbox, tells it what happened, and repeats. The
+    best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
+    Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
+    """
+    from promptpo.api import start
+    from promptpo.cli.options import one_of, options_of
+    from promptpo.config import RECIPES, Budget, Config
+    from promptpo.records import Task
+
+    task = Task(env_id, _json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+    config = Config(
+        task=task,
+        model=model,
+        base_url=base_url,
+        recipe=one_of("--recipe", recipe, tuple(RECIPES)),
+        candidates=candidates,
+        episodes=episodes,
+        validation_episodes=validation_episodes,
+        test_episodes=test_episodes,
+        seed=seed,
+        reveal=one_of("--reveal", reveal, ("named", "anonymous", "bare")),
+        tune=one_of("--tune", tune, ("cma", "none")),
+        lift_constants=lift_constants,
+        clip_actions=not no_clip,
+        stop_at=stop_at,
+        temperature=temperature,
+        max_output_tokens=max_output_tokens,
+        max_prompt_tokens=max_prompt_tokens,
+        repairs=repairs,
+        jobs=jobs,
+        allow_weaker_sandbox=allow_weaker_sandbox,
+        spec_file=str(spec) if spec else None,
+        budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
+        recipe_options=options_of(option or []),
+    )
+    with _display(quiet=quiet, as_json=as_json) as observer:
+        run = start(config, out=out, observer=observer)
+    _finish(run, as_json=as_json)
+
+
+@app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
+def resume(
+    run: RunDir,
+    rounds: Annotated[int | None, typer.Option(help="New number of rounds.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="New limit on environment steps.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="New limit on language-model calls.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="New limit on wall time.")] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run that was interrupted, or extend one that ended.
+
+    Nothing that is in the journal is asked or rolled out again.
+    """
+    from promptpo.api import resume as go_on
+
+    with _display(quiet=quiet, as_json=as_json) as observer:
+        result = go_on(
+            run,
+            observer=observer,
+            rounds=rounds,
+            steps=max_steps,
+            calls=max_calls,
+            tokens=max_tokens,
+            usd=max_usd,
+            seconds=max_seconds,
+        )
+    _finish(result, as_json=as_json)
+
+
+@app.command(epilog="Example: promptpo export runs/CartPole-v1-20260101-120000 -o policy.py")
+def export(
+    run: RunDir,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")] = None,
+    candidate: Annotated[str | None, typer.Option(help="Another candidate than the best, for example r2c3.")] = None,
+) -> None:
+    """Write the best policy of a run as one file that runs without promptpo."""
+    from promptpo.api import export as export_text
+    from promptpo.report import write_atomically
+
+    text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        write_atomically(output, text)
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+    print(f"wrote {output}")
+
+
+@app.command(epilog="Example: promptpo evaluate policy.py --env CartPole-v1 --episodes 100 --json")
+def evaluate(
+    policy: Annotated[Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")],
+    env: Annotated[str, typer.Option("--env", metavar="ENV_ID", help="Environment.")],
+    episodes: Annotated[int, typer.Option(help="How many.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the first episode; the next ones count up.")] = 0,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    jobs: Jobs = 1,
+    allow_weaker_sandbox: Weaker = False,
+    as_json: AsJson = False,
+) -> None:
+    """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage."""
+    from promptpo.api import evaluate as roll_out
+    from promptpo.cli.show import played
+
+    result = roll_out(
+        policy,
+        env,
+        episodes=episodes,
+        seed=seed,
+        env_kwargs=_json_object(env_kwargs, "--env-kwargs"),
+        max_episode_steps=max_episode_steps,
+        jobs=jobs,
+        allow_weaker_sandbox=allow_weaker_sandbox,
+    )
+    print(json.dumps(result.as_json()) if as_json else played(result))
+    if result.evaluation.outcome != "ok":
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: promptpo show runs/CartPole-v1-20260101-120000")
+def show(
+    run: RunDir,
+    candidate: Annotated[str | None, typer.Argument(help="Show one candidate in full, for example r2c3.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what happened in a run: every candidate, its outcome, and what it cost."""
+    from promptpo.cli.show import candidate_in_full, overview, overview_json
+
+    if as_json:
+        print(json.dumps(overview_json(run), indent=2))
+    else:
+        print(candidate_in_full(run, candidate) if candidate else overview(run))
+
+
+@app.command(epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py")
+def spec(
+    env_id: EnvId,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")] = None,
+    check: Annotated[Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")] = None,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    reveal: Annotated[str, typer.Option(help="named, anonymous or bare.")] = "named",
+    spec_detail: Annotated[str, typer.Option(help="short, normal or full.")] = "normal",
+) -> None:
+    """Print what the language model will be told about an environment."""
+    from promptpo.cli.specs import check_file, text_of
+    from promptpo.records import Task
+
+    task = Task(env_id, _json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+    if check is not None:
+        problems = check_file(check, task)
+        print("\n".join(problems) if problems else f"{check} agrees with {env_id}.")
+        if problems:
+            raise typer.Exit(1)
+        return
+    text = text_of(task, reveal=reveal, detail=spec_detail)
+    if output is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+    print(f"wrote {output}")
+
+
+def _json_object(text: str, flag: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{flag} is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
+    return value
+
+
+def _display(*, quiet: bool, as_json: bool) -> Any:
+    from promptpo.cli.display import choose_display
+
+    return choose_display(quiet=quiet or as_json)
+
+
+def _finish(run: RunResult, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"run": str(run.directory), **run.data}))
+    if run.data["best"] is None:
+        raise typer.Exit(1)

@@ -1,0 +1,200 @@
+"""What a person sees while a run goes on: a live view on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.feedback import number, one_line
+from promptpo.session import Observer
+
+if TYPE_CHECKING:
+    from promptpo.config import Config
+    from promptpo.journal import Event
+    from promptpo.ledger import Ledger
+    from promptpo.population import History
+    from promptpo.session import RunResult
+    from promptpo.spec import TaskSpec
+
+
+@contextmanager
+def choose_display(*, quiet: bool) -> Iterator[Observer]:
+    """A display that fits where the output goes."""
+    if quiet:
+        yield Observer()
+    elif sys.stderr.isatty():
+        display = LiveDisplay()
+        try:
+            yield display
+        finally:
+            display.close()
+    else:
+        yield PlainDisplay()
+
+
+class PlainDisplay(Observer):
+    """One line for each thing worth a line, on standard error; the result on standard output."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+        self._ledger: Ledger | None = None
+        self._started = time.monotonic()
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        print(text, file=sys.stderr, flush=True)
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """Say what begins."""
+        del spec
+        self._ledger = ledger
+        self.line(choice)
+        self.line(f"{config.task.name}: up to {config.budget.rounds} rounds of {config.candidates} policies, in {directory}")
+
+    def progress(self, history: History) -> None:
+        """Say what became of each attempt, once."""
+        for attempt in [*history.attempts, *history.arrived.values()]:
+            if attempt.id not in self._told:
+                self._told.add(attempt.id)
+                self.line(f"  {one_line(attempt)}")
+        key = f"round {history.rounds}"
+        if history.rounds and key not in self._told:
+            self._told.add(key)
+            self.line(f"{key}: {standing(history)}; {spending(self._ledger)}")
+
+    def warn(self, message: str) -> None:
+        """Print the warning."""
+        self.line(message)
+
+    def event(self, event: Event) -> None:
+        """Say when the last, long step begins."""
+        if event.kind == "validation" and "tuning" in self._told:
+            self._told.discard("tuning")
+        if event.kind == "tuning" and "tuning" not in self._told:
+            self._told.add("tuning")
+            self.line("  tuning numbers …")
+
+    def finished(self, run: RunResult) -> None:
+        """Say what came out."""
+        print(outcome(run), flush=True)
+
+
+class LiveDisplay(PlainDisplay):
+    """A few lines that are kept up to date, above them the attempts as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._live = Live(console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True)
+        self._config: Config | None = None
+        self._history: History | None = None
+        self._asked = self._answered = self._tuning_steps = 0
+        self._doing = ""
+
+    def line(self, text: str) -> None:
+        """Print one line above the live part."""
+        from rich.text import Text
+
+        self._console.print(Text(text))
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """Say what begins and start the live part."""
+        super().started(config, directory, choice, spec, ledger)
+        self._config = config
+        self._live.start()
+
+    def event(self, event: Event) -> None:
+        """Keep the status up to date."""
+        names = {
+            "prompt": "asking",
+            "completion": "rolling out",
+            "tuning": "tuning numbers",
+            "validation": "validating",
+            "round": "asking",
+            "evaluation": "rolling out",
+        }
+        self._doing = names.get(event.kind, self._doing)
+        if event.kind == "round":
+            self._answered = 0
+        if event.kind == "completion":
+            self._answered += 1
+
+    def progress(self, history: History) -> None:
+        """Print new attempts and remember the standing."""
+        self._history = history
+        super().progress(history)
+
+    def finished(self, run: RunResult) -> None:
+        """Replace the live part by the result."""
+        self.close()
+        super().finished(run)
+
+    def close(self) -> None:
+        """Stop the live part; calling it twice is harmless."""
+        self._live.stop()
+
+    def _status(self) -> Any:
+        from rich.spinner import Spinner
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 1))
+        history, config = self._history, self._config
+        if config is None:
+            return table
+        round_ = min(config.budget.rounds, (history.rounds if history else 0) + 1)
+        in_flight = max(0, config.candidates - len(history.arrived)) if history and history.arrived else config.candidates
+        seconds = time.monotonic() - self._started
+        state = f"round {round_} of {config.budget.rounds} · {self._doing or 'starting'} · {in_flight} candidates in flight · {seconds:.0f} s"
+        table.add_row(Spinner("dots", text=state))
+        table.add_row(f"  {standing(history)} · {spending(self._ledger)}" if history else f"  {spending(self._ledger)}")
+        return table
+
+
+def standing(history: History) -> str:
+    """The best so far, in words."""
+    best, value = history.best(), history.best_validation()
+    if best is None or value is None:
+        return "nothing has run yet"
+    text = f"best {best.id}: validation return {number(value.mean_return)}"
+    if value.success_rate is not None:
+        text += f", success {value.success_rate:.0%}"
+    return text
+
+
+def spending(ledger: Ledger | None) -> str:
+    """Steps, calls and money so far, in words."""
+    if ledger is None:
+        return ""
+    text = f"{sum(ledger.steps.values()):,} steps"
+    if ledger.usage.input_tokens:
+        text += f", {ledger.calls} calls, {ledger.usage.input_tokens + ledger.usage.output_tokens:,} tokens"
+        known = f"${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
+        unknown = f"{ledger.unpriced_calls} calls of unknown price" if ledger.unpriced_calls else ""
+        text += "".join(f", {part}" for part in (known, unknown) if part)
+    return text
+
+
+def outcome(run: RunResult) -> str:
+    """The result in a few lines."""
+    data = run.data
+    lines = [f"Stopped: {run.stop_reason}."]
+    if data["best"] is None:
+        return "\n".join([*lines, f"No policy ran; see what happened with: promptpo show {run.directory}"])
+    low, high = run.ci95
+    test = data["test"]
+    success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
+    lines.append(
+        f"Held-out return {run.mean_return:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes{success}), "
+        f"candidate {data['best']['candidate']}."
+    )
+    if not data["language_model"]:
+        lines.append("Written by program search; no language model was asked.")
+    lines.append(f"Policy: {run.policy_path}")
+    return "\n".join(lines)

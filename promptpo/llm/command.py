@@ -1,0 +1,115 @@
+"""``exec:COMMAND``: any program that reads a prompt on standard input and writes an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from promptpo.errors import ProviderError, UsageError
+from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import Request
+
+TIMEOUT_SECONDS = 600.0
+EMPTY_RETRIES = 2
+"""Further tries after an answer without text."""
+
+_EXCERPT = 200
+
+
+class CommandLLM:
+    """Runs a command for each request, as the user and with the user's environment.
+
+    The program gets the system prompt and the conversation as text on standard input; what it writes to
+    standard output is the answer. It is started without a shell, in a process group of its own, which is
+    killed when the request is cancelled or takes too long.
+
+    Args:
+        command: Program and arguments, quoted as in a shell.
+        timeout: Seconds for one answer.
+
+    Raises:
+        UsageError: The command cannot be parsed, or there is no such program.
+    """
+
+    purposes = ALL_PURPOSES
+    language_model = True
+
+    def __init__(self, command: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
+        try:
+            self._argv = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"cannot read the command in exec:{command}: {error}.") from error
+        if not self._argv or shutil.which(self._argv[0]) is None:
+            raise UsageError(f"exec:{command} names a program that does not exist; write its path.")
+        self.name = f"exec:{command}"
+        self._timeout = timeout
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request; an empty answer is asked for again, twice at most.
+
+        Raises:
+            ProviderError: The program fails or takes too long.
+        """
+        started = time.perf_counter()
+        text = ""
+        for _ in range(1 + EMPTY_RETRIES):
+            text = await self._run(as_text(request).encode())
+            if text.strip():
+                break
+        return Completion(text, self.name, seconds=time.perf_counter() - started)
+
+    async def _run(self, prompt: bytes) -> str:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise FatalProviderError(f"cannot start {self._argv[0]}: {error.strerror}.") from error
+        try:
+            async with asyncio.timeout(self._timeout):
+                out, err = await process.communicate(prompt)
+        except TimeoutError as error:
+            raise ProviderError(f"{self._argv[0]} gave no answer within {self._timeout:g} s.") from error
+        finally:
+            await _end(process)
+        if process.returncode != 0:
+            raise ProviderError(f"{self._argv[0]} failed with status {process.returncode}: {_last_line(err)}")
+        return out.decode(errors="replace")
+
+    async def aclose(self) -> None:
+        """Nothing to release: each program ends with its request."""
+
+
+def as_text(request: Request) -> str:
+    """A request as one text: the system prompt, then the conversation, with headings where it has turns."""
+    parts = [request.system] if request.system else []
+    if len(request.messages) == 1:
+        parts.append(request.messages[0].content)
+    else:
+        parts += [f"[{message.role}]\n{message.content}" for message in request.messages]
+    return "\n\n".join(parts) + "\n"
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill what is left of the process group, and reap the program."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+def _last_line(stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1].strip()[:_EXCERPT] if lines else "it said nothing on standard error."

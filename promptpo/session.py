@@ -1,0 +1,298 @@
+"""One process's work on a run: set up, search, write the results."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo import __version__
+from promptpo.config import Config, load_config, save_config
+from promptpo.export import Provenance, exported, summary_of
+from promptpo.journal import Event, Journal
+from promptpo.ledger import Ledger
+from promptpo.llm import describe_choice, make_llm
+from promptpo.optimizer import Control, Outcome
+from promptpo.optimizer import optimize as search
+from promptpo.population import History
+from promptpo.records import Attempt, Seeds
+from promptpo.report import result, versions, write_atomically, write_result
+from promptpo.rollouts import LocalExecutor, Settings
+from promptpo.spec import TaskSpec, describe
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+    from promptpo.rollouts import Executor
+
+CONFIG = "config.toml"
+BEST = "best.py"
+
+
+class Observer:
+    """Told what a run does; override what is of interest."""
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """The run begins or goes on; `choice` says which model was chosen and why."""
+
+    def event(self, event: Event) -> None:
+        """Something was written to the journal."""
+
+    def progress(self, history: History) -> None:
+        """An attempt or a round is complete."""
+
+    def finished(self, run: RunResult) -> None:
+        """The result is written."""
+
+    def warn(self, message: str) -> None:
+        """One line that the user should see."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run gave.
+
+    Attributes:
+        directory: The run directory.
+        data: The content of ``result.json``.
+        source: The best policy's module, without the exporter's additions; empty when nothing ran.
+    """
+
+    directory: Path
+    data: Mapping[str, Any]
+    source: str
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return on held-out test seeds; NaN when no policy ran."""
+        test = self.data["test"]
+        return test["mean_return"] if test and test["mean_return"] is not None else math.nan
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """Its 95 % bootstrap interval."""
+        low, high = self.data["test"]["ci95"] if self.data["test"] else (math.nan, math.nan)
+        return low, high
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the run ended."""
+        return str(self.data["stop_reason"])
+
+    @property
+    def policy_path(self) -> Path:
+        """The exported file."""
+        return self.directory / BEST
+
+    def __repr__(self) -> str:
+        low, high = self.ci95
+        return (
+            f"RunResult({self.data['env_id']}: held-out return {self.mean_return:.6g} "
+            f"[{low:.6g}, {high:.6g}], {self.directory})"
+        )
+
+
+class Session:
+    """One process's work on a run."""
+
+    def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
+        self.config, self.directory, self.observer = config, directory, observer
+        self._given_llm = llm
+
+    def run(self) -> RunResult:
+        """Do the work, in this thread's event loop or in one of its own."""
+        return run_async(self._run)
+
+    async def _run(self) -> RunResult:
+        config = self.config
+        llm = self._given_llm or make_llm(config.model, base_url=config.base_url)
+        choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
+        config = replace(config, model=llm.name)
+        spec = describe(config.task, reveal=config.reveal, spec_file=config.spec_file)
+        with Journal(self.directory) as journal:
+            if not (self.directory / CONFIG).exists() or config != load_config(self.directory / CONFIG):
+                save_config(config, self.directory / CONFIG)
+            executor = LocalExecutor(settings_for(config), config.jobs)
+            try:
+                return await self._search(config, llm, spec, executor, journal, choice)
+            finally:
+                executor.close()
+                await llm.aclose()
+
+    async def _search(
+        self, config: Config, llm: LLM, spec: TaskSpec, executor: Executor, journal: Journal, choice: str
+    ) -> RunResult:
+        status = await executor.status()
+        sandbox = {"level": status.level, "active": list(status.active), "missing": list(status.missing)}
+        spec = _same_spec(journal, spec)
+        ledger = Ledger(config.budget, journal.events)
+        journal.listen(ledger.add)
+        journal.listen(self.observer.event)
+        sessions = sum(1 for _ in journal.of_kind("session"))
+        command = " ".join(sys.argv)
+        journal.add(
+            "session", str(sessions), {"command": command, "pid": os.getpid(), "versions": versions(), "sandbox": sandbox}
+        )
+        self.observer.started(config, self.directory, choice, spec, ledger)
+        if status.missing:
+            self.observer.warn(f"sandbox: {status.level}; missing here: {', '.join(status.missing)}")
+        control = Control()
+        with Interrupts(control):
+            outcome = await search(
+                spec,
+                llm=llm,
+                executor=executor,
+                config=config,
+                journal=journal,
+                ledger=ledger,
+                control=control,
+                observe=self.observer.progress,
+            )
+        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, command)
+        journal.add("stop", str(sessions), {"reason": outcome.stop})
+        self.observer.finished(run)
+        return run
+
+    def _write(
+        self,
+        config: Config,
+        llm: LLM,
+        spec: TaskSpec,
+        journal: Journal,
+        ledger: Ledger,
+        outcome: Outcome,
+        sandbox: Mapping[str, Any],
+        command: str,
+    ) -> RunResult:
+        history, best = outcome.history, outcome.best
+        content = result(
+            task_name=(config.task.env_id, config.task.env_kwargs),
+            model=_model_name(llm, journal),
+            language_model=llm.language_model,
+            seed=config.seed,
+            recipe=config.recipe,
+            best=best,
+            validation=history.validations.get(best.id) if best else None,
+            test=outcome.test,
+            rounds=history.rounds,
+            attempts=len(history.attempts),
+            stop=outcome.stop,
+            ledger=ledger,
+            sandbox=sandbox,
+            command=command,
+        )
+        write_policies(self.directory, history.attempts)
+        source = best.candidate.source if best else ""
+        if best:
+            text = exported(
+                source, provenance(self.directory, content, config), action_space=spec.action_space, filename=BEST
+            )
+            write_atomically(self.directory / BEST, text)
+        write_result(self.directory, content)
+        return RunResult(self.directory, content, source)
+
+
+def settings_for(config: Config) -> Settings:
+    """What the rollout workers of a run need to know."""
+    from sandbox import Limits
+
+    return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)
+
+
+def _same_spec(journal: Journal, spec: TaskSpec) -> TaskSpec:
+    """The spec with the text that the run began with, so that a resumed run's prompts do not change."""
+    found = journal.find("spec", "spec")
+    if found is None:
+        journal.add("spec", "spec", {"text": spec.text, "spent": {"spec": spec.sample_steps}})
+        return spec
+    return replace(spec, text=found["text"])
+
+
+def _model_name(llm: LLM, journal: Journal) -> str:
+    """What the provider said answered, where it says more than the name that was asked for."""
+    if not llm.language_model:
+        return llm.name
+    models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
+    asked = llm.name.split(":", 1)[-1]
+    return llm.name if not models or models == {asked} else f"{llm.name} ({', '.join(sorted(models))})"
+
+
+def write_policies(directory: Path, attempts: list[Attempt]) -> None:
+    """Write every candidate's module to ``policies/``."""
+    folder = directory / "policies"
+    folder.mkdir(exist_ok=True)
+    for attempt in attempts:
+        if attempt.candidate.source:
+            write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)
+
+
+def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> Provenance:
+    """The header facts of a run's best policy."""
+    test = content["test"]
+    seeds = Seeds().test(config.test_episodes)
+    model = content["model"] if content["language_model"] else "program search (no language model)"
+    return Provenance(
+        task=config.task,
+        model=model,
+        version=__version__,
+        run_id=directory.resolve().name,
+        candidate=content["best"]["candidate"],
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        test=summary_of(test),
+        success_rate=test["success_rate"] if test else None,
+        test_seeds=(seeds[0], seeds[-1]),
+    )
+
+
+def run_async(work: Callable[[], Any]) -> Any:
+    """Run a coroutine function to its end, also where an event loop is running already (notebooks)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    answer: list[Any] = []
+
+    def in_thread() -> None:
+        try:
+            answer.append(asyncio.run(work()))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            answer.append(error)
+
+    thread = threading.Thread(target=in_thread)
+    thread.start()
+    thread.join()
+    if isinstance(answer[0], BaseException):
+        raise answer[0]
+    return answer[0]
+
+
+class Interrupts:
+    """Ctrl-C once ends the search and reports the best so far; a second time it stops at once."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+        self._previous: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            self._previous = signal.getsignal(signal.SIGINT)
+            loop.add_signal_handler(signal.SIGINT, self._interrupted)
+            self._loop = loop
+
+    def _interrupted(self) -> None:
+        self._control.stop("interrupted by Ctrl-C")
+        self._loop.remove_signal_handler(signal.SIGINT)  # the next one is Python's own KeyboardInterrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is not None:
+            self._loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, self._previous)

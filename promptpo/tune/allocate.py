@@ -1,0 +1,163 @@
+"""The budget policy of tuning, in one place: who gets how many steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.llm.search.literals import read_params, read_table
+from promptpo.tune.clock import Clock
+from promptpo.tune.cma_search import CmaSearch, mean_or_worst, return_of
+from promptpo.tune.jobs import Ask, Job, SeedSource, Start, Tuned
+from sandbox import Trial
+
+if TYPE_CHECKING:
+    from sandbox import Episode, Rollout
+
+LANES = 8
+"""Trials in one job: few enough that a generation keeps several workers busy."""
+
+CHOOSING = 0.5
+"""Share of the budget after which one structure is left."""
+
+FINALISTS = 5
+
+
+def tune(
+    starts: Sequence[Start],
+    *,
+    steps: int,
+    seeds: SeedSource,
+    horizon: int | None,
+    seed: int,
+    target: float | None = None,
+) -> Generator[Sequence[Job], Sequence[Rollout], tuple[Tuned, ...]]:
+    """Tune the numbers of one or several candidates inside a step budget.
+
+    The structures race by successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm
+    Identification and Hyperparameter Optimization", 2016): all of them run one generation after the
+    other, at the same horizon; at fixed shares of the first half of the budget the worse half is given
+    up, and the second half belongs to the one that is left. Halving rather than a finer bandit, because
+    the score of a structure rises while it is tuned, so that early scores are no samples of a fixed
+    mean; half and half, because choosing needs about as many generations as finishing. Ties go to the
+    structure that came first. The final choice among the elites is made at the full horizon, on
+    training seeds that tuning has not used.
+
+    A generator without side effects: it yields jobs, all of which may run at once, and must be sent
+    their rollouts in the same order. With the same arguments and rollouts it yields the same jobs.
+
+    Args:
+        starts: The candidates; those without ``PARAMS`` or ``TABLE`` come back as they are.
+        steps: Environment steps that may be taken in all; kept as long as episodes do not suddenly
+            become more than twice as long as any before.
+        seeds: Source of training seeds.
+        horizon: Full episode length; None where episodes end by themselves.
+        seed: Decides everything random.
+        target: Stop early when the best vector's mean return reaches this.
+
+    Returns:
+        One result per start, in the same order.
+    """
+    arms = [arm_of(start, seed + i, seeds) for i, start in enumerate(starts)]
+    racing = [arm for arm in arms if arm is not None]
+    results = {start.id: Tuned(start.id, start.source, score=start.score) for start in starts}
+    if racing:
+        clock = Clock(steps, horizon, sum(arm.population for arm in racing))
+        winners = yield from _race(racing, clock, target)
+        for arm in winners:
+            results[arm.start.id] = yield from _choose(arm, clock, seeds)
+        for arm in racing:
+            if arm not in winners:
+                note = f"tuning gave it up after {arm.steps} steps for a structure that did better"
+                kept = results[arm.start.id]
+                results[arm.start.id] = Tuned(kept.id, kept.source, {}, kept.score, arm.steps, (note,))
+    return tuple(results[start.id] for start in starts)
+
+
+def arm_of(start: Start, seed: int, seeds: SeedSource) -> CmaSearch | None:
+    """The method for a candidate; None where it has nothing to tune."""
+    if read_table(start.source) is not None:
+        return None
+    params = read_params(start.source)
+    if any(high > low for _, low, high in params.values()):
+        return CmaSearch(start, seed, seeds)
+    return None
+
+
+def _race(
+    arms: Sequence[CmaSearch], clock: Clock, target: float | None
+) -> Generator[Sequence[Job], Sequence[Rollout], list[CmaSearch]]:
+    """Run generations until the search budget is spent; returns the structures that are left."""
+    alive = list(arms)
+    rungs = max(1, math.ceil(math.log2(len(arms)))) if len(arms) > 1 else 0
+    rung = 0
+    while clock.fraction < 1 and any(not arm.finished for arm in alive):
+        if rung < rungs and clock.fraction >= CHOOSING * (rung + 1) / rungs:
+            rung += 1
+            alive = sorted(alive, key=lambda arm: arm.score(), reverse=True)[: math.ceil(len(alive) / 2)]
+            clock.population = sum(arm.population for arm in alive)
+            continue
+        running = [arm for arm in alive if not arm.finished]
+        asks = [arm.ask(clock) for arm in running]
+        if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.left:
+            break
+        batches = yield from _roll(asks, clock)
+        for arm, episodes in zip(running, batches, strict=True):
+            arm.tell(episodes)
+        if target is not None and any(_reached(arm, target) for arm in alive):
+            break
+    return sorted(alive, key=lambda arm: arm.score(), reverse=True)[:1]
+
+
+def _reached(arm: CmaSearch, target: float) -> bool:
+    best = arm.archive.best()
+    return best is not None and len(best.returns) >= 10 and arm.score() >= target  # noqa: PLR2004
+
+
+def _choose(
+    arm: CmaSearch, clock: Clock, seeds: SeedSource
+) -> Generator[Sequence[Job], Sequence[Rollout], Tuned]:
+    """The final choice: half of the finalists after each look, on fresh seeds, at the full horizon."""
+    finalists = arm.finalists(FINALISTS)
+    returns: list[list[float]] = [[] for _ in finalists]
+    alive = list(range(len(finalists)))
+    first = 0
+    while True:
+        affordable = clock.left // max(1, clock.cost(len(alive), clock.horizon))
+        n = int(min(20, affordable // (2 if len(alive) > 1 else 1)))
+        if n < 1:
+            break
+        fresh = seeds(500_000 + first, n)
+        first += n
+        trials = tuple(Trial(s, finalists[i], clock.horizon) for i in alive for s in fresh)
+        (episodes,) = yield from _roll([Ask(arm.start.source, trials)], clock)
+        arm.steps += sum(episode.steps for episode in episodes)
+        for place, i in enumerate(alive):
+            returns[i] += [return_of(e) for e in episodes[place * n : (place + 1) * n]]
+        alive.sort(key=lambda i: mean_or_worst(returns[i]), reverse=True)
+        if len(alive) == 1:
+            break
+        alive = alive[: math.ceil(len(alive) / 2)]
+    if not returns[alive[0]]:
+        best = arm.archive.best()
+        return arm.tuned(arm.space.decode(best.vector) if best else arm.space.defaults, arm.score())
+    return arm.tuned(finalists[alive[0]], mean_or_worst(returns[alive[0]]))
+
+
+def _roll(
+    asks: Sequence[Ask], clock: Clock
+) -> Generator[Sequence[Job], Sequence[Rollout], list[list[Episode]]]:
+    """Cut what structures ask for into jobs, and put the episodes together again."""
+    jobs, owners = [], []
+    for owner, ask in enumerate(asks):
+        for i in range(0, len(ask.trials), LANES):
+            jobs.append(Job(ask.source, ask.trials[i : i + LANES], ask.record))
+            owners.append(owner)
+    rollouts = yield jobs
+    batches: list[list[Episode]] = [[] for _ in asks]
+    for owner, rollout in zip(owners, rollouts, strict=True):
+        batches[owner].extend(rollout.episodes)
+        longest = max((episode.steps for episode in rollout.episodes), default=0)
+        clock.add(rollout.steps, longest)
+    return batches
