@@ -1,0 +1,26 @@
+# make check: all that a change must pass. make test: the tests alone.
+PYTHON ?= python
+
+.PHONY: check test slow format lint types contracts
+
+check: lint types contracts test
+
+test:
+	$(PYTHON) -m pytest
+
+slow:
+	$(PYTHON) -m pytest -m slow --timeout 900
+
+format:
+	$(PYTHON) -m ruff format .
+	$(PYTHON) -m ruff check --fix .
+
+lint:
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+
+types:
+	$(PYTHON) -m mypy
+
+contracts:
+	lint-imports
