@@ -81,9 +81,11 @@ class CommandLLM:
             async with asyncio.timeout(self._timeout):
                 out, err = await process.communicate(prompt)
         except TimeoutError as error:
+            await _kill(process)
             raise ProviderError(f"{self._argv[0]} gave no answer within {self._timeout:g} s.") from error
-        finally:
-            await _end(process)
+        except asyncio.CancelledError:
+            await _kill(process)
+            raise
         if process.returncode != 0:
             raise ProviderError(f"{self._argv[0]} failed with status {process.returncode}: {_last_line(err)}")
         return out.decode(errors="replace")
@@ -102,12 +104,11 @@ def as_text(request: Request) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill what is left of the process group, and reap the program."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the process group, which may outlive the program itself, and reap the program."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
 
 
 def _last_line(stderr: bytes) -> str:

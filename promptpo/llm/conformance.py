@@ -8,7 +8,6 @@ optimizer can rely on it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ from promptpo.errors import ProviderError
 from promptpo.llm.base import ALL_PURPOSES, LLM, Completion, Message, Request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from promptpo.llm.base import Purpose, Situation
 
 IN_FLIGHT = 8
@@ -29,7 +30,7 @@ async def check(
     situation: Situation | None = None,
     max_output_tokens: int = 64,
     in_flight: int = IN_FLIGHT,
-    timeout: float = 300.0,
+    seconds: float = 300.0,
 ) -> list[str]:
     """Put a provider through what the optimizer does with it.
 
@@ -42,7 +43,7 @@ async def check(
         situation: What a provider that computes instead of reading needs (`Request.situation`).
         max_output_tokens: Limit of each answer.
         in_flight: How many requests are made at once.
-        timeout: Seconds for all of it.
+        seconds: How long all of it may take.
 
     Returns:
         What is wrong, one sentence each; nothing when all is well.
@@ -64,7 +65,7 @@ async def check(
     )
     batch = [replace(request, key=f"r2.c{n + 1}") for n in range(in_flight)]
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(seconds):
             found += await _answers(llm, [request])
             found += await _answers(llm, batch)
             found += await _cancels(llm, replace(request, key="r3.c1"))
@@ -72,7 +73,7 @@ async def check(
             await llm.aclose()
             await llm.aclose()
     except TimeoutError:
-        found.append(f"it was not done after {timeout:g} s.")
+        found.append(f"it was not done after {seconds:g} s.")
     return found
 
 

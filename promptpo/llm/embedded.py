@@ -1,4 +1,4 @@
-"""``embedded:smollm2``: a real, small language model in a process of our own, for tests and demonstrations."""
+"""``embedded:smollm2``: a real, small language model, for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import logging
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +18,8 @@ from promptpo.llm.base import ALL_PURPOSES, FatalProviderError
 from promptpo.llm.openai import OpenAILLM
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
-    from typing import Self
 
     from promptpo.llm.base import Completion, Request
 
@@ -155,8 +154,8 @@ def find_weights(model: str) -> Path:
     package = WEIGHTS.get(model)
     if package is None:
         raise UsageError(
-            f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)}; for a model of your own, start "
-            f"a server and use --model openai:NAME --base-url ADDRESS."
+            f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)}; for a model of your own, "
+            f"start a server and use --model openai:NAME --base-url ADDRESS."
         )
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None or importlib.util.find_spec("xllamacpp") is None:
