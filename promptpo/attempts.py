@@ -171,8 +171,8 @@ class Laboratory:
             except (ProviderError, BudgetSpentError):
                 break
             answer = _read(completion)
-            if answer.problem:
-                break
+            if answer.problem or answers.digest(answer.source) == attempt.candidate.digest:
+                break  # the same again: another call would not help
             candidate = replace(attempt.candidate, source=answer.source, repairs=n)
             attempt = await self._measure(candidate, history, prose=attempt.prose)
         return attempt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ class Caller:
         """
         found = self._journal.find("completion", key)
         if found is not None:
-            return _completion(found)
+            return completion_of(found)
         request = Request(
             key=key,
             purpose=purpose,
@@ -82,7 +82,8 @@ class Caller:
         return name
 
 
-def _completion(data: dict[str, Any]) -> Completion:
+def completion_of(data: Mapping[str, Any]) -> Completion:
+    """The answer in a journal event."""
     return Completion(
         text=data["text"],
         model=data["model"],

@@ -66,7 +66,7 @@ def exported(
         docstring=docstring.replace("\\", "\\\\").replace('"""', "'''"),
         body=body.strip("\n"),
         marker=MARKER,
-        has_params=_has_params(source),
+        construction=_construction(source),
         low=low,
         high=high,
         dtype=dtype,
@@ -131,16 +131,23 @@ def _split_docstring(source: str) -> tuple[str, str]:
     return first.value.value.strip(), rest
 
 
-def _has_params(source: str) -> bool:
+def _construction(source: str) -> str:
+    """The expression that makes a policy for one episode, as the sandbox makes it."""
     try:
-        tree = ast.parse(source)
+        body = ast.parse(source).body
     except (SyntaxError, ValueError):
-        return False
-    return any(
-        isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == "PARAMS" for target in node.targets)
-        for node in tree.body
+        return "Policy()"
+    assigned = {t.id: n.value for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+    alias = assigned.get("Policy")
+    policy = classes.get(alias.id if isinstance(alias, ast.Name) else "Policy")
+    takes_params = policy is not None and any(
+        isinstance(item, ast.FunctionDef) and item.name == "__init__" and len(item.args.args) > 1
+        for item in policy.body
     )
+    if not takes_params:
+        return "Policy()"
+    return "Policy({name: value[0] for name, value in PARAMS.items()})" if "PARAMS" in assigned else "Policy({})"
 
 
 def _bounds(space: Any) -> tuple[Any, Any, str]:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo import __version__
+from promptpo.calls import completion_of
 from promptpo.config import Config, load_config, save_config
 from promptpo.export import Provenance, exported, summary_of
-from promptpo.journal import Event, Journal
+from promptpo.journal import JOURNAL, Event, Journal, read_run
 from promptpo.ledger import Ledger
 from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Control, Outcome
@@ -29,7 +30,7 @@ from promptpo.rollouts import LocalExecutor, Settings
 from promptpo.spec import TaskSpec, describe
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import LLM
+    from promptpo.llm.base import LLM, Completion
     from promptpo.rollouts import Executor
 
 CONFIG = "config.toml"
@@ -112,7 +113,9 @@ class Session:
 
     async def _run(self) -> RunResult:
         config = self.config
-        llm = self._given_llm or make_llm(config.model, base_url=config.base_url)
+        llm = self._given_llm or make_llm(
+            config.model, base_url=config.base_url, answered=answered(self.directory)
+        )
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)
         spec = describe(config.task, reveal=config.reveal, spec_file=config.spec_file)
@@ -197,6 +200,13 @@ class Session:
             write_atomically(self.directory / BEST, text)
         write_result(self.directory, content)
         return RunResult(self.directory, content, source)
+
+
+def answered(directory: Path) -> tuple[Completion, ...]:
+    """Answers that earlier processes of this run have had."""
+    if not (directory / JOURNAL).exists():
+        return ()
+    return tuple(completion_of(event.data) for event in read_run(directory).get("completion", []))
 
 
 def settings_for(config: Config) -> Settings:

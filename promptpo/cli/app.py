@@ -76,7 +76,8 @@ def run(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f" See: {context.command_path} --help" if context else ""
-        _complain(error.format_message().rstrip(".") + "." + hint)
+        message = error.format_message()
+        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)

@@ -216,7 +216,7 @@ class CmaSearch:
 
     def _collapsed(self) -> bool:
         """Whether the distribution has become too narrow to find anything else."""
-        return float(self._es.sigma * np.max(self._es.sigma_vec.scaling * np.sqrt(self._es.dC))) < SMALLEST_STEP
+        return float(np.max(self._es.stds)) < SMALLEST_STEP
 
     def _restart(self) -> None:
         """Twice the population: first around the best vector, then anywhere, in turn."""

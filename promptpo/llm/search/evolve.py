@@ -1,0 +1,91 @@
+"""Which program to write next: untried structures first, then variations of the best."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from promptpo.llm.search.genome import TERMS, Genome, read_genome
+from promptpo.llm.search.library import structures_for, write_program
+from promptpo.llm.search.literals import Range, read_params
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import Situation, Tried
+
+NARROWER = 0.5
+"""A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
+
+REFINED_SLOTS = 2
+"""From round 2 on so many samples continue from the best; the others try something new."""
+
+
+def propose(situation: Situation) -> str:
+    """The program for one sample; the same situation always gives the same program.
+
+    Round 1 tries the library's structures in their order. Later rounds continue tuning the best program
+    with narrower ranges (slot 0), add a term to it with its tuned numbers kept (slot 1), and try what
+    has not been tried: first the rest of the library, then random variants.
+    """
+    observation, action = situation.observation_space, situation.action_space
+    library = structures_for(observation, action)
+    if situation.round == 1:
+        genome = library[situation.slot] if situation.slot < len(library) else _fresh(situation, library)
+        return write_program(genome, observation, action)
+    ranked = sorted(_finite(situation), key=lambda tried: tried.score, reverse=True)
+    best = next((tried for tried in ranked if read_genome(tried.source)), None)
+    parent = read_genome(best.source) if best else None
+    if best is None or parent is None or situation.slot >= REFINED_SLOTS:
+        return write_program(_untried(situation, library), observation, action)
+    if parent.structure == "table":
+        return best.source if situation.slot == 0 else write_program(_untried(situation, library), observation, action)
+    tuned = narrowed(read_params(best.source))
+    child = parent if situation.slot == 0 else _with_another_term(situation, parent)
+    return write_program(child, observation, action, tuned)
+
+
+def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
+    """Ranges around tuned values; a value at its bound moves its range along instead."""
+    result = {}
+    for name, (value, low, high) in params.items():
+        width = high - low
+        share = 1.0 if min(value - low, high - value) < 0.02 * width else NARROWER  # noqa: PLR2004
+        if low > 0:
+            ratio = math.sqrt(high / low) ** share
+            result[name] = (value, value / ratio, value * ratio)
+        else:
+            result[name] = (value, value - share * width / 2, value + share * width / 2)
+    return result
+
+
+def _finite(situation: Situation) -> list[Tried]:
+    return [t for t in situation.tried if t.outcome == "ok" and t.score and all(map(math.isfinite, t.score))]
+
+
+def _untried(situation: Situation, library: list[Genome]) -> Genome:
+    """The next structure of the library that no earlier sample used, else a random variant."""
+    used = {read_genome(tried.source) for tried in situation.tried}
+    fresh = [genome for genome in library if genome not in used]
+    place = situation.slot - REFINED_SLOTS if situation.slot >= REFINED_SLOTS else situation.slot
+    return fresh[place] if place < len(fresh) else _fresh(situation, library)
+
+
+def _fresh(situation: Situation, library: list[Genome]) -> Genome:
+    rng = _rng(situation)
+    base = rng.choice([genome for genome in library if genome.structure != "table"])
+    terms = tuple(term for term in TERMS if term in base.terms or rng.random() < 1 / 3)
+    return Genome(base.structure, terms, rng.randrange(1, 1000))
+
+
+def _with_another_term(situation: Situation, parent: Genome) -> Genome:
+    options = [term for term in TERMS if term not in parent.terms and term != "ordered"]
+    rng = _rng(situation)
+    if not options:
+        return Genome(parent.structure, parent.terms, rng.randrange(1, 1000))
+    chosen = {*parent.terms, rng.choice(options)}
+    return Genome(parent.structure, tuple(term for term in TERMS if term in chosen), parent.variant)
+
+
+def _rng(situation: Situation) -> random.Random:
+    return random.Random(f"{situation.seed} {situation.round} {situation.slot}")  # noqa: S311 - no secret

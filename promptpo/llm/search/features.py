@@ -1,0 +1,175 @@
+"""Reading observations: from a space to the code that turns an observation into a few numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.errors import UnsupportedSpaceError
+
+if TYPE_CHECKING:
+    import gymnasium
+
+POOLED = 4
+"""An image becomes this many by this many block means."""
+
+LARGEST_VECTOR = 400
+"""Longer one-dimensional observations are pooled like images."""
+
+ONE_HOT = 8
+"""Categories up to which a Discrete observation is one-hot."""
+
+WIDEST = 1e4
+"""Bounds further apart than this say nothing about the scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """How a policy reads its observation.
+
+    Attributes:
+        names: One variable name per number.
+        lines: Body of ``features(obs)``; returns a list with one number per name.
+        helpers: Module-level functions and constants that the body uses.
+    """
+
+    names: tuple[str, ...]
+    lines: tuple[str, ...]
+    helpers: tuple[str, ...] = ()
+
+
+def read_observation(space: gymnasium.Space[Any]) -> Features:
+    """The code that reads observations of a space as a flat list of numbers of about one.
+
+    Bounded entries are scaled to -1..1, unbounded ones are left as they are, categories become one-hot
+    or a fraction, images become block means, text is ignored.
+
+    Raises:
+        UnsupportedSpaceError: A space without a fixed number of entries.
+    """
+    parts = list(_parts(space, "obs", "x"))
+    names = tuple(name for part in parts for name in part.names)
+    if not names:
+        return Features(("one",), ("return [1.0]",))
+    if len(parts) == 1:
+        return Features(names, (f"return {parts[0].expression}",), parts[0].helpers)
+    lines = ["numbers = []"]
+    lines += [f"numbers += {part.expression}" for part in parts]
+    helpers = tuple(dict.fromkeys(helper for part in parts for helper in part.helpers))
+    return Features(names, (*lines, "return numbers"), helpers)
+
+
+def count_states(space: gymnasium.Space[Any]) -> int | None:
+    """How many different observations a space has; None where it is not finite and small entry by entry."""
+    import gymnasium
+
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, gymnasium.spaces.MultiDiscrete):
+        return math.prod(int(n) for n in np.ravel(space.nvec))
+    if isinstance(space, gymnasium.spaces.MultiBinary):
+        return int(2 ** int(np.prod(space.shape)))
+    if isinstance(space, gymnasium.spaces.Tuple | gymnasium.spaces.Dict):
+        counts = [count_states(sub) for sub in subspaces(space)]
+        return None if None in counts or not counts else math.prod(c for c in counts if c is not None)
+    return None
+
+
+def subspaces(space: Any) -> list[gymnasium.Space[Any]]:
+    """The parts of a Tuple or Dict space, in order."""
+    return list(space.spaces.values()) if isinstance(space.spaces, dict) else list(space.spaces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    names: tuple[str, ...]
+    expression: str
+    helpers: tuple[str, ...] = ()
+
+
+def _parts(space: gymnasium.Space[Any], path: str, name: str) -> Iterator[_Part]:
+    import gymnasium
+
+    spaces = gymnasium.spaces
+    if isinstance(space, spaces.Dict):
+        for key, sub in space.spaces.items():
+            yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key))
+    elif isinstance(space, spaces.Tuple):
+        for i, sub in enumerate(space.spaces):
+            yield from _parts(sub, f"{path}[{i}]", _joined(name, i))
+    elif isinstance(space, spaces.Discrete):
+        yield _discrete(space, path, name)
+    elif isinstance(space, spaces.Box):
+        yield _box(space, path, name)
+    elif isinstance(space, spaces.MultiDiscrete):
+        top = [max(1, int(n) - 1) for n in np.ravel(space.nvec)]
+        yield _Part(_numbered(name, len(top)), f"(np.ravel({path}) / {_array(top)}).tolist()")
+    elif isinstance(space, spaces.MultiBinary):
+        yield _Part(_numbered(name, int(np.prod(space.shape))), f"np.ravel({path}).astype(float).tolist()")
+    elif not isinstance(space, spaces.Text):
+        raise UnsupportedSpaceError(
+            f"program search cannot read observations of a {type(space).__name__} space: use a language model."
+        )
+
+
+def _discrete(space: Any, path: str, name: str) -> _Part:
+    n, start = int(space.n), int(space.start)
+    index = f"int({path})" if start == 0 else f"(int({path}) - {start})"
+    if n <= ONE_HOT:
+        return _Part(_numbered(name, n), f"[float({index} == i) for i in range({n})]")
+    return _Part((name,), f"[{index} / {n - 1}]")
+
+
+def _box(space: Any, path: str, name: str) -> _Part:
+    size = int(np.prod(space.shape))
+    if len(space.shape) > 1 or size > LARGEST_VECTOR:
+        return _image(space, path, name)
+    low, high = np.ravel(space.low).astype(float), np.ravel(space.high).astype(float)
+    bounded = np.isfinite(low) & np.isfinite(high) & (high - low < WIDEST) & (high > low)
+    middle = np.where(bounded, (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0)) / 2, 0.0)
+    half = np.where(bounded, (np.where(bounded, high, 0.0) - np.where(bounded, low, 0.0)) / 2, 1.0)
+    expression = f"np.ravel({path})"
+    if np.any(middle != 0.0):
+        expression = f"({expression} - {_array(middle)})"
+    if np.any(half != 1.0):
+        expression = f"({expression} / {_array(half)})"
+    return _Part(_numbered(name, size), f"{expression}.tolist()")
+
+
+POOL = '''def pool(image):
+    """Means of {n} by {n} blocks of an image."""
+    rows = np.array_split(np.asarray(image, dtype=float), {n})
+    return [float(np.mean(block)) for row in rows for block in np.array_split(row, {n}, axis=1)]'''
+
+
+def _image(space: Any, path: str, name: str) -> _Part:
+    top = float(np.max(space.high))
+    scale = top if math.isfinite(top) and 0 < top < WIDEST else 1.0
+    shape = tuple(int(n) for n in space.shape)
+    if len(shape) == 1:
+        side = int(math.sqrt(shape[0]))
+        path = f"np.ravel({path})[:{side * side}].reshape({side}, {side})"
+        shape = (side, side)
+    n = min(POOLED, shape[0], shape[1])
+    expression = f"pool({path})" if scale == 1.0 else f"[value / {scale:g} for value in pool({path})]"
+    return _Part(_numbered(name, n * n), expression, (POOL.format(n=n),))
+
+
+def _joined(name: str, key: object) -> str:
+    word = "".join(c if c.isascii() and c.isalnum() else "_" for c in str(key)).strip("_") or "part"
+    return f"x_{word}" if name == "x" else f"{name}_{word}"
+
+
+def _numbered(name: str, n: int) -> tuple[str, ...]:
+    return (name,) if n == 1 and name != "x" else tuple(f"{name}{i}" for i in range(n))
+
+
+def _array(values: Any) -> str:
+    numbers = [float(f"{v:.6g}") for v in np.ravel(values)]
+    if len(set(numbers)) == 1:
+        return repr(numbers[0])
+    return f"np.array({numbers})"
