@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from promptpo.llm.failures import Service, not_an_answer, read_key
+from promptpo.llm.failures import Service, read_key
 from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
 from promptpo.records import Usage
 
@@ -78,18 +78,15 @@ class AnthropicLLM(SDKProvider):
             max_tokens=settings["max_tokens"],
             messages=cast("Any", _messages(request)),
             timeout=self._timeout,
-            **cast("Any", {"system": [_block(request.system, cached=True)]} if request.system else {}),
+            system=cast("Any", [_block(request.system, cached=True)] if request.system else self._sdk.omit),
             extra_body=sampling or None,
         )
 
     def _read(self, response: Any) -> Reply:
-        content = getattr(response, "content", None)
-        if content is None:
-            raise not_an_answer(str(response), self._service)
-        written = getattr(response.usage, "cache_creation_input_tokens", None) or 0
-        read = getattr(response.usage, "cache_read_input_tokens", None) or 0
+        written = response.usage.cache_creation_input_tokens or 0
+        read = response.usage.cache_read_input_tokens or 0
         return Reply(
-            text="".join(block.text for block in content if block.type == "text"),
+            text="".join(block.text for block in response.content if block.type == "text"),
             model=response.model or self.model,
             finish=_FINISH.get(response.stop_reason, "stop"),
             usage=Usage(

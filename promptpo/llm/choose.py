@@ -8,6 +8,7 @@ import difflib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from promptpo.errors import UsageError
 
@@ -105,9 +106,21 @@ def make_llm(
         MissingExtraError: A package that it needs is not installed.
     """
     choice = choose(name)
-    if base_url and choice.provider not in DEFAULT_MODELS.keys() & {"anthropic", "openai"}:
+    if base_url and choice.provider not in KEY_VARIABLES.values():
         raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
+    if base_url:
+        _check_address(base_url)
     return PROVIDERS[choice.provider](choice.argument, _Options(base_url, answered))
+
+
+def _check_address(base_url: str) -> None:
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(f"--base-url {base_url} is not an address; write it like http://127.0.0.1:8080/v1.")
 
 
 def _parse(name: str, reason: str) -> Choice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from promptpo.llm.failures import Service, not_an_answer, read_key
+from promptpo.llm.failures import Service, read_key
 from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
 from promptpo.records import Usage
 
@@ -83,10 +83,8 @@ class OpenAILLM(SDKProvider):
         )
 
     def _read(self, response: Any) -> Reply:
-        choices = getattr(response, "choices", None)
-        if not choices:
-            raise not_an_answer(str(getattr(response, "error", None) or response), self._service)
-        message, reason = choices[0].message, choices[0].finish_reason
+        choice = response.choices[0]
+        message, reason = choice.message, choice.finish_reason
         refusal = getattr(message, "refusal", None)
         return Reply(
             text=message.content or refusal or "",

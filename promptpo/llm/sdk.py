@@ -7,6 +7,7 @@ without text, prices, and errors in one sentence.
 
 from __future__ import annotations
 
+import json
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request
-from promptpo.llm.failures import Service, explain, refused_setting
+from promptpo.llm.failures import Service, explain, not_an_answer, refused_setting
 from promptpo.llm.prices import known_prices, price_of, user_prices
 from promptpo.records import Usage
 
@@ -94,7 +95,9 @@ class SDKProvider(ABC):
         """What a response says.
 
         Raises:
-            ProviderError: It is not a response in the service's format.
+            AttributeError: It lacks something that a response in the service's format has.
+            TypeError: The same.
+            LookupError: The same.
         """
 
     @abstractmethod
@@ -136,15 +139,27 @@ class SDKProvider(ABC):
         while True:
             settings = self._settings(request, limit)
             try:
-                return self._read(await self._send(request, settings))
+                response = await self._send(request, settings)
             except self._sdk.APIError as error:
                 refused = refused_setting(error, self._may_refuse(settings))
                 failure = explain(error, self._sdk, self._service)
+            except (json.JSONDecodeError, UnicodeDecodeError) as error:
+                refused = None
+                failure = not_an_answer(str(error), self._service)
+            else:
+                return self._checked(response)
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
             if refused is None:
                 raise failure
             self._refused.add(refused)
+
+    def _checked(self, response: Any) -> Reply:
+        """What a response says; the SDKs hand over whatever came, unvalidated."""
+        try:
+            return self._read(response)
+        except (AttributeError, TypeError, LookupError):
+            raise not_an_answer(str(response), self._service) from None
 
     def _cost(self, replies: list[Reply]) -> float | None:
         total = 0.0

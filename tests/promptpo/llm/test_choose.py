@@ -1,0 +1,115 @@
+"""From --model, or its absence, to a provider."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import KEY
+
+from promptpo.errors import MissingKeyError, UsageError
+from promptpo.llm import describe_choice, make_llm
+from promptpo.llm.choose import DEFAULT_MODELS, PROVIDERS, choose
+from promptpo.llm.scripted import ScriptedLLM
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "search"),
+        ({"OPENAI_API_KEY": KEY}, f"openai:{DEFAULT_MODELS['openai']}"),
+        ({"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}, f"anthropic:{DEFAULT_MODELS['anthropic']}"),
+        ({"ANTHROPIC_API_KEY": " "}, "search"),
+        ({"ANTHROPIC_API_KEY": KEY, "PROMPTPO_ANTHROPIC_MODEL": "mine"}, "anthropic:mine"),
+        ({"ANTHROPIC_API_KEY": KEY, "PROMPTPO_MODEL": "exec:cat"}, "exec:cat"),
+    ],
+)
+def test_without_a_name(environment: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PROMPTPO_MODEL, then the keys in their order, then program search."""
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert choose().name == name
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("openai:gpt-x", "openai:gpt-x"),
+        ("openai", f"openai:{DEFAULT_MODELS['openai']}"),
+        ("openai:meta/llama:free", "openai:meta/llama:free"),
+        (" anthropic : c ", "anthropic:c"),
+        ("exec:python -c 'print(1)'", "exec:python -c 'print(1)'"),
+        ("search", "search"),
+        ("embedded", "embedded:smollm2"),
+    ],
+)
+def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is named wins over everything in the environment."""
+    monkeypatch.setenv("PROMPTPO_MODEL", "exec:cat")
+    assert choose(given).name == name
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("opneai:gpt-x", "Did you mean openai?"),
+        ("gpt-5", "providers are: anthropic, openai, exec, replay, embedded, search"),
+        ("exec", "write exec:COMMAND"),
+        ("replay:", "write replay:RUN_OR_FILE"),
+        ("search:fast", "search takes no model"),
+    ],
+)
+def test_unusable_name(given: str, says: str) -> None:
+    """One sentence with the nearest name or the form that is expected."""
+    with pytest.raises(UsageError, match=says):
+        make_llm(given)
+
+
+def test_providers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The objects know their names."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    assert make_llm("anthropic:c").name == "anthropic:c"
+    assert make_llm("exec:cat").name == "exec:cat"
+    assert make_llm("openai:m", base_url="http://127.0.0.1:1/v1").name == "openai:m"
+    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
+        make_llm("openai:m")
+
+
+def test_program_search_is_no_language_model() -> None:
+    """The default without a key, and the line that says so."""
+    llm = make_llm()
+    assert (llm.name, llm.language_model) == ("search", False)
+    line = describe_choice(None, llm)
+    assert "no language model" in line
+    assert "neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set" in line
+    assert "--model, for example anthropic:MODEL" in line
+
+
+def test_choice_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What, why, and how to choose another, in one line."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    line = describe_choice(None, make_llm())
+    assert f"openai:{DEFAULT_MODELS['openai']}, because OPENAI_API_KEY is set" in line
+    assert "--model" in line
+    assert "\n" not in line
+    assert KEY not in line
+    assert "as asked" in describe_choice("exec:cat", make_llm("exec:cat"))
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url"),
+    [
+        ("search", "http://x/v1"),
+        ("openai:m", "localhost:8080"),
+        ("openai:m", "http://h:port"),
+        ("openai:m", "ftp://h"),
+    ],
+)
+def test_unusable_base_url(name: str, base_url: str) -> None:
+    """An address that no client can use, or that nobody would use, is a mistake."""
+    with pytest.raises(UsageError, match="--base-url"):
+        make_llm(name, base_url=base_url)
+
+
+def test_every_provider_is_reachable_by_name() -> None:
+    """The table of providers and the words for their defaults fit together."""
+    assert set(DEFAULT_MODELS) <= set(PROVIDERS)
+    assert ScriptedLLM([]).name not in PROVIDERS

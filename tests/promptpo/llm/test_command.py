@@ -1,0 +1,135 @@
+"""Any program as a provider."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import REQUEST, ask
+
+from promptpo.errors import ProviderError, UsageError
+from promptpo.llm.base import Message
+from promptpo.llm.command import CommandLLM
+from promptpo.llm.conformance import check
+
+
+def python(code: str) -> str:
+    """A command that runs this code."""
+    return shlex.join([sys.executable, "-c", code])
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process with this id runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def read_pid(path: Path) -> int:
+    """The number that a child writes into this file, once it is there."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        if path.exists() and (text := path.read_text(encoding="utf-8")).endswith("\n"):
+            return int(text)
+        time.sleep(0.01)
+    raise AssertionError(f"{path} was not written")
+
+
+def test_prompt_goes_in_and_the_answer_comes_out() -> None:
+    """System prompt and message are on standard input, in this order."""
+    [completion] = ask(CommandLLM("cat"))
+    assert completion.text == "You write policies.\n\nWrite one.\n"
+    assert completion.model == "exec:cat"
+    assert completion.cost_usd is None
+
+
+def test_turns_have_headings() -> None:
+    """A conversation can be told apart from one message."""
+    turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
+    [completion] = ask(CommandLLM("cat"), replace(REQUEST, messages=turns, system=""))
+    assert completion.text == "[user]\none\n\n[assistant]\ntwo\n\n[user]\nthree\n"
+
+
+def test_the_programs_environment_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the user's own tool and finds its own settings."""
+    monkeypatch.setenv("MY_TOOL_SETTING", "here")
+    assert ask(CommandLLM(python("import os; print(os.environ['MY_TOOL_SETTING'])")))[0].text == "here\n"
+
+
+def test_failure_shows_the_last_line_of_standard_error() -> None:
+    """Not a traceback: its last line."""
+    with pytest.raises(ProviderError, match=r"failed with status 1: ValueError: no such model$"):
+        ask(CommandLLM(python("raise ValueError('no such model')")))
+
+
+def test_empty_answer_is_asked_for_again(tmp_path: Path) -> None:
+    """The second run answers."""
+    flag = tmp_path / "flag"
+    code = f"import pathlib; p = pathlib.Path({str(flag)!r}); print('now' if p.exists() else ''); p.touch()"
+    assert ask(CommandLLM(python(code)))[0].text == "now\n"
+
+
+def test_large_prompt_and_answer() -> None:
+    """Neither side blocks on a full pipe."""
+    text = "x" * 3_000_000
+    [completion] = ask(CommandLLM("cat"), replace(REQUEST, messages=(Message("user", text),)))
+    assert text in completion.text
+
+
+def test_program_that_does_not_read() -> None:
+    """A program that ignores its input still answers."""
+    big = replace(REQUEST, messages=(Message("user", "x" * 1_000_000),))
+    assert ask(CommandLLM("echo hello"), big)[0].text == "hello\n"
+
+
+@pytest.mark.parametrize("how", ["timeout", "cancel"])
+def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
+    """Neither the program nor what it started outlives a timeout or a cancellation."""
+    pid_file = tmp_path / "pid"
+    llm = CommandLLM(
+        f"sh -c 'sleep 60 & echo $! > {pid_file}; wait'", timeout=0.5 if how == "timeout" else 60
+    )
+
+    async def run() -> None:
+        task = asyncio.ensure_future(llm.complete(REQUEST))
+        if how == "cancel":
+            await asyncio.to_thread(read_pid, pid_file)
+            task.cancel()
+        await task
+
+    with pytest.raises(ProviderError if how == "timeout" else asyncio.CancelledError):
+        asyncio.run(run())
+    pid = read_pid(pid_file)
+    deadline = time.monotonic() + 5
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("command", ["no-such-program-anywhere --x", "'unclosed", " "])
+def test_unusable_command(command: str) -> None:
+    """Noticed before the run starts."""
+    with pytest.raises(UsageError):
+        CommandLLM(command)
+
+
+def test_program_gone_since(tmp_path: Path) -> None:
+    """A program that cannot be started any more is a provider's error."""
+    program = tmp_path / "tool"
+    program.write_text("#!/bin/sh\necho hi\n", encoding="utf-8")
+    program.chmod(0o700)
+    llm = CommandLLM(str(program))
+    program.unlink()
+    with pytest.raises(ProviderError, match="cannot start"):
+        ask(llm)
+
+
+def test_conformance() -> None:
+    """A command passes the check for providers."""
+    assert asyncio.run(check(lambda: CommandLLM("cat"))) == []

@@ -1,0 +1,80 @@
+"""The conformance check finds what is wrong with a provider."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from promptpo.errors import ProviderError
+from promptpo.llm.base import Completion, Request
+from promptpo.llm.conformance import check
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.records import Usage
+
+
+def found(answer: Any, **changes: Any) -> str:
+    """What the check says about a provider that answers like this."""
+
+    def make() -> ScriptedLLM:
+        llm = ScriptedLLM(answer if callable(answer) else lambda _: answer)
+        for name, value in changes.items():
+            setattr(llm, name, value)
+        return llm
+
+    return " ".join(asyncio.run(check(make, in_flight=2, seconds=2)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (Completion("x", "m", finish="done"), "finish is 'done'"),  # type: ignore[arg-type]
+        (Completion("x", ""), "model is not a text"),
+        (Completion(None, "m"), "text is not a text"),  # type: ignore[arg-type]
+        (Completion("x", "m", usage=Usage(10, 20, 1)), "cached"),
+        (Completion("x", "m", usage=Usage(-1, -2, 1)), "negative"),
+        (Completion("x", "m", cost_usd=-1.0), "cost is negative"),
+        (Completion("x", "m", seconds=-1.0), "less than no time"),
+        (ValueError("oops"), "not a ProviderError"),
+        (ProviderError("two\nlines"), "not one line"),
+        (ProviderError("down"), "none of 1 requests was answered: down"),
+    ],
+)
+def test_faulty_answer(answer: Any, says: str) -> None:
+    """Each fault of an answer is named."""
+    assert says in found(answer)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": ""}, "name is not a text"),
+        ({"purposes": frozenset({"dancing"})}, "purposes is not"),
+        ({"language_model": "yes"}, "language_model is not"),
+    ],
+)
+def test_faulty_attributes(changes: dict[str, Any], says: str) -> None:
+    """What the optimizer reads from a provider is checked before it is asked."""
+    assert says in found("fine", **changes)
+
+
+def test_not_a_provider_at_all() -> None:
+    """An object without the methods is named as such."""
+    [fault] = asyncio.run(check(object))  # type: ignore[arg-type]
+    assert "lacks" in fault
+
+
+def test_too_slow() -> None:
+    """A provider that hangs does not hang the check."""
+
+    async def hang(request: Request) -> str:
+        await asyncio.sleep(30)
+        return request.key
+
+    assert "not done after 2 s" in found(hang)
+
+
+def test_nothing_wrong() -> None:
+    """A good provider passes."""
+    assert found("fine") == ""

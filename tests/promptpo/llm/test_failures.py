@@ -1,0 +1,161 @@
+"""What goes wrong on the way: retried by the client where that helps, one clear sentence where not."""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+import traceback
+
+import pytest
+from conftest import KEY, Provider, ask
+from wire_server import Reply, WireServer
+
+from promptpo.errors import MissingKeyError, ProviderError
+from promptpo.llm.base import FatalProviderError
+from promptpo.llm.failures import Service
+
+NO_MONEY = "Your credit balance is too low to access the API."
+
+
+def test_rate_limit_is_waited_out(provider: Provider, server: WireServer) -> None:
+    """429 with Retry-After: the client waits as long as it was told."""
+    server.script(Reply("slow down", status=429, headers={"retry-after": "1"}))
+    assert ask(provider.make())[0].text == "an answer"
+    first, second = server.seen
+    assert second.time - first.time >= 1.0
+
+
+@pytest.mark.parametrize("fault", [Reply("oops", status=500), Reply(drop=True)], ids=["500", "dropped"])
+def test_passing_fault_is_retried(provider: Provider, server: WireServer, fault: Reply) -> None:
+    """A server error and a dropped connection cost one request each, not the call."""
+    server.script(fault)
+    assert ask(provider.make())[0].text == "an answer"
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("fault", [Reply("oops", status=500), Reply(drop=True)], ids=["500", "dropped"])
+def test_retries_do_not_multiply(provider: Provider, server: WireServer, fault: Reply) -> None:
+    """A lasting fault costs the client's own retries and none of ours on top of them."""
+    server.otherwise = fault
+    with pytest.raises(ProviderError) as caught:
+        ask(provider.make(max_retries=1))
+    assert len(server.seen) == 2
+    assert not isinstance(caught.value, FatalProviderError)
+
+
+def test_slow_answer(provider: Provider, server: WireServer) -> None:
+    """Slower than the limit is an error that says the limit; within the limit it is an answer."""
+    server.script(Reply(delay=0.4), Reply(delay=0.4))
+    assert ask(provider.make(max_retries=0, timeout=5.0))[0].text == "an answer"
+    with pytest.raises(ProviderError, match=r"within 0\.1 s"):
+        ask(provider.make(max_retries=0, timeout=0.1))
+
+
+@pytest.mark.parametrize(
+    ("reply", "fatal", "says"),
+    [
+        (Reply("invalid x-api-key", status=401), True, "refused the key in KEYVAR"),
+        (Reply("payment required", status=402), True, "no credit or quota left"),
+        (Reply(NO_MONEY, status=400), True, "no credit or quota left"),
+        (Reply("You exceeded your current quota", status=429), True, "no credit or quota left"),
+        (Reply("no access", status=403), True, "may not use model-1"),
+        (Reply("no such model", status=404), True, "knows no model 'model-1'"),
+        (
+            Reply("prompt is too long: 300000 tokens > 200000", status=400),
+            False,
+            "do not fit into the context",
+        ),
+        (Reply("This model's maximum context length is 8192", status=400), False, "max_prompt_tokens"),
+        (Reply("request too large", status=413), False, "do not fit into the context"),
+        (Reply("too many requests", status=429), False, "fewer candidates at once"),
+        (Reply("overloaded", status=529), False, "failed with status 529"),
+        (Reply("max_tokens must be at least 1", status=400), False, "max_tokens must be at least 1"),
+    ],
+)
+def test_error_is_one_clear_sentence(
+    provider: Provider, server: WireServer, reply: Reply, fatal: bool, says: str
+) -> None:
+    """It says what to do, in one line, and whether later calls can succeed."""
+    server.otherwise = reply
+    with pytest.raises(
+        ProviderError, match=re.escape(says.replace("KEYVAR", provider.key_variable))
+    ) as caught:
+        ask(provider.make(max_retries=0))
+    assert isinstance(caught.value, FatalProviderError) == fatal
+    assert "\n" not in str(caught.value)
+    assert reply.text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(raw=b"<html><body>Welcome to my router</body></html>"),
+        Reply(raw=b'{"error": {"message": "upstream is down"}}'),
+        Reply(raw=b""),
+        Reply(raw=b"null"),
+        Reply(raw=b'"text"'),
+        Reply(raw=b'{"choices": [], "content": null}'),
+        Reply(raw=b'{"choices": [{}], "content": [{}]}'),
+        Reply(raw=b'{"choices": [{"mess'),
+    ],
+    ids=["html", "error with status 200", "nothing", "null", "text", "no choices", "hollow", "torn"],
+)
+def test_something_that_is_not_an_answer(provider: Provider, server: WireServer, reply: Reply) -> None:
+    """Another kind of server at that address is named as such."""
+    server.otherwise = reply
+    with pytest.raises(ProviderError, match="something that is not an answer") as caught:
+        ask(provider.make(max_retries=0))
+    assert server.address in str(caught.value)
+
+
+def test_nobody_listens(provider: Provider) -> None:
+    """A refused connection names the address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ProviderError, match=f"cannot reach {address}"):
+        ask(provider.make(base_url=address, max_retries=0))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Reply(f"Incorrect API key provided: {KEY}", status=401),
+        Reply(f"bad request with {KEY} in it", status=400),
+        Reply(raw=f"<html>{KEY}</html>".encode()),
+        Reply(drop=True),
+        Reply("oops", status=500),
+        Reply(),
+    ],
+    ids=["401", "400", "html", "dropped", "500", "ok"],
+)
+def test_key_shows_nowhere(
+    provider: Provider, server: WireServer, fault: Reply, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not in the logs at any level, not in a repr, not in an error or anything chained to it."""
+    server.otherwise = fault
+    llm = provider.make(max_retries=0)
+    shown = [repr(llm), str(llm), repr(vars(llm))]
+    with caplog.at_level(logging.DEBUG):
+        try:
+            shown.append(repr(ask(llm)))
+        except ProviderError as error:
+            shown += [repr(error), *traceback.format_exception(error)]
+            shown += [repr(error.__cause__), repr(error.__context__)]
+    shown += [f"{record.getMessage()} {record.args} {record.exc_text}" for record in caplog.records]
+    assert len(server.seen) == 1
+    assert not [text for text in shown if KEY in text]
+
+
+def test_unusable_key_is_not_shown(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that no header can carry is refused before a client can quote it."""
+    monkeypatch.setenv(provider.key_variable, f"{KEY} # my key")
+    with pytest.raises(MissingKeyError, match=f"the value of {provider.key_variable} is not a key") as caught:
+        provider.make()
+    assert KEY not in str(caught.value)
+
+
+def test_service_hides_its_key() -> None:
+    """The description that errors are made from can be printed."""
+    assert KEY not in repr(Service("openai", "m", "OPENAI_API_KEY", "http://x", 1.0, KEY))

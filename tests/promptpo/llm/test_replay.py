@@ -1,0 +1,156 @@
+"""The replay provider: by key, then in order, and a clear end."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import REQUEST, ask
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.errors import UsageError
+from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError
+from promptpo.llm.replay import ReplayLLM
+from promptpo.records import Usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from promptpo.llm.base import Request
+
+
+def call(key: str, **changes: Any) -> Request:
+    """A request under this key."""
+    return replace(REQUEST, key=key, **changes)
+
+
+def texts(llm: ReplayLLM, *requests: Request) -> list[str]:
+    """What it answers."""
+    return [completion.text for completion in ask(llm, *requests)]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run directory with four recorded calls among other events."""
+    usage = {"input_tokens": 7, "cached_input_tokens": 3, "output_tokens": 5}
+    common = {
+        "model": "m-1",
+        "finish": "stop",
+        "usage": usage,
+        "cost_usd": 0.5,
+        "seconds": 2.0,
+        "prompt": "p",
+    }
+    events = [
+        ("session", "1", {"pid": 1}),
+        ("completion", "feedback", {"text": "F", "purpose": "feedback", **common}),
+        ("completion", "r1.c2", {"text": "B", "purpose": "policy", **common}),
+        ("completion", "r1.c1", {"text": "A", "purpose": "policy", **common}),
+        ("evaluation", "x", {"text": "not an answer"}),
+        ("completion", "r1.c1.repair1", {"text": "R", "purpose": "repair", **common, "finish": "length"}),
+    ]
+    lines = [
+        json.dumps({"n": n, "t": 0.0, "kind": kind, "key": key, "data": data})
+        for n, (kind, key, data) in enumerate(events)
+    ]
+    (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"n": 6, "kind": "compl', encoding="utf-8")
+    return tmp_path
+
+
+def test_run_is_answered_by_key(run: Path) -> None:
+    """Whatever the order of the calls, each gets its own answer, with everything that was recorded."""
+    llm = ReplayLLM(run)
+    first, repair, second = ask(llm, call("r1.c1"), call("r1.c1.repair1", purpose="repair"), call("r1.c2"))
+    assert [first.text, repair.text, second.text] == ["A", "R", "B"]
+    assert repair.finish == "length"
+    assert (first.model, first.usage, first.cost_usd) == ("m-1", Usage(7, 3, 5), 0.0)
+    assert llm.purposes == {"feedback", "policy", "repair"}
+
+
+def test_unknown_key_gets_an_unused_answer_of_its_purpose(run: Path) -> None:
+    """Another number of candidates still finds policies, never a feedback class."""
+    llm = ReplayLLM(run)
+    assert texts(llm, call("r1.c1"), call("r7.c7")) == ["A", "B"]
+    with pytest.raises(FatalProviderError, match=r"used up: it has 4 answers.*r8\.c1 \(policy\)"):
+        ask(llm, call("r8.c1"))
+
+
+def test_same_call_gets_the_same_answer(run: Path) -> None:
+    """Asking twice uses nothing up."""
+    assert texts(ReplayLLM(run), call("new"), call("new"), call("r1.c1")) == ["B", "B", "A"]
+
+
+def test_directory_of_answers_in_order(tmp_path: Path) -> None:
+    """Sorted by name, policies only, then a clear end."""
+    for name in ("2.md", "1.md", "3.txt", "ignored.py"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    llm = ReplayLLM(tmp_path)
+    assert llm.purposes == {"policy"}
+    assert texts(llm, *(call(f"r1.c{n}") for n in range(3))) == ["1.md", "2.md", "3.txt"]
+    with pytest.raises(FatalProviderError, match="used up"):
+        ask(llm, call("r2.c1"))
+
+
+def test_single_file_is_one_answer(tmp_path: Path) -> None:
+    """A text file is served once."""
+    path = tmp_path / "answer.md"
+    path.write_text("hello", encoding="utf-8")
+    llm = ReplayLLM(path)
+    assert texts(llm, call("r1.c1")) == ["hello"]
+    with pytest.raises(FatalProviderError):
+        ask(llm, call("r1.c2"))
+
+
+def test_jsonl_with_and_without_keys(tmp_path: Path) -> None:
+    """Lines with a key answer their call; the others go to whoever comes."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"text": "any"}\n\n{"key": "r1.c2", "text": "mine"}\n', encoding="utf-8")
+    llm = ReplayLLM(path)
+    assert llm.purposes == ALL_PURPOSES
+    assert texts(llm, call("r1.c2"), call("r1.c1", purpose="repair")) == ["mine", "any"]
+
+
+def test_going_on_after_a_kill_serves_what_is_left(tmp_path: Path) -> None:
+    """Answers that an earlier process had are not served again, whichever of them it had."""
+    for name in "abcd":
+        (tmp_path / f"{name}.md").write_text(name, encoding="utf-8")
+    llm = ReplayLLM(tmp_path, answered=[Completion("c", "replay"), Completion("unknown", "replay")])
+    assert texts(llm, call("r1.c1"), call("r1.c2"), call("r1.c4")) == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("missing.md", None, "there is no recording|cannot read"),
+        ("empty.jsonl", "", "no recorded answer"),
+        ("bad.jsonl", '{"text": "fine"}\n{"answer": 1}\n', "line 2"),
+        ("list.jsonl", "[1]\n", "line 1"),
+        ("purpose.jsonl", '{"text": "x", "purpose": "dancing"}\n', "line 1"),
+        ("policy.py", "x = 1", "not a recording"),
+    ],
+)
+def test_what_cannot_be_replayed(tmp_path: Path, name: str, content: str | None, says: str) -> None:
+    """One sentence says what replay takes."""
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=says):
+        ReplayLLM(path)
+
+
+def test_empty_directory(tmp_path: Path) -> None:
+    """A directory without answers is a mistake, not an empty recording."""
+    with pytest.raises(UsageError, match="no recorded answer"):
+        ReplayLLM(tmp_path)
+
+
+@given(answers=st.lists(st.text(), min_size=1, max_size=8))
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, answers: list[str]) -> None:
+    """Every text that JSON carries comes back as it was, each once, in order."""
+    path = tmp_path_factory.mktemp("replay") / "answers.jsonl"
+    path.write_bytes(b"".join(json.dumps({"text": text}).encode() + b"\n" for text in answers))
+    llm = ReplayLLM(path)
+    assert texts(llm, *(call(f"r1.c{n}") for n in range(len(answers)))) == answers

@@ -1,0 +1,60 @@
+"""The scripted provider does what its script says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from conftest import REQUEST, ask
+
+from promptpo.errors import ProviderError
+from promptpo.llm.base import Completion, FatalProviderError, Request
+from promptpo.llm.conformance import check
+from promptpo.llm.scripted import ScriptedLLM
+
+
+def test_list_is_used_up_in_order() -> None:
+    """Texts and completions are answers; the requests are remembered."""
+    cut = Completion("def", "other", finish="length")
+    llm = ScriptedLLM(["one", cut])
+    assert [completion.text for completion in ask(llm, REQUEST, REQUEST)] == ["one", "def"]
+    assert llm.requests == [REQUEST, REQUEST]
+    assert llm.closed
+    with pytest.raises(FatalProviderError, match=r"no answer left for r1\.c1"):
+        ask(llm)
+
+
+def test_exceptions_are_raised() -> None:
+    """An exception in the list is the outcome of its call, not of the script."""
+    llm = ScriptedLLM([ProviderError("overloaded"), "fine"])
+    with pytest.raises(ProviderError, match="overloaded"):
+        ask(llm)
+    assert ask(llm)[0].text == "fine"
+
+
+def test_numbers_delay_the_answer_after_them() -> None:
+    """Two calls at once with a delay each take the time of one."""
+    llm = ScriptedLLM([0.2, "slow", 0.2, "too"])
+    started = time.perf_counter()
+    assert [completion.text for completion in ask(llm, REQUEST, REQUEST)] == ["slow", "too"]
+    assert 0.2 <= time.perf_counter() - started < 0.35
+    assert (llm.max_in_flight, llm.in_flight) == (2, 0)
+
+
+def test_function_answers_each_request() -> None:
+    """A function may return what a list may hold, at once or later."""
+
+    async def later(request: Request) -> str:
+        await asyncio.sleep(0)
+        return f"for {request.key}"
+
+    assert ask(ScriptedLLM(lambda request: request.purpose))[0].text == "policy"
+    assert ask(ScriptedLLM(later))[0].text == "for r1.c1"
+    with pytest.raises(ProviderError):
+        ask(ScriptedLLM(lambda _: ProviderError("no")))
+
+
+def test_conformance() -> None:
+    """The fake passes the check that real providers pass."""
+    assert asyncio.run(check(lambda: ScriptedLLM(lambda request: request.key))) == []

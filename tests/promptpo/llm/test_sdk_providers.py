@@ -1,0 +1,242 @@
+"""The real OpenAI and Anthropic clients against a real server: what is sent, and what is read."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import KEY, REQUEST, Provider, ask
+from wire_server import Reply, WireServer
+
+from promptpo.errors import MissingKeyError
+from promptpo.llm.base import Message
+from promptpo.llm.conformance import check
+from promptpo.records import Usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRICES = """
+[models."model-1"]
+input = 2.0
+cached_input = 0.5
+cache_write = 3.0
+output = 10.0
+"""
+
+
+def test_answer_is_read_whole(provider: Provider, server: WireServer) -> None:
+    """Text, model, finish and tokens come from the response."""
+    server.script(Reply("def act(): ...", cached=40, written=20))
+    [completion] = ask(provider.make())
+    assert completion.text == "def act(): ..."
+    assert completion.model.startswith("model-1-2026")
+    assert completion.finish == "stop"
+    assert completion.usage == Usage(input_tokens=100, cached_input_tokens=40, output_tokens=10)
+    assert completion.cost_usd is None
+    assert completion.seconds > 0
+
+
+def test_request_carries_prompt_and_settings(provider: Provider, server: WireServer) -> None:
+    """System prompt, turns, limit and temperature arrive in the wire format."""
+    turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
+    ask(provider.make(), replace(REQUEST, messages=turns, temperature=0.3))
+    body = server.seen[0].body
+    assert body["model"] == "model-1"
+    assert body["max_tokens"] == 1000
+    assert body["temperature"] == 0.3
+    said = [turn["content"] for turn in body["messages"]]
+    if provider.name == "anthropic":
+        assert body["system"][0]["text"] == "You write policies."
+        assert [content[0]["text"] for content in said] == ["one", "two", "three"]
+    else:
+        assert body["messages"][0] == {"role": "system", "content": "You write policies."}
+        assert said[1:] == ["one", "two", "three"]
+
+
+def test_anthropic_marks_the_stable_prefix_for_caching(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system prompt and the last stable message carry the mark, and nothing else does."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
+    ask(Provider("anthropic", server).make(), replace(REQUEST, messages=turns, stable_messages=2))
+    body = server.seen[0].body
+    assert body["system"][0]["cache_control"] == {"type": "ephemeral"}
+    assert ["cache_control" in turn["content"][0] for turn in body["messages"]] == [False, True, False]
+
+
+def test_cost_comes_from_the_price_table(
+    provider: Provider, server: WireServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cached, written, plain and generated tokens each have their price."""
+    table = tmp_path / "prices.toml"
+    table.write_text(PRICES, encoding="utf-8")
+    monkeypatch.setenv("PROMPTPO_PRICES", str(table))
+    server.script(Reply(cached=40, written=20))
+    [completion] = ask(provider.make())
+    assert completion.cost_usd == pytest.approx((40 * 2.0 + 40 * 0.5 + 20 * 3.0 + 10 * 10.0) / 1e6)
+
+
+@pytest.mark.parametrize("finish", ["length", "refusal"])
+def test_other_finishes(provider: Provider, server: WireServer, finish: str) -> None:
+    """An answer that was cut off or refused says so, keeps its text, and is not asked for again."""
+    server.script(Reply("I cannot", finish=finish))
+    [completion] = ask(provider.make())
+    assert (completion.finish, completion.text) == (finish, "I cannot")
+    assert len(server.seen) == 1
+
+
+def test_openai_content_filter_is_a_refusal(server: WireServer) -> None:
+    """The second way in which OpenAI's format says that the model declined."""
+    server.script(Reply("", finish="content_filter"))
+    [completion] = ask(Provider("openai", server).make())
+    assert completion.finish == "refusal"
+
+
+def test_empty_answer_is_asked_for_again(provider: Provider, server: WireServer) -> None:
+    """The tokens of both tries are counted."""
+    server.script(Reply(""), Reply("now"))
+    [completion] = ask(provider.make())
+    assert completion.text == "now"
+    assert completion.usage == Usage(200, 0, 20)
+
+
+def test_answer_that_stays_empty_is_returned(provider: Provider, server: WireServer) -> None:
+    """Three tries, then an empty completion whose tokens are still counted."""
+    server.otherwise = Reply(" \n")
+    [completion] = ask(provider.make())
+    assert completion.text.strip() == ""
+    assert completion.usage.output_tokens == 30
+    assert len(server.seen) == 3
+
+
+def test_reasoning_that_used_up_the_limit_gets_more_room(provider: Provider, server: WireServer) -> None:
+    """No text at the token limit: the limit grows, and stays so for later calls."""
+    server.script(Reply("", finish="length"))
+    llm = provider.make()
+
+    async def two_calls() -> None:
+        await llm.complete(REQUEST)
+        await llm.complete(REQUEST)
+        await llm.aclose()
+
+    asyncio.run(two_calls())
+    assert [seen.body["max_tokens"] for seen in server.seen] == [1000, 4000, 4000]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "`temperature` is deprecated for this model.",
+        "Unsupported value: 'temperature' does not support 0.3 with this model. Only the default (1) value.",
+        "temperature: Extra inputs are not permitted",
+    ],
+)
+def test_refused_temperature_is_left_out_and_remembered(
+    provider: Provider, server: WireServer, words: str
+) -> None:
+    """One request is lost to finding out; the next calls do without at once."""
+    server.otherwise = lambda body: Reply(words, status=400) if "temperature" in body else Reply()
+    llm = provider.make()
+    request = replace(REQUEST, temperature=0.3)
+
+    async def two_calls() -> None:
+        await llm.complete(request)
+        await llm.complete(request)
+        await llm.aclose()
+
+    asyncio.run(two_calls())
+    assert ["temperature" in seen.body for seen in server.seen] == [True, False, False]
+
+
+def test_openai_limit_goes_under_the_name_that_the_model_takes(server: WireServer) -> None:
+    """A server that refuses max_tokens gets max_completion_tokens."""
+    message = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+    error = {"param": "max_tokens", "code": "unsupported_parameter"}
+    server.otherwise = lambda body: (
+        Reply(message, status=400, error=error) if "max_tokens" in body else Reply()
+    )
+    ask(Provider("openai", server).make(), replace(REQUEST, temperature=0.3))
+    assert "max_tokens" in server.seen[0].body
+    assert server.seen[1].body["max_completion_tokens"] == 1000
+    assert server.seen[1].body["temperature"] == 0.3
+
+
+def test_eight_requests_are_in_flight_at_once(provider: Provider, server: WireServer) -> None:
+    """The server answers none before it has all eight, and all are answered."""
+    server.barrier = threading.Barrier(8)
+    completions = ask(provider.make(), *(replace(REQUEST, key=f"r1.c{n}") for n in range(8)))
+    assert [completion.text for completion in completions] == ["an answer"] * 8
+    assert server.max_in_flight == 8
+
+
+def test_cancelled_request_ends_at_once(provider: Provider, server: WireServer) -> None:
+    """Giving a call up does not wait for its answer."""
+    server.otherwise = Reply(delay=5)
+    llm = provider.make()
+
+    async def run() -> float:
+        task = asyncio.ensure_future(llm.complete(REQUEST))
+        await asyncio.sleep(0.3)
+        started = asyncio.get_running_loop().time()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        seconds = asyncio.get_running_loop().time() - started
+        await llm.aclose()
+        return seconds
+
+    assert asyncio.run(run()) < 1
+
+
+def test_conformance(provider: Provider) -> None:
+    """Both providers pass the check that third ones are measured by."""
+    assert asyncio.run(check(provider.make)) == []
+
+
+def test_conformance_when_the_server_only_fails(provider: Provider, server: WireServer) -> None:
+    """The check notices a provider that never answers."""
+    server.otherwise = Reply("no", status=400)
+    found = asyncio.run(check(provider.make))
+    assert found
+    assert all("was answered" in fault for fault in found)
+
+
+def test_no_key(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The official service needs one, and the error names the variable; a server of one's own does not."""
+    monkeypatch.delenv(provider.key_variable)
+    with pytest.raises(MissingKeyError, match=f"set {provider.key_variable}"):
+        provider.make(base_url=None)
+    assert ask(provider.make())[0].text == "an answer"
+
+
+def test_key_is_trimmed(provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line end that came along with copying does not matter."""
+    monkeypatch.setenv(provider.key_variable, KEY + "\n")
+    ask(provider.make())
+    headers = {name.lower(): value for name, value in server.seen[0].headers.items()}
+    assert KEY in {headers.get("x-api-key"), headers.get("authorization", "").removeprefix("Bearer ")}
+
+
+def test_official_address_has_list_prices(provider: Provider) -> None:
+    """Without a base URL the built-in table applies; nothing is sent here."""
+    model = {"openai": "gpt-6.1-sol", "anthropic": "claude-sonnet-5-5"}[provider.name]
+    official, other = provider.make(model, base_url=None), provider.make(model)
+    assert len(official._prices) == 2  # type: ignore[attr-defined]
+    assert len(other._prices) == 1  # type: ignore[attr-defined]
+
+
+def test_clients_are_imported_only_when_chosen() -> None:
+    """Importing the providers' entry point costs nothing heavy."""
+    code = (
+        "import sys, promptpo.llm, promptpo.llm.prices; "
+        "print({'openai', 'anthropic', 'httpx2', 'pydantic', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,189 @@
+"""A small real HTTP server that speaks both wire formats, and can go wrong in every way a real one does."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does with one request.
+
+    Attributes:
+        text: The answer.
+        finish: "stop", "length" or "refusal".
+        status: HTTP status; from 400 on, `text` is the error message.
+        error: Further fields of the error object.
+        headers: Further response headers.
+        delay: Seconds before the response.
+        drop: Close the connection without a response.
+        raw: A body to send instead of one in the wire format; HTML when it begins like it, else JSON.
+        cached: Prompt tokens read from the cache, of 100.
+        written: Prompt tokens written to the cache, of 100.
+    """
+
+    text: str = "an answer"
+    finish: str = "stop"
+    status: int = 200
+    error: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    drop: bool = False
+    raw: bytes | None = None
+    cached: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request that the server got."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    time: float
+
+
+Step = Reply | Callable[[Mapping[str, Any]], Reply]
+
+
+class WireServer:
+    """Answers from a script, then with `otherwise`.
+
+    Attributes:
+        seen: All requests so far.
+        otherwise: The answer when the script is used up; may be a function of the request's body.
+        max_in_flight: The most requests there have been at once.
+        barrier: Hold each request until this many are there; breaks when they do not come.
+    """
+
+    def __init__(self) -> None:
+        self.seen: list[Seen] = []
+        self.otherwise: Step = Reply()
+        self.max_in_flight = 0
+        self.barrier: threading.Barrier | None = None
+        self._script: deque[Step] = deque()
+        self._in_flight = 0
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        """Where it listens, without a path."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def script(self, *steps: Step) -> None:
+        """Answer the next requests with these."""
+        self._script.extend(steps)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._http.shutdown()
+        self._http.server_close()
+
+    def answer(self, seen: Seen) -> Reply:
+        """Take a request in and decide on its answer."""
+        with self._lock:
+            self.seen.append(seen)
+            self._in_flight += 1
+            self.max_in_flight = max(self.max_in_flight, self._in_flight)
+            step = self._script.popleft() if self._script else self.otherwise
+        if self.barrier is not None:
+            self.barrier.wait(timeout=10)
+        reply = step if isinstance(step, Reply) else step(seen.body)
+        time.sleep(reply.delay)
+        with self._lock:
+            self._in_flight -= 1
+        return reply
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                reply = server.answer(Seen(self.path, dict(self.headers), body, time.monotonic()))
+                if reply.drop:
+                    self.close_connection = True
+                    self.connection.close()
+                    return
+                anthropic = self.path.endswith("/messages")
+                content = (anthropic_body if anthropic else openai_body)(reply, body["model"])
+                payload = json.dumps(content).encode() if reply.raw is None else reply.raw
+                try:
+                    self.send_response(reply.status)
+                    self.send_header(
+                        "content-type",
+                        "text/html" if (reply.raw or b"").startswith(b"<") else "application/json",
+                    )
+                    self.send_header("content-length", str(len(payload)))
+                    for name, value in reply.headers.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(payload)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass  # the client has given up
+
+            def log_message(self, *_: object) -> None:
+                """Stay silent."""
+
+        return Handler
+
+
+def openai_body(reply: Reply, model: str) -> dict[str, Any]:
+    """A response of POST /chat/completions."""
+    if reply.status >= 400:
+        return {"error": {"message": reply.text, "type": "error", "param": None, "code": None, **reply.error}}
+    refused = reply.finish == "refusal"
+    message = {"role": "assistant", "content": None if refused else reply.text}
+    if refused:
+        message["refusal"] = reply.text
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": f"{model}-2026-10-01",
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "stop" if refused else reply.finish},
+        ],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 10,
+            "total_tokens": 110,
+            "prompt_tokens_details": {"cached_tokens": reply.cached, "cache_write_tokens": reply.written},
+        },
+    }
+
+
+def anthropic_body(reply: Reply, model: str) -> dict[str, Any]:
+    """A response of POST /v1/messages."""
+    if reply.status >= 400:
+        return {"type": "error", "error": {"type": "error", "message": reply.text, **reply.error}}
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "x"}
+    text = [{"type": "text", "text": reply.text}] if reply.text else []
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": f"{model}-20261001",
+        "content": [thinking, *text],
+        "stop_reason": {"stop": "end_turn", "length": "max_tokens"}.get(reply.finish, reply.finish),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 100 - reply.cached - reply.written,
+            "cache_read_input_tokens": reply.cached,
+            "cache_creation_input_tokens": reply.written,
+            "output_tokens": 10,
+        },
+    }
