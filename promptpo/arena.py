@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.answers import digest
 from promptpo.errors import BudgetSpentError
@@ -19,7 +19,7 @@ from sandbox import Rollout, Trial
 if TYPE_CHECKING:
     from promptpo.config import Config
     from promptpo.journal import Journal
-    from promptpo.ledger import Ledger
+    from promptpo.ledger import Hold, Ledger
     from promptpo.rollouts import Executor
 
 Bar = Sequence[EpisodeRecord]
@@ -65,17 +65,20 @@ class Arena:
             EnvironmentFaultError: The environment failed.
         """
 
-        async def make() -> Measured:
-            seeds = self.seeds.train(self._config.episodes)
-            first = self._recipe.racing if bar and self._recipe.racing < len(seeds) else len(seeds)
-            rollout, evaluation = await self._roll(source, seeds[: first or len(seeds)], record=True)
-            if evaluation.outcome == "ok" and first < len(seeds) and not _hopeless(evaluation, bar):
-                more, rest = await self._roll(source, seeds[first:], record=True)
-                rollout, evaluation = _both(rollout, more), _both_evaluations(evaluation, rest)
-            text = await summarise(rollout, evaluation)
-            return Measured(evaluation, text, {"train": evaluation.steps})
+        with self._ledger.hold() as hold:
 
-        return await self._journal.once("evaluation", name, make, Measured)
+            async def make() -> Measured:
+                seeds = self.seeds.train(self._config.episodes)
+                racing = self._recipe.racing if bar else 0
+                first = racing if 0 < racing < len(seeds) else len(seeds)
+                rollout, evaluation = await self._roll(source, seeds[:first], "train", hold, record=True)
+                if first < len(seeds) and evaluation.outcome == "ok" and not _hopeless(evaluation, bar):
+                    more, rest = await self._roll(source, seeds[first:], "train", hold, record=True)
+                    rollout, evaluation = _both(rollout, more), _both_evaluations(evaluation, rest)
+                text = await summarise(rollout, evaluation)
+                return Measured(evaluation, text, {"train": evaluation.steps})
+
+            return await self._journal.once("evaluation", name, make, Measured)
 
     async def validate(self, source: str) -> Evaluation:
         """Score on validation seeds, which choose the best of the run."""
@@ -85,39 +88,44 @@ class Arena:
         """Score on held-out test seeds; outside the step budget, so that a result is always reported."""
         return await self._score("test", source, self.seeds.test(self._config.test_episodes))
 
-    async def _score(self, purpose: StepPurpose, source: str, seeds: Sequence[int]) -> Evaluation:
-        async def make() -> Measured:
-            _, evaluation = await self._roll(source, seeds, purpose=purpose)
-            return Measured(evaluation, "", {purpose: evaluation.steps})
+    async def _score(
+        self, kind: Literal["validation", "test"], source: str, seeds: Sequence[int]
+    ) -> Evaluation:
+        with self._ledger.hold() as hold:
 
-        kind = "test" if purpose == "test" else "validation"
-        measured = await self._journal.once(kind, f"{digest(source)}.{len(seeds)}", make, Measured)
-        return measured.evaluation
+            async def make() -> Measured:
+                _, evaluation = await self._roll(source, seeds, kind, hold)
+                return Measured(evaluation, "", {kind: evaluation.steps})
+
+            measured = await self._journal.once(kind, f"{digest(source)}.{len(seeds)}", make, Measured)
+            return measured.evaluation
 
     async def _roll(
-        self, source: str, seeds: Sequence[int], *, record: bool = False, purpose: StepPurpose = "train"
+        self, source: str, seeds: Sequence[int], purpose: StepPurpose, hold: Hold, *, record: bool = False
     ) -> tuple[Rollout, Evaluation]:
+        """Roll out, within the steps that the ledger grants; the final test is outside the budget."""
         params = {name: value for name, (value, _, _) in read_params(source).items()} or None
         trials = tuple(Trial(seed, params, self.horizon) for seed in seeds)
         worst = len(trials) * self.horizon
-        granted = worst if purpose == "test" else self._ledger.reserve_steps(worst)
-        try:
-            started = time.monotonic()
-            limit = granted if granted < worst else None
-            rollout = await roll_out(self.executor, Job(source, trials, record=record, step_limit=limit))
-        finally:
-            if purpose != "test":
-                self._ledger.release_steps(granted)
+        granted = worst if purpose == "test" else await hold.take(worst)
+        limit = granted if granted < worst else None
+        started = time.monotonic()
+        rollout = await roll_out(self.executor, Job(source, trials, record=record, step_limit=limit))
         evaluation = evaluation_of(rollout, time.monotonic() - started)
+        if purpose != "test":
+            hold.settle(granted, evaluation.steps)
         if evaluation.outcome == "ok" and len(evaluation.episodes) < len(seeds):
-            self._journal.add(
-                "unfinished", f"{len(self._journal.events)}", {"spent": {purpose: evaluation.steps}}
-            )
+            key = str(len(self._journal.events))
+            self._journal.add("unfinished", key, {"spent": {purpose: evaluation.steps}})
             raise BudgetSpentError(f"the limit of {self._ledger.budget.steps} environment steps is reached")
         return rollout, evaluation
 
-    async def tune(self, round_: int, starts: Sequence[Start], steps: int) -> tuple[Tuned, ...]:
+    async def tune(
+        self, round_: int, starts: Sequence[Start], steps: int, target: float | None
+    ) -> tuple[Tuned, ...]:
         """Tune the numbers of some candidates on training seeds, within `steps` environment steps.
+
+        It ends early when the mean training return of the best reaches `target`.
 
         Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at.
         """
@@ -132,6 +140,7 @@ class Arena:
             seeds=fresh_seeds,
             horizon=self.horizon,
             seed=self._config.seed + 1000 * round_,
+            target=target,
         )
         n, answer = 0, None
         while True:

@@ -76,6 +76,11 @@ class Laboratory:
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[Measured]] = {}
 
+    @property
+    def threshold(self) -> float | None:
+        """The return at which the run may stop: the user's, or the environment's registered one."""
+        return self.config.stop_at if self.config.stop_at is not None else self.spec.reward_threshold
+
     async def prepare(self) -> None:
         """Have the model write its feedback class, where the recipe asks for one."""
         await self._summariser.prepare()
@@ -199,7 +204,8 @@ class Laboratory:
         steps = int(TUNING_SHARE * left / max(1, rounds_left))
         by_id = {attempt.id: attempt for attempt in attempts}
         measured = []
-        for tuned in await self.arena.tune(attempts[0].candidate.round, starts, steps):
+        target = self.threshold
+        for tuned in await self.arena.tune(attempts[0].candidate.round, starts, steps, target):
             parent = by_id[tuned.id]
             if tuned.source == parent.candidate.source:
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class Ledger:
         self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
         self._calls_in_flight = 0
         self._steps_in_flight = 0
+        self._released = asyncio.Event()
         self._seconds_before = 0.0
         self._started = time.monotonic()
         session_start = last = None
@@ -101,19 +103,64 @@ class Ledger:
         """A call announced by `reserve_call` has been journaled, or has failed."""
         self._calls_in_flight -= 1
 
-    def reserve_steps(self, wanted: int) -> int:
-        """Reserve up to `wanted` steps and say how many were granted.
+    def hold(self) -> Hold:
+        """Room for reserving steps; leave it when what they gave is in the journal."""
+        return Hold(self)
+
+    async def room_for(self, wanted: int) -> int:
+        """How many of `wanted` steps may be taken now.
+
+        Reservations are for the worst case, so near the end of the budget this waits for others to give
+        back what they did not use, instead of granting scraps.
 
         Raises:
             BudgetSpentError: None are left.
         """
-        left = self.steps_left()
+        while True:
+            left = self.steps_left()
+            if left is None or left >= wanted or not self._steps_in_flight:
+                break
+            self._released.clear()
+            await self._released.wait()
         granted = wanted if left is None else min(wanted, left)
         if granted <= 0:
             raise BudgetSpentError(f"the limit of {self.budget.steps} environment steps is reached")
-        self._steps_in_flight += granted
         return granted
 
-    def release_steps(self, granted: int) -> None:
-        """Give back a reservation whose steps have been journaled, or were not taken."""
-        self._steps_in_flight -= granted
+    def in_flight(self, change: int) -> None:
+        """Add to, or take from, the steps that are reserved and not yet journaled."""
+        self._steps_in_flight += change
+        if change < 0:
+            self._released.set()
+
+
+class Hold:
+    """Steps reserved for one piece of work until its result is in the journal."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._held = 0
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.in_flight(-self._held)
+
+    async def take(self, wanted: int) -> int:
+        """Reserve up to `wanted` steps and return how many were granted.
+
+        Raises:
+            BudgetSpentError: None are left.
+        """
+        granted = await self._ledger.room_for(wanted)
+        self._change(granted)
+        return granted
+
+    def settle(self, granted: int, taken: int) -> None:
+        """Of `granted` steps only `taken` were needed."""
+        self._change(taken - granted)
+
+    def _change(self, steps: int) -> None:
+        self._held += steps
+        self._ledger.in_flight(steps)

@@ -138,14 +138,14 @@ async def _rounds(
                 raise ProviderError(unanswered[0])
             return f"the model no longer answers: {unanswered[0].rstrip('.')}"
         await laboratory.validate(attempts, history)
-        if not solved(history, laboratory.spec, config):
+        if not _solved(history, laboratory.threshold):
             rounds_left = config.budget.rounds - history.rounds
             tuned = await laboratory.tune(history, attempts, rounds_left)
             history.attempts.extend(tuned)
             await laboratory.validate(tuned, history)
-        if solved(history, laboratory.spec, config):
+        if _solved(history, laboratory.threshold):
             history.rounds += 1
-            return f"solved: the validation mean return reached {threshold(laboratory.spec, config):g}"
+            return f"solved: the validation mean return reached {laboratory.threshold:g}"
         winner = max((a for a in history.of_round(history.rounds + 1) if runs(a)), key=Attempt.rank, default=None)
         if winner is not None:
             history.reflection = await laboratory.reflect(history, winner)
@@ -184,15 +184,10 @@ def _unfinished_attempts(history: History) -> list[Attempt]:
     return [attempt for attempt in history.attempts if runs(attempt) and attempt.id not in history.validations]
 
 
-def solved(history: History, spec: TaskSpec, config: Config) -> bool:
+def _solved(history: History, threshold: float | None) -> bool:
     """Whether the best's validation mean return reaches the threshold, where there is one."""
-    best, wanted = history.best_validation(), threshold(spec, config)
-    return best is not None and wanted is not None and best.mean_return >= wanted
-
-
-def threshold(spec: TaskSpec, config: Config) -> float | None:
-    """The return at which the run may stop: the user's, or the environment's registered one."""
-    return config.stop_at if config.stop_at is not None else spec.reward_threshold
+    best = history.best_validation()
+    return best is not None and threshold is not None and best.mean_return >= threshold
 
 
 def _better(after: Evaluation | None, before: Evaluation | None) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from promptpo.llm.search.literals import read_params, read_table
+from promptpo.llm.search.literals import read_actions, read_params, read_table
+from promptpo.tune.archive import mean_or_worst
 from promptpo.tune.clock import Clock
-from promptpo.tune.cma_search import CmaSearch, mean_or_worst, return_of
-from promptpo.tune.jobs import Ask, Job, SeedSource, Start, Tuned
+from promptpo.tune.cma_search import CmaSearch
+from promptpo.tune.jobs import Ask, Job, SeedSource, Start, Tuned, return_of
+from promptpo.tune.tabular import TableSearch
 from sandbox import Trial
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
     from sandbox import Episode, Rollout
 
 LANES = 8
@@ -22,6 +25,12 @@ CHOOSING = 0.5
 """Share of the budget after which one structure is left."""
 
 FINALISTS = 5
+MOST_LOOKS = 20
+CHOICE_SEED = 500_000
+"""The final choice uses training seeds from here on."""
+
+Arm: TypeAlias = CmaSearch | TableSearch
+"""One structure being tuned."""
 
 
 def tune(
@@ -75,10 +84,10 @@ def tune(
     return tuple(results[start.id] for start in starts)
 
 
-def arm_of(start: Start, seed: int, seeds: SeedSource) -> CmaSearch | None:
+def arm_of(start: Start, seed: int, seeds: SeedSource) -> Arm | None:
     """The method for a candidate; None where it has nothing to tune."""
-    if read_table(start.source) is not None:
-        return None
+    if read_table(start.source) is not None and read_actions(start.source):
+        return TableSearch(start, seeds)
     params = read_params(start.source)
     if any(high > low for _, low, high in params.values()):
         return CmaSearch(start, seed, seeds)
@@ -86,8 +95,8 @@ def arm_of(start: Start, seed: int, seeds: SeedSource) -> CmaSearch | None:
 
 
 def _race(
-    arms: Sequence[CmaSearch], clock: Clock, target: float | None
-) -> Generator[Sequence[Job], Sequence[Rollout], list[CmaSearch]]:
+    arms: Sequence[Arm], clock: Clock, target: float | None
+) -> Generator[Sequence[Job], Sequence[Rollout], list[Arm]]:
     """Run generations until the search budget is spent; returns the structures that are left."""
     alive = list(arms)
     rungs = max(1, math.ceil(math.log2(len(arms)))) if len(arms) > 1 else 0
@@ -100,49 +109,44 @@ def _race(
             continue
         running = [arm for arm in alive if not arm.finished]
         asks = [arm.ask(clock) for arm in running]
-        if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.left:
+        if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
             break
         batches = yield from _roll(asks, clock)
         for arm, episodes in zip(running, batches, strict=True):
             arm.tell(episodes)
-        if target is not None and any(_reached(arm, target) for arm in alive):
+        if target is not None and any(arm.reached(target) for arm in alive):
             break
     return sorted(alive, key=lambda arm: arm.score(), reverse=True)[:1]
 
 
-def _reached(arm: CmaSearch, target: float) -> bool:
-    best = arm.archive.best()
-    return best is not None and len(best.returns) >= 10 and arm.score() >= target  # noqa: PLR2004
-
-
-def _choose(
-    arm: CmaSearch, clock: Clock, seeds: SeedSource
-) -> Generator[Sequence[Job], Sequence[Rollout], Tuned]:
+def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job], Sequence[Rollout], Tuned]:
     """The final choice: half of the finalists after each look, on fresh seeds, at the full horizon."""
-    finalists = arm.finalists(FINALISTS)
+    episodes = clock.left // max(1, clock.cost(1, clock.horizon))
+    finalists = arm.finalists(min(FINALISTS, max(1, episodes // 2)))
     returns: list[list[float]] = [[] for _ in finalists]
     alive = list(range(len(finalists)))
-    first = 0
+    used = 0
     while True:
         affordable = clock.left // max(1, clock.cost(len(alive), clock.horizon))
-        n = int(min(20, affordable // (2 if len(alive) > 1 else 1)))
+        n = min(MOST_LOOKS, affordable // 2 if len(alive) > 1 else affordable)
         if n < 1:
             break
-        fresh = seeds(500_000 + first, n)
-        first += n
-        trials = tuple(Trial(s, finalists[i], clock.horizon) for i in alive for s in fresh)
-        (episodes,) = yield from _roll([Ask(arm.start.source, trials)], clock)
-        arm.steps += sum(episode.steps for episode in episodes)
-        for place, i in enumerate(alive):
-            returns[i] += [return_of(e) for e in episodes[place * n : (place + 1) * n]]
+        fresh = seeds(CHOICE_SEED + used, n)
+        used += n
+        asks = [
+            Ask(finalists[i].source, tuple(Trial(s, finalists[i].params, clock.horizon) for s in fresh))
+            for i in alive
+        ]
+        batches = yield from _roll(asks, clock)
+        for i, batch in zip(alive, batches, strict=True):
+            arm.steps += sum(episode.steps for episode in batch)
+            returns[i] += map(return_of, batch)
         alive.sort(key=lambda i: mean_or_worst(returns[i]), reverse=True)
         if len(alive) == 1:
             break
         alive = alive[: math.ceil(len(alive) / 2)]
-    if not returns[alive[0]]:
-        best = arm.archive.best()
-        return arm.tuned(arm.space.decode(best.vector) if best else arm.space.defaults, arm.score())
-    return arm.tuned(finalists[alive[0]], mean_or_worst(returns[alive[0]]))
+    best = alive[0]
+    return arm.tuned(finalists[best], mean_or_worst(returns[best]) if returns[best] else arm.score())
 
 
 def _roll(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 STAGES = (0.55, 0.85)
 """Shares of the search budget after which episodes get longer: short, medium, full."""
+
+UNKNOWN_LENGTH = 1000
+"""What an episode is taken to last before one was seen, where there is no horizon."""
 
 SHORTEST = 100
 """Episodes are never cut to fewer steps than this."""
@@ -40,7 +43,6 @@ class Clock:
     population: int
     spent: int = 0
     longest: int = 0
-    _lengths: list[int] = field(default_factory=list)
 
     def add(self, steps: int, longest: int) -> None:
         """Count the steps of a batch."""
@@ -58,6 +60,11 @@ class Clock:
         return max(0, self.steps - self.spent)
 
     @property
+    def search_left(self) -> int:
+        """Steps left before the final choice."""
+        return max(0, int(self.steps * (1 - FINAL_SHARE)) - self.spent)
+
+    @property
     def stage(self) -> int:
         """0, 1, 2: short, medium and full episodes."""
         return sum(self.fraction >= share for share in STAGES)
@@ -73,5 +80,7 @@ class Clock:
 
     def cost(self, episodes: int, horizon: int | None) -> int:
         """Steps that some episodes will take at most, by the horizon and by what has been seen."""
-        seen = 2 * self.longest if self.longest else 1000
-        return episodes * min(seen if horizon is None or self.longest else horizon, horizon or seen)
+        seen = 2 * self.longest or UNKNOWN_LENGTH
+        if horizon is None:
+            return episodes * seen
+        return episodes * (min(seen, horizon) if self.longest else horizon)

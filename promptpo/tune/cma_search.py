@@ -9,18 +9,19 @@ stall (Auger and Hansen, "A Restart CMA Evolution Strategy With Increasing Popul
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from promptpo.llm.search.literals import read_params, write_params
 from promptpo.tune.archive import Archive, mean_or_worst
-from promptpo.tune.jobs import Ask, Tuned
+from promptpo.tune.jobs import Ask, Finalist, Tuned, return_of
 from promptpo.tune.space import ParamSpace
 from sandbox import Trial
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptpo.tune.clock import Clock
     from promptpo.tune.jobs import SeedSource, Start
     from promptpo.tune.space import Vector
@@ -69,6 +70,7 @@ class CmaSearch:
         self._per_vector = 0
         self._horizon: int | None = -1
         self._restarts = 0
+        self._seen_worse = False
         self._recheck: list[Vector] = [self.space.encode(self.space.defaults)]
         self._begin(self._recheck[0])
 
@@ -122,20 +124,27 @@ class CmaSearch:
         self._adapt_seeds(means[:asked])
         self._watch(means[:asked])
 
-    def finalists(self, n: int) -> list[dict[str, float]]:
-        """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
-        vectors = [np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)]
-        vectors += [entry.vector for entry in self.archive.entries]
-        finalists: list[dict[str, float]] = [self.space.defaults]
-        for vector in vectors:
-            values = self.space.decode(vector)
-            if values not in finalists:
-                finalists.append(values)
-        return finalists[:n]
+    def reached(self, target: float) -> bool:
+        """Whether the best vector is as good as that on enough seeds."""
+        best = self.archive.best()
+        return best is not None and len(best.returns) >= RECHECKED and self.score() >= target
 
-    def tuned(self, values: dict[str, float], score: float) -> Tuned:
+    def finalists(self, n: int) -> list[Finalist]:
+        """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
+        elites = [entry.vector for entry in self.archive.entries]
+        centre = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
+        finalists: list[Finalist] = []
+        for values in map(self.space.decode, [*elites[:1], centre, *elites[1:]]):
+            finalist = Finalist(self.start.source, values)
+            if finalist not in finalists:
+                finalists.append(finalist)
+        original = Finalist(self.start.source, self.space.defaults)
+        rest = [finalist for finalist in finalists if finalist != original]
+        return [*rest[:1], original, *rest[1:]][:n]
+
+    def tuned(self, finalist: Finalist, score: float) -> Tuned:
         """The result with some parameter values."""
-        before = self.space.defaults
+        before, values = self.space.defaults, finalist.params
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         notes = [f"{n} {a:.4g} -> {b:.4g}{self._at_bound(n, b)}" for n, (a, b) in changes.items()]
         source = write_params(self.start.source, {n: b for n, (_, b) in changes.items()})
@@ -147,7 +156,7 @@ class CmaSearch:
 
     def _begin(self, mean: Vector, population: int | None = None, sigma: float = SIGMA) -> None:
         """A fresh distribution around a point."""
-        import cma
+        import cma  # noqa: PLC0415 - slow to import, and needed only here
 
         options: dict[str, Any] = {
             "bounds": [0.0, 1.0],
@@ -209,7 +218,7 @@ class CmaSearch:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
             self.finished = 2 * equal > len(means) and improved and self._seen_worse
-        self._seen_worse = getattr(self, "_seen_worse", False) or min(means) < max(means)
+        self._seen_worse = self._seen_worse or min(means) < max(means)
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():
             self._restart()
@@ -227,13 +236,6 @@ class CmaSearch:
             self._begin(best.vector, population, SIGMA / 2)
         else:
             self._begin(self._rng.random(max(2, len(self.space)))[: len(self.space)], population)
-
-
-def return_of(episode: Episode) -> float:
-    """An episode's return; minus infinity for a failed or non-finite one."""
-    if episode.failure is not None or not math.isfinite(episode.return_):
-        return -math.inf
-    return episode.return_
 
 
 def ranks(means: Sequence[float]) -> list[float]:

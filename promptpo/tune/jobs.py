@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from sandbox import Rollout, Trial
+if TYPE_CHECKING:
+    from sandbox import Episode, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,6 @@ class Tuned:
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]
 """(start, n) to n training seeds, from the start-th on."""
 
-Search: TypeAlias = Generator[Sequence[Job], Sequence[Rollout], None]
-"""Yields jobs, is sent their rollouts in the same order."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -74,3 +73,18 @@ class Ask:
     source: str
     trials: tuple[Trial, ...]
     record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """A source and parameter values that may become a structure's result."""
+
+    source: str
+    params: Mapping[str, float]
+
+
+def return_of(episode: Episode) -> float:
+    """An episode's return; minus infinity for a failed or non-finite one."""
+    if episode.failure is not None or not math.isfinite(episode.return_):
+        return -math.inf
+    return episode.return_

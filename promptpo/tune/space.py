@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from promptpo.llm.search.literals import Range, rounded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float64]
@@ -43,17 +44,24 @@ class ParamSpace:
     def encode(self, values: Mapping[str, float]) -> Vector:
         """Parameter values to a point of the unit cube."""
         raw = np.array([values[name] for name in self.names])
-        unit: Vector = (self._warp(np.clip(raw, self._low, self._high)) - self._from) / (self._to - self._from)
+        unit: Vector = (self._warp(np.clip(raw, self._low, self._high)) - self._from) / (
+            self._to - self._from
+        )
         return unit
 
     def decode(self, unit: Vector) -> dict[str, float]:
         """A point of the unit cube to the values of all parameters, rounded as a source would hold them."""
         warped = self._from + np.clip(unit, 0.0, 1.0) * (self._to - self._from)
-        raw = np.clip(np.where(self._log, np.exp(np.where(self._log, warped, 0.0)), warped), self._low, self._high)
-        return {**self.defaults, **{name: rounded(v) for name, v in zip(self.names, raw.tolist(), strict=True)}}
+        raw = np.clip(
+            np.where(self._log, np.exp(np.where(self._log, warped, 0.0)), warped), self._low, self._high
+        )
+        return {
+            **self.defaults,
+            **{name: rounded(v) for name, v in zip(self.names, raw.tolist(), strict=True)},
+        }
 
     def bound_of(self, name: str, value: float) -> str:
-        """ "lower", "upper", or "" for a value away from its bounds."""
+        """Which bound a value lies at: "lower", "upper" or ""."""
         place = float(self.encode({**self.defaults, name: value})[self.names.index(name)])
         if place <= AT_BOUND:
             return "lower"

@@ -30,10 +30,12 @@ class SearchLLM:
             ProviderError: The request is not for a policy.
             UnsupportedSpaceError: No structure suits the spaces.
         """
-        from promptpo.llm.search.evolve import propose
+        from promptpo.llm.search.evolve import propose  # noqa: PLC0415 - keeps gymnasium out of start-up
 
         if request.purpose != "policy" or request.situation is None:
-            raise ProviderError(f"program search writes policies only; it cannot answer a {request.purpose} request.")
+            raise ProviderError(
+                f"program search writes policies only; it cannot answer a {request.purpose} request."
+            )
         started = time.monotonic()
         source = propose(request.situation)
         return Completion(

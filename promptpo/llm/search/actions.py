@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.llm.search.features import subspaces
-
-if TYPE_CHECKING:
-    import gymnasium
 
 MOST_SCORES = 18
 """Discrete actions up to which each gets a score of its own; more are taken as an ordered scale."""
@@ -41,7 +39,7 @@ class Head:
     continuous: bool = False
 
 
-def write_action(space: gymnasium.Space[Any], *, ordered: bool = False) -> Head:
+def write_action(space: spaces.Space[Any], *, ordered: bool = False) -> Head:
     """The code that makes an action of a space out of scores.
 
     Args:
@@ -54,17 +52,12 @@ def write_action(space: gymnasium.Space[Any], *, ordered: bool = False) -> Head:
     return _head(space, 0, ordered=ordered)
 
 
-def count_actions(space: gymnasium.Space[Any]) -> int | None:
+def count_actions(space: spaces.Space[Any]) -> int | None:
     """How many actions a Discrete space has; None for other spaces."""
-    import gymnasium
-
-    return int(space.n) if isinstance(space, gymnasium.spaces.Discrete) else None
+    return int(space.n) if isinstance(space, spaces.Discrete) else None
 
 
-def _head(space: gymnasium.Space[Any], first: int, *, ordered: bool) -> Head:
-    import gymnasium
-
-    spaces = gymnasium.spaces
+def _head(space: spaces.Space[Any], first: int, *, ordered: bool) -> Head:
     if isinstance(space, spaces.Discrete):
         return _discrete(int(space.n), int(space.start), first, ordered=ordered)
     if isinstance(space, spaces.Box):
@@ -83,7 +76,7 @@ def _head(space: gymnasium.Space[Any], first: int, *, ordered: bool) -> Head:
     if isinstance(space, spaces.Tuple | spaces.Dict):
         return _compound(space, first, ordered=ordered)
     raise UnsupportedSpaceError(
-        f"program search cannot write actions of a {type(space).__name__} space: use a language model."
+        f"program search cannot act in a {type(space).__name__} action space; use a language model."
     )
 
 

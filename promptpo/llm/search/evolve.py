@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from promptpo.llm.search.genome import TERMS, Genome, read_genome
@@ -12,6 +11,8 @@ from promptpo.llm.search.library import structures_for, write_program
 from promptpo.llm.search.literals import Range, read_params
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptpo.llm.base import Situation, Tried
 
 NARROWER = 0.5
@@ -39,7 +40,11 @@ def propose(situation: Situation) -> str:
     if best is None or parent is None or situation.slot >= REFINED_SLOTS:
         return write_program(_untried(situation, library), observation, action)
     if parent.structure == "table":
-        return best.source if situation.slot == 0 else write_program(_untried(situation, library), observation, action)
+        return (
+            best.source
+            if situation.slot == 0
+            else write_program(_untried(situation, library), observation, action)
+        )
     tuned = narrowed(read_params(best.source))
     child = parent if situation.slot == 0 else _with_another_term(situation, parent)
     return write_program(child, observation, action, tuned)
@@ -50,7 +55,7 @@ def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
     result = {}
     for name, (value, low, high) in params.items():
         width = high - low
-        share = 1.0 if min(value - low, high - value) < 0.02 * width else NARROWER  # noqa: PLR2004
+        share = 1.0 if min(value - low, high - value) < 0.02 * width else NARROWER
         if low > 0:
             ratio = math.sqrt(high / low) ** share
             result[name] = (value, value / ratio, value * ratio)

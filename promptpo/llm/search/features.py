@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
-    import gymnasium
+    from collections.abc import Iterator
 
 POOLED = 4
 """An image becomes this many by this many block means."""
@@ -42,7 +42,7 @@ class Features:
     helpers: tuple[str, ...] = ()
 
 
-def read_observation(space: gymnasium.Space[Any]) -> Features:
+def read_observation(space: spaces.Space[Any]) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
     Bounded entries are scaled to -1..1, unbounded ones are left as they are, categories become one-hot
@@ -63,23 +63,21 @@ def read_observation(space: gymnasium.Space[Any]) -> Features:
     return Features(names, (*lines, "return numbers"), helpers)
 
 
-def count_states(space: gymnasium.Space[Any]) -> int | None:
+def count_states(space: spaces.Space[Any]) -> int | None:
     """How many different observations a space has; None where it is not finite and small entry by entry."""
-    import gymnasium
-
-    if isinstance(space, gymnasium.spaces.Discrete):
+    if isinstance(space, spaces.Discrete):
         return int(space.n)
-    if isinstance(space, gymnasium.spaces.MultiDiscrete):
+    if isinstance(space, spaces.MultiDiscrete):
         return math.prod(int(n) for n in np.ravel(space.nvec))
-    if isinstance(space, gymnasium.spaces.MultiBinary):
+    if isinstance(space, spaces.MultiBinary):
         return int(2 ** int(np.prod(space.shape)))
-    if isinstance(space, gymnasium.spaces.Tuple | gymnasium.spaces.Dict):
+    if isinstance(space, spaces.Tuple | spaces.Dict):
         counts = [count_states(sub) for sub in subspaces(space)]
         return None if None in counts or not counts else math.prod(c for c in counts if c is not None)
     return None
 
 
-def subspaces(space: Any) -> list[gymnasium.Space[Any]]:
+def subspaces(space: Any) -> list[spaces.Space[Any]]:
     """The parts of a Tuple or Dict space, in order."""
     return list(space.spaces.values()) if isinstance(space.spaces, dict) else list(space.spaces)
 
@@ -91,10 +89,7 @@ class _Part:
     helpers: tuple[str, ...] = ()
 
 
-def _parts(space: gymnasium.Space[Any], path: str, name: str) -> Iterator[_Part]:
-    import gymnasium
-
-    spaces = gymnasium.spaces
+def _parts(space: spaces.Space[Any], path: str, name: str) -> Iterator[_Part]:
     if isinstance(space, spaces.Dict):
         for key, sub in space.spaces.items():
             yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key))
@@ -112,7 +107,7 @@ def _parts(space: gymnasium.Space[Any], path: str, name: str) -> Iterator[_Part]
         yield _Part(_numbered(name, int(np.prod(space.shape))), f"np.ravel({path}).astype(float).tolist()")
     elif not isinstance(space, spaces.Text):
         raise UnsupportedSpaceError(
-            f"program search cannot read observations of a {type(space).__name__} space: use a language model."
+            f"program search cannot read a {type(space).__name__} observation space; use a language model."
         )
 
 

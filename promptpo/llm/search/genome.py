@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_MARKER = re.compile(r"^Structure: (?P<structure>[a-z_]+)(?: with (?P<terms>[a-z_, ]+))?(?: \(variant (?P<variant>\d+)\))?$", re.MULTILINE)
+_MARKER = re.compile(
+    r"^Structure: (?P<structure>[a-z_]+)(?: with (?P<terms>[a-z_, ]+))?(?: \(variant (?P<variant>\d+)\))?$",
+    re.MULTILINE,
+)
 
 TERMS = ("rates", "sums", "products", "ordered")
 """Additions to a structure: rates of change, leaky sums over time, products of features, and taking

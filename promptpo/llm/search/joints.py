@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import gymnasium
+from gymnasium import spaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Joints:
     posture: tuple[int, ...]
 
 
-def guess_joints(space: gymnasium.Space[Any], actuators: int) -> Joints | None:
+def guess_joints(space: spaces.Space[Any], actuators: int) -> Joints | None:
     """Guess the layout of a legged or jointed body's observation.
 
     Many simulated bodies report all positions, less one or two that must not matter, and then all
@@ -39,9 +38,7 @@ def guess_joints(space: gymnasium.Space[Any], actuators: int) -> Joints | None:
     Returns:
         None where the shapes do not allow such a layout.
     """
-    import gymnasium
-
-    if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
         return None
     n = int(space.shape[0])
     velocities = (n + 1) // 2 if n % 2 else (n + 2) // 2

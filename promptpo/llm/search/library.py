@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import jinja2
 
 from promptpo.llm.search.actions import count_actions, write_action
 from promptpo.llm.search.features import Features, count_states, read_observation
@@ -15,8 +16,9 @@ from promptpo.llm.search.tables import key_function
 from promptpo.llm.search.writer import Input, Writer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import gymnasium
-    import jinja2
 
     Space = gymnasium.Space[Any]
 
@@ -63,7 +65,9 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
     return found
 
 
-def write_program(genome: Genome, observation: Space, action: Space, tuned: Mapping[str, Range] | None = None) -> str:
+def write_program(
+    genome: Genome, observation: Space, action: Space, tuned: Mapping[str, Range] | None = None
+) -> str:
     """A policy module for a genome.
 
     Args:
@@ -78,12 +82,16 @@ def write_program(genome: Genome, observation: Space, action: Space, tuned: Mapp
     head = write_action(action, ordered="ordered" in genome.terms)
     joints = guess_joints(observation, head.outputs) if genome.structure == "oscillator" else None
     writer = Writer(genome, features, head.outputs, joints)
-    body = _templates().get_template(f"{_template_name(genome)}.py.j2").render(
-        writer=writer,
-        outputs=range(head.outputs),
-        gain=2.0 if head.continuous else 1.0,
-        switches=[Input(f"h{i}", f"h{i}") for i in range(SWITCHES)],
-        action=head.expression,
+    body = (
+        _templates()
+        .get_template(f"{_template_name(genome)}.py.j2")
+        .render(
+            writer=writer,
+            outputs=range(head.outputs),
+            gain=2.0 if head.continuous else 1.0,
+            switches=[Input(f"h{i}", f"h{i}") for i in range(SWITCHES)],
+            action=head.expression,
+        )
     )
     params = {name: (tuned or {}).get(name, range_) for name, range_ in writer.params.items()}
     return _module(genome, features, head.helpers, body, params)
@@ -92,13 +100,17 @@ def write_program(genome: Genome, observation: Space, action: Space, tuned: Mapp
 def _module(
     genome: Genome, features: Features | None, helpers: Sequence[str], body: str, params: Mapping[str, Range]
 ) -> str:
-    text = _templates().get_template("module.py.j2").render(
-        strategy=STRATEGIES[genome.structure],
-        genome=genome,
-        params={name: tuple(map(rounded, range_)) for name, range_ in params.items()},
-        helpers=tuple(dict.fromkeys((*(features.helpers if features else ()), *helpers))),
-        features=features,
-        body=body.strip(),
+    text = (
+        _templates()
+        .get_template("module.py.j2")
+        .render(
+            strategy=STRATEGIES[genome.structure],
+            genome=genome,
+            params={name: tuple(map(rounded, range_)) for name, range_ in params.items()},
+            helpers=tuple(dict.fromkeys((*(features.helpers if features else ()), *helpers))),
+            features=features,
+            body=body.strip(),
+        )
     )
     lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(lines).strip().replace("\n\n\n\n", "\n\n\n") + "\n"
@@ -116,8 +128,6 @@ def _template_name(genome: Genome) -> str:
 
 @cache
 def _templates() -> jinja2.Environment:
-    import jinja2
-
     return jinja2.Environment(
         loader=jinja2.PackageLoader("promptpo.llm.search", "structures"),
         undefined=jinja2.StrictUndefined,

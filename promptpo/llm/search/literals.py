@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
 
 Range = tuple[float, float, float]
 """Value, lower bound, upper bound."""

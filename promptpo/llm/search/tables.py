@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
+from gymnasium import spaces
 
 from promptpo.llm.search.features import subspaces
 
-if TYPE_CHECKING:
-    import gymnasium
 
-
-def key_function(space: gymnasium.Space[Any]) -> str:
+def key_function(space: spaces.Space[Any]) -> str:
     """Source of ``key(obs)``, which agrees with `promptpo.tune.tabular.key_of`."""
-    import gymnasium
-
-    if isinstance(space, gymnasium.spaces.Discrete):
+    if isinstance(space, spaces.Discrete):
         expression = "int(obs)"
     else:
         expression = f"({''.join(f'{term}, ' for term in _terms(space, 'obs')).strip()})"
@@ -24,12 +19,11 @@ def key_function(space: gymnasium.Space[Any]) -> str:
 
 
 def _terms(space: Any, path: str) -> list[str]:
-    import gymnasium
-
-    spaces = gymnasium.spaces
     if isinstance(space, spaces.Discrete):
         return [f"int({path})"]
     if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
         return [f"*(int(v) for v in np.ravel({path}))"]
     keys = [repr(k) for k in space.spaces] if isinstance(space, spaces.Dict) else range(len(space.spaces))
-    return [term for k, sub in zip(keys, subspaces(space), strict=True) for term in _terms(sub, f"{path}[{k}]")]
+    return [
+        term for k, sub in zip(keys, subspaces(space), strict=True) for term in _terms(sub, f"{path}[{k}]")
+    ]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from promptpo.llm.search.joints import Joints
-from promptpo.llm.search.literals import Range
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from promptpo.llm.search.features import Features
     from promptpo.llm.search.genome import Genome
+    from promptpo.llm.search.joints import Joints
+    from promptpo.llm.search.literals import Range
 
 MOST_WEIGHTS = 160
 """Weighted sums read at most so many numbers in all; wider observations are sampled by variant."""
@@ -79,13 +79,17 @@ class Writer:
         """Lines that read the observation."""
         if not self._listed:
             names = self.features.names
-            return f"{names[0]}, = features(obs)" if len(names) == 1 else f"{', '.join(names)} = features(obs)"
+            return (
+                f"{names[0]}, = features(obs)" if len(names) == 1 else f"{', '.join(names)} = features(obs)"
+            )
         lines = ["x = features(obs)"]
         if "rates" in self.genome.terms:
             lines.append("rate = [now - before for now, before in zip(x, self.before or x)]")
             lines.append("self.before = x")
         if "sums" in self.genome.terms:
-            lines.append(f"slow = [{MEMORY} * old + {1 - MEMORY:.2g} * now for now, old in zip(x, self.slow or x)]")
+            lines.append(
+                f"slow = [{MEMORY} * old + {1 - MEMORY:.2g} * now for now, old in zip(x, self.slow or x)]"
+            )
             lines.append("self.slow = slow")
         return f"\n{INDENT}".join(lines)
 
@@ -119,8 +123,12 @@ class Writer:
         feedback = self.picks
         if self.joints is not None:
             position, velocity = self.joints.positions[j], self.joints.velocities[j]
-            terms.append(f"{self.param(f'stiffness{j}', -0.5, -3.0, 1.0)} * {self.numbers[position].expression}")
-            terms.append(f"{self.param(f'damping{j}', -0.05, -0.3, 0.1)} * {self.numbers[velocity].expression}")
+            terms.append(
+                f"{self.param(f'stiffness{j}', -0.5, -3.0, 1.0)} * {self.numbers[position].expression}"
+            )
+            terms.append(
+                f"{self.param(f'damping{j}', -0.05, -0.3, 0.1)} * {self.numbers[velocity].expression}"
+            )
             feedback = [self.numbers[i] for i in self.joints.posture]
             if self.genome.variant:
                 feedback = feedback[:2]

@@ -1,0 +1,7 @@
+"""Environments and what a language model is told about them."""
+
+from promptpo.spec.describe import TaskSpec, describe
+from promptpo.spec.environments import make_env
+from promptpo.spec.facts import TaskFacts, task_facts
+
+__all__ = ["TaskFacts", "TaskSpec", "describe", "make_env", "task_facts"]

@@ -1,0 +1,55 @@
+"""Which packages bring which environments, and how to install them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An optional package with environments.
+
+    Attributes:
+        name: The extra of promptpo that installs it.
+        package: Its name as people know it.
+        module: What to import so that its ids are registered.
+        ids: Matches the ids that it registers.
+    """
+
+    name: str
+    package: str
+    module: str
+    ids: re.Pattern[str]
+
+
+PACKAGES = (
+    Extra("metaworld", "Meta-World", "metaworld", re.compile(r"Meta-World/")),
+    Extra("minigrid", "MiniGrid", "minigrid", re.compile(r"(MiniGrid|BabyAI)-")),
+    Extra(
+        "robotics",
+        "gymnasium-robotics",
+        "gymnasium_robotics",
+        re.compile(r"(Fetch|HandReach|HandManipulate|PointMaze|AntMaze|Adroit|FrankaKitchen)"),
+    ),
+    Extra(
+        "highway",
+        "highway-env",
+        "highway_env",
+        re.compile(r"(highway|merge|roundabout|intersection|racetrack|parking|two-way|u-turn|exit|lane-keeping)-"),
+    ),
+)
+"""Packages whose environments Gymnasium knows only after an import."""
+
+BY_ENTRY_POINT: Mapping[str, Extra] = {
+    "gymnasium.envs.box2d": Extra("box2d", "Box2D", "Box2D", re.compile(r"$^")),
+    "gymnasium.envs.mujoco": Extra("mujoco", "MuJoCo", "mujoco", re.compile(r"$^")),
+    "gymnasium_robotics": next(e for e in PACKAGES if e.name == "robotics"),
+}
+"""Packages that environments known to Gymnasium turn out to need when they are built."""
+
+
+def extra_for(env_id: str) -> Extra | None:
+    """The package that registers an id, by the id's look; None where it looks like none of them."""
+    return next((extra for extra in PACKAGES if extra.ids.match(env_id)), None)

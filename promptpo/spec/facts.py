@@ -1,0 +1,88 @@
+"""What is known about a task without reading its documentation."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from promptpo.spec.environments import make_env
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from promptpo.records import Task
+
+SUCCESS_KEYS = ("success", "is_success")
+"""Names under which ``info`` reports success, in the packages that report it."""
+
+PACKAGES = ("gymnasium", "numpy", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env", "box2d")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """What is known about a task without reading its documentation.
+
+    Attributes:
+        observation_space: What the policy sees.
+        action_space: What it returns.
+        horizon: Longest episode in steps; None where nothing bounds it.
+        reward_threshold: The return from which the registry calls the task solved; None where it says none.
+        success_key: The name under which ``info`` reports success; None where it does not.
+        versions: Installed package to version: results depend on them.
+    """
+
+    observation_space: gymnasium.Space[Any]
+    action_space: gymnasium.Space[Any]
+    horizon: int | None
+    reward_threshold: float | None
+    success_key: str | None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def task_facts(task: Task) -> TaskFacts:
+    """Build the environment once and look at it; takes one environment step."""
+    env = make_env(task)
+    try:
+        return facts_of(env)
+    finally:
+        env.close()
+
+
+def facts_of(env: gymnasium.Env[Any, Any]) -> TaskFacts:
+    """What is known about an environment that is already built; takes one environment step."""
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    info = env.step(env.action_space.sample())[4]
+    return TaskFacts(
+        observation_space=env.observation_space,
+        action_space=env.action_space,
+        horizon=horizon_of(env),
+        reward_threshold=env.spec.reward_threshold if env.spec else None,
+        success_key=next((key for key in SUCCESS_KEYS if key in info), None),
+        versions=versions(),
+    )
+
+
+def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
+    """Longest episode in steps: the time limit's, or the one that the environment keeps itself."""
+    limit = env.spec.max_episode_steps if env.spec else None
+    inner = env.unwrapped
+    own = getattr(inner, "max_steps", None)  # MiniGrid
+    config = getattr(inner, "config", None)
+    if isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys():  # highway-env, in seconds
+        own = round(config["duration"] * config["policy_frequency"])
+    found = [int(n) for n in (limit, own) if isinstance(n, int) and n > 0]
+    return min(found) if found else None
+
+
+def versions() -> dict[str, str]:
+    """Versions of the installed packages that results depend on."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

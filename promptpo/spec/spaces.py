@@ -1,0 +1,71 @@
+"""Which spaces a policy can be written for."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+
+from promptpo.errors import UnsupportedSpaceError
+
+AnySpace = spaces.Space[Any]
+
+LEAVES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Text)
+TEXT_LENGTH = 256
+
+
+def leaves(space: AnySpace, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], AnySpace]]:
+    """Every space inside a nested one that is no container, with the keys and indices that lead to it."""
+    if isinstance(space, spaces.Dict):
+        for key, inner in space.spaces.items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(space, spaces.Tuple):
+        for index, inner in enumerate(space.spaces):
+            yield from leaves(inner, (*path, index))
+    else:
+        yield path, space
+
+
+def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
+    """Refuse spaces that no policy can be written for.
+
+    Raises:
+        UnsupportedSpaceError: One sentence that names the space.
+    """
+    for role, space in (("observation", env.observation_space), ("action", env.action_space)):
+        if not isinstance(space, spaces.Space):
+            raise UnsupportedSpaceError(f"{name} has no {role} space: it must be one of gymnasium.spaces.")
+        for path, leaf in leaves(space):
+            if not isinstance(leaf, LEAVES):
+                where = "".join(f"[{key!r}]" for key in path)
+                raise UnsupportedSpaceError(
+                    f"the {role} space of {name}{f' at {where}' if where else ''} is a "
+                    f"{type(leaf).__name__}, which is not supported; wrap the environment to give a Box, "
+                    "Discrete, MultiDiscrete, MultiBinary, Text, or a Dict or Tuple of them."
+                )
+
+
+def with_standard_spaces(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    """Declare string observations of packages' own space classes as `gymnasium.spaces.Text`."""
+    standard = _standard(env.observation_space)
+    if standard is env.observation_space:
+        return env
+    return gymnasium.wrappers.TransformObservation(env, _unchanged, standard)
+
+
+def _unchanged(observation: Any) -> Any:
+    return observation
+
+
+def _standard(space: AnySpace) -> AnySpace:
+    if isinstance(space, spaces.Dict):
+        inner = {key: _standard(item) for key, item in space.spaces.items()}
+        if all(inner[key] is space.spaces[key] for key in inner):
+            return space
+        return spaces.Dict(inner)
+    if isinstance(space, spaces.Space) and not isinstance(space, spaces.Text) and space.dtype is str:
+        return spaces.Text(TEXT_LENGTH, min_length=0, charset=string.printable)
+    return space

@@ -1,0 +1,365 @@
+"""The loop end to end, with real sandboxed rollouts and a scripted model."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import promptpo
+from promptpo.api import load_run
+from promptpo.cli.show import candidate_in_full, overview, overview_json
+from promptpo.errors import ProviderError, RunError, UsageError
+from promptpo.journal import read_run
+from promptpo.llm.base import Completion
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.policies import (
+    CRASH,
+    FEEDBACK,
+    FORBIDDEN,
+    GOOD,
+    INFINITE_LOOP,
+    MEMORY,
+    NAN_ACTION,
+    PRINTS,
+    SYNTAX_ERROR,
+    TUNABLE,
+    WEAK,
+    variant,
+)
+
+QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 10, "stop_at": 501.0}
+
+
+class Model:
+    """A scripted model that answers by the key of the call and counts what it was asked."""
+
+    def __init__(self, answers=None, default=WEAK):
+        self.answers = answers or {}
+        self.default = default
+        self.requests = []
+
+    def __call__(self, request):
+        self.requests.append(request)
+        if request.purpose == "feedback":
+            return self.answers.get("feedback", FEEDBACK)
+        return self.answers.get(request.key, self.default)
+
+    def keys(self):
+        """The calls that were made, in order."""
+        return [request.key for request in self.requests]
+
+
+def optimize(model, out, **more):
+    """A quick CartPole run."""
+    return promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=out, **{**QUICK, **more})
+
+
+def attempts_of(run):
+    """Attempts by id, as `show --json` tells them."""
+    return {candidate["id"]: candidate for candidate in overview_json(run.directory)["candidates"]}
+
+
+@pytest.fixture(scope="module")
+def mixed_run(tmp_path_factory):
+    """Three rounds of four candidates with every kind of bad one among them and one good one."""
+    bad = [SYNTAX_ERROR, INFINITE_LOOP, NAN_ACTION, CRASH, MEMORY, FORBIDDEN, PRINTS.replace("+ 0.5 * obs[3]", "")]
+    answers = {f"r{1 + i // 4}.c{1 + i % 4}": text for i, text in enumerate(bad)}
+    answers["r2.c4"] = GOOD
+    model = Model(answers)
+    run = optimize(model, tmp_path_factory.mktemp("runs") / "mixed", rounds=3, repairs=0)
+    return model, run
+
+
+def test_the_good_candidate_wins(mixed_run):
+    """Whatever the others do, the run ends with the good policy, tested on held-out seeds."""
+    _, run = mixed_run
+    assert run.data["best"]["candidate"] == "r2c4"
+    assert run.mean_return > 300
+    assert run.data["test"]["episodes"] == 10
+    assert "0.5 * obs[3]" in run.source
+
+
+def test_every_bad_candidate_is_an_outcome_of_its_own(mixed_run):
+    """A syntax error, a loop, NaN, a crash, a memory bomb and a forbidden import each get their name."""
+    _, run = mixed_run
+    outcomes = {id_: candidate["outcome"] for id_, candidate in attempts_of(run).items()}
+    assert outcomes["r1c1"] == "rejected"
+    assert outcomes["r1c2"] == "timeout"
+    assert outcomes["r1c3"] == "invalid_action"
+    assert outcomes["r1c4"] == "crashed"
+    assert outcomes["r2c1"] in {"memory", "crashed"}
+    assert outcomes["r2c2"] == "rejected"
+    assert outcomes["r2c3"] == "ok"
+
+
+def test_show_tells_what_happened_to_each(mixed_run):
+    """The overview has a line for every candidate; a single one is shown with its source."""
+    _, run = mixed_run
+    text = overview(run.directory)
+    for id_, candidate in attempts_of(run).items():
+        line = next(line for line in text.splitlines() if line.strip().startswith(id_))
+        if candidate["outcome"] != "ok":
+            assert candidate["error"].split(".")[0] in line
+    assert "class Policy" in candidate_in_full(run.directory, "r2c4")
+    with pytest.raises(RunError, match="r9c9"):
+        candidate_in_full(run.directory, "r9c9")
+
+
+def test_failures_reach_the_next_prompt(mixed_run):
+    """Losers appear as one line with their outcome, not as code."""
+    model, _ = mixed_run
+    prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+    assert "r1c2: took too long" in prompt
+    assert "r1c3: returned an invalid action" in prompt
+    assert "while True" not in prompt
+
+
+def test_steps_are_counted_by_purpose(mixed_run):
+    """Train, validation and test steps in result.json are those of the journal."""
+    _, run = mixed_run
+    events = read_run(run.directory)
+    for purpose, kind in {"train": "evaluation", "validation": "validation", "test": "test"}.items():
+        steps = sum(event.data["spent"].get(purpose, 0) for event in events[kind])
+        assert run.data["steps"][purpose] == steps
+    assert run.data["steps"]["test"] >= run.mean_return * 10
+
+
+def test_all_calls_of_a_round_share_one_long_prefix(mixed_run):
+    """System prompts are identical in all calls of a run, so that prompt caching works."""
+    model, _ = mixed_run
+    assert len({request.system for request in model.requests}) == 1
+    assert "CartPole" in model.requests[0].system
+
+
+def test_seeds_are_kept_apart(mixed_run):
+    """No validation or test seed is ever trained on, and the model never sees their returns."""
+    model, run = mixed_run
+    events = read_run(run.directory)
+    seen = {
+        kind: {e["seed"] for event in events[kind] for e in event.data["evaluation"]["episodes"]}
+        for kind in ("evaluation", "validation", "test")
+    }
+    assert all(seen.values())
+    assert not seen["evaluation"] & seen["validation"]
+    assert not seen["test"] & (seen["evaluation"] | seen["validation"])
+    test_return = f"{run.mean_return:.6g}"
+    assert not any(test_return in m.content for r in model.requests for m in r.messages)
+
+
+def test_broken_candidates_are_repaired(tmp_path):
+    """The repair prompt holds the source and the error; the repaired policy takes its place."""
+    model = Model({"r1.c1": SYNTAX_ERROR, "r1.c1.repair1": CRASH, "r1.c1.repair2": GOOD})
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
+    assert run.mean_return > 300
+    assert attempts_of(run)["r1c1"]["repairs"] == 2
+    assert model.keys() == ["feedback", "r1.c1", "r1.c1.repair1", "r1.c1.repair2"]
+    first, second = (next(r for r in model.requests if r.key == f"r1.c1.repair{n}").messages[0].content for n in (1, 2))
+    assert "def act(self, obs)\n" in first
+    assert "line 2" in first
+    assert "IndexError" in second
+
+
+def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path):
+    """Repairs are bounded; a repair that changes nothing ends them."""
+    model = Model({"r1.c1": CRASH, "r1.c1.repair1": CRASH, "r1.c2": GOOD})
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=2, repairs=5)
+    assert run.data["best"]["candidate"] == "r1c2"
+    assert "r1.c1.repair2" not in model.keys()
+
+
+def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path):
+    """Cut-off answers are retried with the reason, and only once."""
+    model = Model({"r1.c1": Completion(GOOD[:80], "m", finish="length"), "r1.c1.again": GOOD, "r1.c2": ""})
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=2)
+    assert run.data["best"]["candidate"] in {"r1c1", "r1c2"}
+    again = next(r for r in model.requests if r.key == "r1.c1.again")
+    assert "cut off" in again.messages[-1].content
+
+
+def test_duplicates_are_not_rolled_out_again(tmp_path):
+    """The same program in another layout costs no steps and is named as a duplicate."""
+    twin = GOOD.replace("obs", "observation").replace("    def", "    # a comment\n    def")
+    run = optimize(Model({"r1.c1": GOOD, "r2.c1": twin}), tmp_path / "run", rounds=2, candidates=1)
+    assert attempts_of(run)["r2c1"]["duplicate_of"] == "r1c1"
+    assert len(read_run(run.directory)["evaluation"]) == 1
+
+
+def test_racing_gives_up_on_hopeless_candidates(tmp_path):
+    """A candidate whose best of three episodes is below the worst of the best is not rolled out further."""
+    run = optimize(Model({"r1.c1": GOOD}), tmp_path / "run", rounds=2, candidates=1, episodes=6)
+    assert len(attempts_of(run)["r1c1"]["returns"]) == 6
+    assert len(attempts_of(run)["r2c1"]["returns"]) == 3
+
+
+def test_declared_numbers_are_tuned(tmp_path):
+    """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
+    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=490.0)
+    best = run.data["best"]
+    assert best["candidate"] == "r1c1t"
+    assert best["parents"] == ["r1c1"]
+    assert run.mean_return > 300
+    assert run.data["steps"]["tune"] > 0
+    assert set(best["tuned"]) <= {"angle", "rate"}
+    assert '"angle": (-1.0' not in run.source
+
+
+def test_the_run_stops_when_it_is_solved(tmp_path):
+    """The registered threshold, on validation seeds, ends the run."""
+    run = optimize(Model(default=GOOD), tmp_path / "run", rounds=4, candidates=1, stop_at=300.0)
+    assert run.data["rounds"] == 1
+    assert run.stop_reason.startswith("solved")
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [({"max_calls": 3}, "3 language-model calls"), ({"max_steps": 900}, "900 environment steps")],
+)
+def test_budgets_end_a_run_with_its_best_policy(tmp_path, limit, reason):
+    """A limit is never passed, and what was found until then is tested and written."""
+    model = Model({"r1.c1": WEAK, "r1.c2": variant(WEAK, 1)}, default=variant(WEAK, 2))
+    run = optimize(model, tmp_path / "run", rounds=5, candidates=2, **limit)
+    assert reason in run.stop_reason
+    assert run.policy_path.exists()
+    assert len(model.requests) <= limit.get("max_calls", 99)
+    searched = sum(steps for purpose, steps in run.data["steps"].items() if purpose in {"train", "validation", "tune"})
+    assert searched <= limit.get("max_steps", 10**9)
+
+
+def test_money_is_a_budget(tmp_path):
+    """Calls whose price is known stop the run at its limit."""
+
+    def model(request):
+        text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, hash(request.key) % 10_000)
+        return Completion(text, "m", cost_usd=0.4)
+
+    run = promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=tmp_path / "run", max_usd=1.5, candidates=1, rounds=9, **QUICK)
+    assert "$1.5" in run.stop_reason
+    assert run.data["llm"]["cost_usd"] == pytest.approx(1.6)
+
+
+def test_a_resumed_run_makes_no_call_again(tmp_path):
+    """Extending a finished run asks only for the new rounds and ends as if it had been one run."""
+    straight = optimize(Model({"r2.c1": GOOD}), tmp_path / "straight", rounds=2, candidates=2)
+    model = Model({"r2.c1": GOOD})
+    optimize(model, tmp_path / "run", rounds=1, candidates=2)
+    asked = len(model.requests)
+    extended = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
+    assert all(request.key.startswith("r2") for request in model.requests[asked:])
+    assert extended.mean_return == straight.mean_return
+    assert extended.source == straight.source
+    assert promptpo.resume(tmp_path / "run", llm=ScriptedLLM(lambda _: pytest.fail("asked again"))).data["best"] == extended.data["best"]
+
+
+def test_a_run_is_replayed_from_its_journal(tmp_path):
+    """`replay:RUN` gives the same answers and so the same result, without the model."""
+    first = optimize(Model({"r2.c1": GOOD}), tmp_path / "first", rounds=2, candidates=2)
+    again = promptpo.optimize("CartPole-v1", model=f"replay:{tmp_path / 'first'}", out=tmp_path / "again", rounds=2, candidates=2, **QUICK)
+    assert again.mean_return == first.mean_return
+    assert again.source == first.source
+
+
+def test_the_feedback_class_is_used_and_repaired(tmp_path):
+    """What the class says is in the next prompt; when it crashes it is repaired in the same run."""
+    broken = FEEDBACK.replace("angles =", "nothing = 1 / 0\n        angles =")
+    model = Model({"feedback": broken, "feedback.repair1": FEEDBACK, "r1.c1": WEAK})
+    optimize(model, tmp_path / "run", rounds=2, candidates=1)
+    assert "ZeroDivisionError" in next(r for r in model.requests if r.key == "feedback.repair1").messages[0].content
+    assert "the largest lean was" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+
+
+def test_a_feedback_class_that_stays_broken_is_replaced(tmp_path):
+    """The built-in summary takes over; the run does not end."""
+    model = Model({"feedback": "no code here"})
+    optimize(model, tmp_path / "run", rounds=2, candidates=1)
+    assert "step 0: obs [" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+
+
+def test_the_paper_recipe_reflects_between_rounds(tmp_path):
+    """Reflection is asked for after a round and shown in the next prompt, with the winners so far."""
+    feedback = FEEDBACK.replace('trajectory["observations"]', "trajectory")
+    model = Model({"feedback": feedback, "r1.reflection": "It must look ahead."})
+    optimize(model, tmp_path / "run", rounds=2, candidates=2, recipe="paper")
+    prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+    assert "It must look ahead." in prompt
+    assert prompt == next(r for r in model.requests if r.key == "r2.c2").messages[-1].content
+
+
+def test_the_evolve_recipe_runs(tmp_path):
+    """Islands, parents by score and shortness, the same sandbox and journal."""
+    answers = {f"r{r}.c{c}": variant(WEAK, 10 * r + c) for r in (1, 2, 3) for c in (1, 2, 3)}
+    run = optimize(Model({**answers, "r3.c2": GOOD}), tmp_path / "run", rounds=3, candidates=3, recipe="evolve")
+    assert run.data["best"]["candidate"] == "r3c2"
+
+
+def test_a_model_that_never_answers_is_an_error(tmp_path):
+    """With nothing to report the provider's sentence is raised, and the run can be resumed."""
+
+    def silent(_):
+        raise ProviderError("the server at 127.0.0.1 does not answer.")
+
+    with pytest.raises(ProviderError, match="does not answer"):
+        optimize(silent, tmp_path / "run", rounds=2, candidates=2)
+    run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=GOOD)))
+    assert run.mean_return > 300
+
+
+def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path):
+    """What was found before is tested and written."""
+
+    def fading(request):
+        if request.key.startswith("r2"):
+            raise ProviderError("quota used up.")
+        return FEEDBACK if request.purpose == "feedback" else GOOD
+
+    run = optimize(fading, tmp_path / "run", rounds=3, candidates=2)
+    assert "quota used up" in run.stop_reason
+    assert run.mean_return > 300
+
+
+def test_results_can_be_loaded_and_exported(mixed_run, tmp_path):
+    """The run directory alone is enough to export the best or any other candidate."""
+    _, run = mixed_run
+    assert load_run(run.directory).mean_return == run.mean_return
+    assert "class Policy" in promptpo.export(run.directory)
+    assert "obs[7]" not in promptpo.export(run.directory, candidate="r2c3")
+    with pytest.raises(RunError, match="is not a run"):
+        promptpo.export(tmp_path)
+    result = json.loads((run.directory / "result.json").read_text())
+    assert result["versions"]["gymnasium"]
+    assert set(result["steps"]) >= {"train", "validation", "test", "tune"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"rounds": 0}, "rounds must be at least 1"),
+        ({"max_steps": -5}, "limit on steps"),
+        ({"seed": -1}, "seed"),
+        ({"recipe_options": {"bests": 2}}, "no switch 'bests'"),
+        ({"no_such_setting": 1}, "no_such_setting"),
+    ],
+)
+def test_values_that_cannot_work_are_refused_before_anything_is_written(tmp_path, settings, words):
+    """One sentence, no run directory, no call."""
+    model = Model()
+    with pytest.raises(UsageError, match=words):
+        optimize(model, tmp_path / "run", **settings)
+    assert not model.requests
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_directory_with_a_run_is_not_overwritten(mixed_run):
+    """`--out` of an existing run says how to resume it."""
+    _, run = mixed_run
+    with pytest.raises(RunError, match="promptpo resume"):
+        optimize(Model(), run.directory)
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path):
+    """Two runs with the same answers and seed agree in every return."""
+    runs = [optimize(Model({"r1.c2": GOOD}), tmp_path / name, rounds=1, candidates=2) for name in ("a", "b")]
+    first, second = (attempts_of(run) for run in runs)
+    assert first == second
+    other = optimize(Model({"r1.c2": GOOD}), tmp_path / "c", rounds=1, candidates=2, seed=1)
+    assert attempts_of(other)["r1c1"]["returns"] != first["r1c1"]["returns"]
+    assert replace(other, directory=runs[0].directory).source == runs[0].source
