@@ -93,7 +93,7 @@ def _registered(env_id: str) -> str:
     module, _, name = env_id.rpartition(":")
     if module:
         _import_users_module(module, env_id)
-    if _known(name):
+    if name in gymnasium.registry:
         return name
     extra = extra_for(name)
     if extra is not None:
@@ -101,18 +101,9 @@ def _registered(env_id: str) -> str:
     else:
         for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
             importlib.import_module(installed.module)
-    if _known(name):
+    if name in gymnasium.registry:
         return name
     raise UnknownEnvironmentError(_unknown(name))
-
-
-def _known(name: str) -> bool:
-    """Whether Gymnasium can resolve an id; one without a version means the newest."""
-    if name in gymnasium.registry:
-        return True
-    with contextlib.suppress(error.Error):
-        return gymnasium.spec(name) is not None
-    return False
 
 
 def _import_users_module(module: str, env_id: str) -> None:
@@ -142,7 +133,7 @@ def _missing(task: Task, fault: Exception) -> MissingExtraError:
     spec = gymnasium.registry.get(task.env_id.rpartition(":")[2])
     entry_point = spec.entry_point if spec is not None and isinstance(spec.entry_point, str) else ""
     for prefix, extra in BY_ENTRY_POINT.items():
-        if entry_point.startswith(prefix):
+        if entry_point.startswith(prefix) and importlib.util.find_spec(extra.module) is None:
             return MissingExtraError(_install(task.env_id, extra))
     return MissingExtraError(
         f"the environment {task.name} needs a package that is not installed: {_first_line(fault)}"
@@ -157,13 +148,19 @@ def _unknown(name: str) -> str:
     """One sentence about an unknown id, with the nearest names."""
     stem = name.rpartition("-v")[0] or name
     others = sorted(
-        (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem), key=lambda i: gymnasium.spec(i).version or 0
+        (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),
+        key=lambda i: gymnasium.spec(i).version or 0,
     )
     if others:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
     candidates = {i.lower(): i for i in (*gymnasium.registry, *meta_world.known_names())}
+    candidates |= {i.removeprefix(meta_world.NAMESPACE): i for i in meta_world.known_names()}
     close = difflib.get_close_matches(name.lower(), list(candidates), n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(candidates[c] for c in close)}?" if close else "write it as Gymnasium does."
+    hint = (
+        f"did you mean {' or '.join(dict.fromkeys(candidates[c] for c in close))}?"
+        if close
+        else "write it as Gymnasium does."
+    )
     return f"there is no environment {name}; {hint} (Your own environment: module:{name}.)"
 
 

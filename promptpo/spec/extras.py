@@ -37,7 +37,9 @@ PACKAGES = (
         "highway",
         "highway-env",
         "highway_env",
-        re.compile(r"(highway|merge|roundabout|intersection|racetrack|parking|two-way|u-turn|exit|lane-keeping)-"),
+        re.compile(
+            r"(highway|merge|roundabout|intersection|racetrack|parking|two-way|u-turn|exit|lane-keeping)-"
+        ),
     ),
 )
 """Packages whose environments Gymnasium knows only after an import."""

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
 
-PACKAGES = ("gymnasium", "numpy", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env", "box2d")
+PACKAGES = (
+    "gymnasium",
+    "numpy",
+    "mujoco",
+    "metaworld",
+    "minigrid",
+    "gymnasium-robotics",
+    "highway-env",
+    "box2d",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,9 @@ def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
     inner = env.unwrapped
     own = getattr(inner, "max_steps", None)  # MiniGrid
     config = getattr(inner, "config", None)
-    if isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys():  # highway-env, in seconds
+    if (
+        isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
+    ):  # highway-env, in seconds
         own = round(config["duration"] * config["policy_frequency"])
     found = [int(n) for n in (limit, own) if isinstance(n, int) and n > 0]
     return min(found) if found else None

@@ -43,7 +43,9 @@ def task_name(task: Task) -> str | None:
         return str(task.env_kwargs["env_name"])
     if name.startswith(NAMESPACE):
         if name.removeprefix(NAMESPACE)[:2] in {"MT", "ML"} or "custom" in name:
-            raise UsageError(f"{name} is a benchmark of several tasks; name one of them: Meta-World/reach-v3.")
+            raise UsageError(
+                f"{name} is a benchmark of several tasks; name one of them: Meta-World/reach-v3."
+            )
         return name.removeprefix(NAMESPACE)
     if name.endswith("-v3") and name == name.lower() and "/" not in name and name not in gymnasium.registry:
         return name if not _installed() or name in _classes() else None
@@ -71,7 +73,9 @@ def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, A
         raise UnknownEnvironmentError(f"Meta-World has no task {name}; {hint}")
     kwargs = {key: value for key, value in task.env_kwargs.items() if key != "env_name"}
     if "seed" in kwargs:
-        raise UsageError("Meta-World's goals are chosen by the episode seed here; leave 'seed' out of the arguments.")
+        raise UsageError(
+            "Meta-World's goals are chosen by the episode seed here; leave 'seed' out of the arguments."
+        )
     env: gymnasium.Env[Any, Any] = classes[name](render_mode=render_mode, **kwargs)
     horizon = min(task.max_episode_steps or env.max_path_length, env.max_path_length)  # type: ignore[attr-defined]
     env.unwrapped.spec = EnvSpec(id=NAMESPACE + name, entry_point="metaworld:MT1", kwargs=kwargs)
@@ -99,7 +103,9 @@ class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         low[GOAL], high[GOAL] = goals.low, goals.high  # the environment itself declares them as 0
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Start the episode of a seed."""
         self._seed = self._seed + 1 if seed is None else seed
         build_seed, index = divmod(self._seed, GOALS_PER_BUILD_SEED)

@@ -17,7 +17,9 @@ LEAVES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary,
 TEXT_LENGTH = 256
 
 
-def leaves(space: AnySpace, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], AnySpace]]:
+def leaves(
+    space: AnySpace, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], AnySpace]]:
     """Every space inside a nested one that is no container, with the keys and indices that lead to it."""
     if isinstance(space, spaces.Dict):
         for key, inner in space.spaces.items():
@@ -66,6 +68,11 @@ def _standard(space: AnySpace) -> AnySpace:
         if all(inner[key] is space.spaces[key] for key in inner):
             return space
         return spaces.Dict(inner)
-    if isinstance(space, spaces.Space) and not isinstance(space, spaces.Text) and space.dtype is str:
+    if (
+        isinstance(space, spaces.Space)
+        and not isinstance(space, spaces.Text)
+        and space.dtype is not None
+        and space.dtype.kind == "U"
+    ):
         return spaces.Text(TEXT_LENGTH, min_length=0, charset=string.printable)
     return space
