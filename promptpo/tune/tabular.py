@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.llm.search.literals import read_actions, read_table, write_table
+from promptpo.llm.search.literals import read_actions, read_number, read_table, write_table
 from promptpo.tune.archive import mean_or_worst
 from promptpo.tune.jobs import Ask, Finalist, Tuned, return_of
 from promptpo.tune.model import TableModel, key_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sandbox import Episode
 
 FIRST_SEED = 1000
+DISCOUNT = 0.99
+"""Of later rewards when planning, where the candidate names no ``DISCOUNT``."""
+
 BATCH_STEPS = 1500
 """Steps between two plans."""
 
@@ -55,7 +58,7 @@ class TableSearch:
         self.start = start
         self.steps = 0
         self.finished = False
-        self.model = TableModel(read_actions(start.source), 0.99)
+        self.model = TableModel(read_actions(start.source), _discount(start.source))
         self._places = {action: i for i, action in enumerate(self.model.actions)}
         self._seeds = seeds
         self._known = 1
@@ -72,7 +75,6 @@ class TableSearch:
         """The next batch: exploring, or every now and then the greedy table."""
         reach = 10 * len(self.model.index) + 100
         horizon = reach if clock.horizon is None else min(clock.horizon, reach)
-        self.model.discount = 1 - 1 / min(200, max(50, clock.horizon or 0))
         episodes = int(np.clip(BATCH_STEPS / np.mean(self._lengths[-50:]), FEWEST, MOST))
         episodes = max(1, min(episodes, clock.left // max(1, clock.cost(1, horizon))))
         seeds = self._seeds(FIRST_SEED + self._batches * MOST, episodes)
@@ -152,6 +154,10 @@ class TableSearch:
             )
             if place is not None and t < len(states):
                 self.model.learn(states[t], place, float(reward), after)
+
+
+def _discount(source: str) -> float:
+    return min(0.9999, max(0.0, read_number(source, "DISCOUNT", DISCOUNT)))
 
 
 def explorer(wishes: dict[Hashable, tuple[Any, ...]], actions: Sequence[Any]) -> str:

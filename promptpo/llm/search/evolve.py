@@ -13,7 +13,7 @@ from promptpo.llm.search.literals import Range, read_params
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from promptpo.llm.base import Situation, Tried
+    from promptpo.llm.base import Situation
 
 NARROWER = 0.5
 """A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
@@ -28,26 +28,30 @@ def propose(situation: Situation) -> str:
     Round 1 tries the library's structures in their order. Later rounds continue tuning the best program
     with narrower ranges (slot 0), add a term to it with its tuned numbers kept (slot 1), and try what
     has not been tried: first the rest of the library, then random variants.
+
+    Where a table fits, it is all that is written, with another planning horizon each round: any other
+    program of the same observation is a special case of it, and sharing the steps would only slow it.
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
-    if situation.round == 1:
-        genome = library[situation.slot] if situation.slot < len(library) else _fresh(situation, library)
-        return write_program(genome, observation, action)
-    ranked = sorted(_finite(situation), key=lambda tried: tried.score, reverse=True)
-    best = next((tried for tried in ranked if read_genome(tried.source)), None)
-    parent = read_genome(best.source) if best else None
-    if best is None or parent is None or situation.slot >= REFINED_SLOTS:
-        return write_program(_untried(situation, library), observation, action)
-    if parent.structure == "table":
-        return (
-            best.source
-            if situation.slot == 0
-            else write_program(_untried(situation, library), observation, action)
-        )
-    tuned = narrowed(read_params(best.source))
-    child = parent if situation.slot == 0 else _with_another_term(situation, parent)
+    if library[0].structure == "table":
+        return write_program(Genome("table", (), situation.round - 1), observation, action)
+    parent = _best(situation) if situation.round > 1 else None
+    if parent is None or situation.slot >= REFINED_SLOTS:
+        return write_program(_untried(situation, library, first=parent is None), observation, action)
+    genome, tuned = parent
+    child = genome if situation.slot == 0 else _with_another_term(situation, genome)
     return write_program(child, observation, action, tuned)
+
+
+def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
+    """The best program of search so far: its genome and its narrowed ranges."""
+    ran = [t for t in situation.tried if t.outcome == "ok" and t.score and all(map(math.isfinite, t.score))]
+    for tried in sorted(ran, key=lambda tried: tried.score, reverse=True):
+        genome = read_genome(tried.source)
+        if genome is not None:
+            return genome, narrowed(read_params(tried.source))
+    return None
 
 
 def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
@@ -64,15 +68,11 @@ def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
     return result
 
 
-def _finite(situation: Situation) -> list[Tried]:
-    return [t for t in situation.tried if t.outcome == "ok" and t.score and all(map(math.isfinite, t.score))]
-
-
-def _untried(situation: Situation, library: list[Genome]) -> Genome:
-    """The next structure of the library that no earlier sample used, else a random variant."""
+def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Genome:
+    """The next structure of the library that no earlier round used, else a random variant."""
     used = {read_genome(tried.source) for tried in situation.tried}
     fresh = [genome for genome in library if genome not in used]
-    place = situation.slot - REFINED_SLOTS if situation.slot >= REFINED_SLOTS else situation.slot
+    place = situation.slot if first else situation.slot - REFINED_SLOTS
     return fresh[place] if place < len(fresh) else _fresh(situation, library)
 
 

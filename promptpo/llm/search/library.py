@@ -39,6 +39,9 @@ STRATEGIES: Mapping[str, str] = {
 }
 
 MOST_TABLE_STATES = 5000
+DISCOUNTS = (0.99, 0.995, 0.98, 0.999, 0.95)
+"""Planning horizons that the variants of a table use."""
+
 SWITCHES = 4
 
 
@@ -118,7 +121,11 @@ def _module(
 
 def _table(genome: Genome, observation: Space, action: Space) -> str:
     n, start = count_actions(action) or 1, int(getattr(action, "start", 0))
-    body = _templates().get_template("table.py.j2").render(actions=tuple(range(start, start + n)))
+    body = (
+        _templates()
+        .get_template("table.py.j2")
+        .render(actions=tuple(range(start, start + n)), discount=DISCOUNTS[genome.variant % len(DISCOUNTS)])
+    )
     return _module(genome, None, (key_function(observation),), body, {})
 
 

@@ -82,6 +82,15 @@ def read_actions(source: str) -> tuple[Any, ...]:
     return actions
 
 
+def read_number(source: str, name: str, default: float) -> float:
+    """A top-level number, or a default where it is missing or no number."""
+    node = _assigned(source, name)
+    try:
+        return default if node is None else float(ast.literal_eval(node))
+    except (ValueError, TypeError, SyntaxError, OverflowError):
+        return default
+
+
 def rounded(value: float) -> float:
     """A value as it is written into a source: six significant digits."""
     return float(f"{value:.6g}")
