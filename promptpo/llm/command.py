@@ -107,7 +107,7 @@ def as_text(request: Request) -> str:
 async def _kill(process: asyncio.subprocess.Process) -> None:
     """Kill the process group, which may outlive the program itself, and reap the program."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
 
 
