@@ -11,6 +11,8 @@ import contextlib
 import multiprocessing
 import os
 import queue
+import signal
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -179,9 +181,8 @@ class Host:
 
 def _serve(settings: Settings, connection: Connection) -> None:
     """A worker process: answers jobs until its parent closes the connection."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    _die_with_parent()
     try:
         host: Host | None = Host(settings)
         fault: Exception | None = None
@@ -209,14 +210,23 @@ def _serve(settings: Settings, connection: Connection) -> None:
         host.close()
 
 
+def _die_with_parent() -> None:
+    """Have Linux end this process when the main one is killed, even in the middle of a step."""
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 @dataclass
 class _Worker:
     """One worker process, driven by one thread at a time."""
 
     settings: Settings
-    core: int | None = None
     process: Any = field(default=None, init=False)
     connection: Any = field(default=None, init=False)
+    closing: bool = field(default=False, init=False)
 
     def ask(self, work: Job | Call | None, timeout: float) -> Any:
         """Send one piece of work and wait for its answer.
@@ -242,12 +252,20 @@ class _Worker:
         return answer
 
     def _start(self) -> None:
+        if self.closing:
+            raise WorkerLostError("the executor is closing")
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(self.settings, theirs), daemon=True)
         with _without_main_module():
             self.process.start()
         theirs.close()
+
+    def end(self) -> None:
+        """End the process from another thread than the one in `ask`, which then sees it die."""
+        self.closing = True
+        if (process := self.process) is not None:
+            process.kill()
 
     def kill(self) -> None:
         """End the process now; the next `ask` starts a new one."""
@@ -264,8 +282,6 @@ _main_module_lock = threading.Lock()
 @contextlib.contextmanager
 def _without_main_module() -> Any:
     """Keep `spawn` from importing the user's script again in every worker."""
-    import sys
-
     main = sys.modules["__main__"]
     with _main_module_lock:
         saved = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
@@ -341,8 +357,10 @@ class LocalExecutor:
         """See `Executor.close`."""
         self._closed = True
         for worker in self._workers:
-            worker.kill()
+            worker.end()
         self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._workers:
+            worker.kill()
 
 
 def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:

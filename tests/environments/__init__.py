@@ -1,0 +1,112 @@
+"""Environments of a user's own, as tests need them: named as ``tests.environments:Test/…-v0``."""
+
+import os
+import time
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Thermostat(gymnasium.Env):
+    """Keep a room at the wished temperature.
+
+    Dict observation, one continuous action. The reward is minus the distance to the wish.
+    """
+
+    observation_space = spaces.Dict(
+        {
+            "room": spaces.Box(-40.0, 60.0, (1,), np.float64),
+            "wish": spaces.Box(10.0, 30.0, (1,), np.float64),
+        }
+    )
+    action_space = spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        """Draw a room and a wish."""
+        super().reset(seed=seed)
+        self.room = self.np_random.uniform(0.0, 35.0)
+        self.wish = self.np_random.uniform(15.0, 25.0)
+        return self._observe(), {}
+
+    def _observe(self):
+        return {"room": np.array([self.room]), "wish": np.array([self.wish])}
+
+    def step(self, action):
+        """Heat or cool; the outside is at 5 degrees."""
+        self.room += 2.0 * float(action[0]) + 0.05 * (5.0 - self.room)
+        return self._observe(), -abs(self.room - self.wish), False, False, {}
+
+
+class Sorter(gymnasium.Env):
+    """Send each parcel to the belt of its colour.
+
+    Dict observation with a discrete colour and a weight, three discrete actions, success in ``info``.
+    """
+
+    observation_space = spaces.Dict({"colour": spaces.Discrete(3), "weight": spaces.Box(0.0, 1.0, (1,), np.float32)})
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        """First parcel."""
+        super().reset(seed=seed)
+        self.right = 0
+        self.left = 20
+        return self._next(), {}
+
+    def _next(self):
+        self.colour = int(self.np_random.integers(3))
+        return {"colour": self.colour, "weight": self.np_random.random(1, np.float32)}
+
+    def step(self, action):
+        """The next parcel."""
+        hit = action == (self.colour + 1) % 3
+        self.right += hit
+        self.left -= 1
+        return self._next(), float(hit), self.left == 0, False, {"success": self.right >= 18}
+
+
+class Raises(Thermostat):
+    """An environment with a bug that shows at its fifth step."""
+
+    def step(self, action):
+        """Fail now and then."""
+        self.count = getattr(self, "count", 0) + 1
+        if self.count >= 5:
+            raise KeyError("no such sensor")
+        return super().step(action)
+
+
+class Hangs(Thermostat):
+    """An environment whose third step never returns."""
+
+    def step(self, action):
+        """Hang."""
+        self.count = getattr(self, "count", 0) + 1
+        if self.count >= 3:
+            time.sleep(10_000)
+        return super().step(action)
+
+
+class DiesOnce(Thermostat):
+    """An environment that takes its process down, the first time only (a file remembers)."""
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    def step(self, action):
+        """Die once."""
+        if not os.path.exists(self.flag):
+            open(self.flag, "w").close()
+            os._exit(1)
+        return super().step(action)
+
+
+for _name, _class in {
+    "Thermostat": Thermostat,
+    "Sorter": Sorter,
+    "Raises": Raises,
+    "Hangs": Hangs,
+    "DiesOnce": DiesOnce,
+}.items():
+    gymnasium.register(f"Test/{_name}-v0", entry_point=_class, max_episode_steps=50)

@@ -1,0 +1,68 @@
+"""A run in a process of its own that kills itself at a given journal event; for test_kills.
+
+Usage: python -m tests.promptpo.killable RUN CALLS KILL_AT (-1: never). Every call to the scripted model is
+appended to the file CALLS, so that a call made twice is seen.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import promptpo
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
+
+ANSWERS = {
+    "feedback": FEEDBACK,
+    "r1.c1": CRASH,
+    "r1.c1.repair1": variant(WEAK, 1),
+    "r1.c2": TUNABLE,
+    "r2.c1": GOOD,
+    "r2.c2": variant(WEAK, 2),
+}
+
+
+class Killer(promptpo.Observer):
+    """Kills the process with SIGKILL right after the n-th event of this process."""
+
+    def __init__(self, at):
+        self.left = at
+
+    def event(self, event):
+        """Count down."""
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main():
+    """Begin or resume the run."""
+    run, calls, kill_at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+
+    def model(request):
+        with calls.open("a") as log:
+            log.write(request.key + "\n")
+        return ANSWERS[request.key]
+
+    common = {"llm": ScriptedLLM(model), "observer": Killer(kill_at)}
+    if (run / "config.toml").exists():
+        promptpo.resume(run, **common)
+        return
+    promptpo.optimize(
+        "CartPole-v1",
+        out=run,
+        rounds=2,
+        candidates=2,
+        episodes=3,
+        validation_episodes=4,
+        test_episodes=6,
+        stop_at=501.0,
+        max_steps=12_000,
+        jobs=1,
+        **common,
+    )
+
+
+if __name__ == "__main__":
+    main()
