@@ -1,0 +1,182 @@
+"""What the loop costs besides the model and the rollouts.
+
+`python -m benchmarks.loop_overhead [--json]` runs the real loop with the real openai client against a local
+server that answers after a set latency, and reports
+
+- ``wall_ratio``: wall time of a round over max(time the model took, time the rollouts took); 1.0 would be
+  perfect overlap;
+- ``overhead_ms``: our own CPU time per candidate (prompt, parse, gate hand-over, journal) in the main
+  process, from a run whose candidates are all rejected by the gate, so that nothing is rolled out;
+- ``overhead_ms_late``: the same for the last quarter of the candidates, to show that it does not grow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from promptpo.api import optimize
+from promptpo.journal import Event
+from promptpo.session import Observer
+
+POLICY = """```python
+class Policy:
+    def act(self, obs):
+        return 1 if obs[2] + 0.5 * obs[3] + {shift} > 0 else 0
+```"""
+
+REJECTED = """```python
+import os
+
+
+class Policy:
+    def act(self, obs):
+        return {shift}
+```"""
+
+
+@dataclass
+class _Server:
+    """An OpenAI-compatible server that answers each call after `latency` seconds."""
+
+    latency: float
+    template: str
+
+    def __post_init__(self) -> None:
+        self._n = 0
+        self._lock = threading.Lock()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:  # noqa: N802 - http.server's naming
+                self.rfile.read(int(self.headers["Content-Length"]))
+                body = json.dumps(server.answer()).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    def answer(self) -> dict[str, Any]:
+        with self._lock:
+            self._n += 1
+            n = self._n
+        time.sleep(self.latency * (0.5 + (n % 4) / 3))  # answers do not come all at once
+        text = self.template.replace("{shift}", f"{n / 1e6:.6f}")
+        return {
+            "id": str(n),
+            "object": "chat.completion",
+            "created": 0,
+            "model": "local",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
+        }
+
+    def close(self) -> None:
+        self._http.shutdown()
+
+
+class _Times(Observer):
+    """Wall and CPU time at each event of the journal."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[float, float, Event]] = []
+
+    def event(self, event: Event) -> None:
+        self.events.append((time.monotonic(), time.process_time(), event))
+
+
+def _run(server: _Server, folder: Path, *, rounds: int, candidates: int, episodes: int) -> _Times:
+    times = _Times()
+    optimize(
+        "CartPole-v1",
+        model="openai:local",
+        base_url=server.url,
+        out=folder,
+        rounds=rounds,
+        candidates=candidates,
+        episodes=episodes,
+        validation_episodes=1,
+        test_episodes=1,
+        stop_at=1e9,
+        max_steps=None,
+        repairs=0,
+        recipe_options={"feedback_class": False, "racing": 0, "validate": 1},
+        observer=times,
+    )
+    return times
+
+
+def overlap(latency: float, candidates: int, episodes: int, rounds: int) -> dict[str, float]:
+    """Wall time of a round against max(model, rollouts), median over rounds after the first."""
+    server = _Server(latency, POLICY)
+    with tempfile.TemporaryDirectory() as folder:
+        times = _run(server, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=episodes)
+    server.close()
+    ratios = []
+    for round_ in range(2, rounds + 1):
+        asked = [t for t, _, e in times.events if e.kind == "prompt"]
+        completions = [(t, e) for t, _, e in times.events if e.kind == "completion" and e.key.startswith(f"r{round_}.")]
+        rollouts = [(t, e) for t, _, e in times.events if e.kind == "evaluation" and e.key.endswith(f".r{round_}")]
+        last_answer = max(t for t, _ in completions)
+        begin = max(t for t in asked if t < min(t for t, _ in completions))
+        rollout_time = sum(e.data["evaluation"]["seconds"] for _, e in rollouts) / 2
+        wall = max(t for t, _ in rollouts) - begin
+        ratios.append(wall / max(last_answer - begin, rollout_time))
+    return {"latency_s": latency, "candidates": candidates, "wall_ratio": round(statistics.median(ratios), 3)}
+
+
+def overhead(rounds: int, candidates: int) -> dict[str, float]:
+    """Our CPU milliseconds per candidate, and for the last quarter of them."""
+    server = _Server(0.0, REJECTED)
+    with tempfile.TemporaryDirectory() as folder:
+        times = _run(server, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=1)
+    server.close()
+    marks = [cpu for _, cpu, event in times.events if event.kind == "attempt"]
+    gaps = [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    late = gaps[-len(gaps) // 4 :]
+    return {
+        "candidates": float(len(marks)),
+        "overhead_ms": round(1000 * statistics.fmean(gaps), 2),
+        "overhead_ms_late": round(1000 * statistics.fmean(late), 2),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--candidates", type=int, default=200, help="rejected candidates for the overhead")
+    args = parser.parse_args()
+    result = {
+        "overlap": [overlap(latency, 4, 40, 4) for latency in (0.3, 1.0)],
+        "overhead": overhead(args.candidates // 4, 4),
+    }
+    if args.json:
+        print(json.dumps(result))
+        return
+    for row in result["overlap"]:  # type: ignore[attr-defined] # a list of rows
+        print(f"latency {row['latency_s']} s, {row['candidates']} candidates: wall / max(model, rollouts) = {row['wall_ratio']}")
+    row = result["overhead"]
+    print(f"own CPU per candidate: {row['overhead_ms']} ms; last quarter of {row['candidates']:.0f}: {row['overhead_ms_late']} ms")
+
+
+if __name__ == "__main__":
+    main()
