@@ -13,6 +13,7 @@ server that answers after a set latency, and reports
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import tempfile
@@ -58,7 +59,7 @@ class _Server:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:  # noqa: N802 - http.server's naming
+            def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["Content-Length"]))
                 body = json.dumps(server.answer()).encode()
                 self.send_response(200)
@@ -85,7 +86,9 @@ class _Server:
             "object": "chat.completion",
             "created": 0,
             "model": "local",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "choices": [
+                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+            ],
             "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
         }
 
@@ -133,8 +136,12 @@ def overlap(latency: float, candidates: int, episodes: int, rounds: int) -> dict
     ratios = []
     for round_ in range(2, rounds + 1):
         asked = [t for t, _, e in times.events if e.kind == "prompt"]
-        completions = [(t, e) for t, _, e in times.events if e.kind == "completion" and e.key.startswith(f"r{round_}.")]
-        rollouts = [(t, e) for t, _, e in times.events if e.kind == "evaluation" and e.key.endswith(f".r{round_}")]
+        completions = [
+            (t, e) for t, _, e in times.events if e.kind == "completion" and e.key.startswith(f"r{round_}.")
+        ]
+        rollouts = [
+            (t, e) for t, _, e in times.events if e.kind == "evaluation" and e.key.endswith(f".r{round_}")
+        ]
         last_answer = max(t for t, _ in completions)
         begin = max(t for t in asked if t < min(t for t, _ in completions))
         rollout_time = sum(e.data["evaluation"]["seconds"] for _, e in rollouts) / 2
@@ -150,7 +157,7 @@ def overhead(rounds: int, candidates: int) -> dict[str, float]:
         times = _run(server, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=1)
     server.close()
     marks = [cpu for _, cpu, event in times.events if event.kind == "attempt"]
-    gaps = [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(marks)]
     late = gaps[-len(gaps) // 4 :]
     return {
         "candidates": float(len(marks)),
@@ -161,7 +168,9 @@ def overhead(rounds: int, candidates: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--candidates", type=int, default=200, help="rejected candidates for the overhead")
     args = parser.parse_args()
@@ -173,9 +182,13 @@ def main() -> None:
         print(json.dumps(result))
         return
     for row in result["overlap"]:  # type: ignore[attr-defined] # a list of rows
-        print(f"latency {row['latency_s']} s, {row['candidates']} candidates: wall / max(model, rollouts) = {row['wall_ratio']}")
+        print(
+            f"latency {row['latency_s']} s, {row['candidates']} candidates: wall / max(model, rollouts) = {row['wall_ratio']}"
+        )
     row = result["overhead"]
-    print(f"own CPU per candidate: {row['overhead_ms']} ms; last quarter of {row['candidates']:.0f}: {row['overhead_ms_late']} ms")
+    print(
+        f"own CPU per candidate: {row['overhead_ms']} ms; last quarter of {row['candidates']:.0f}: {row['overhead_ms_late']} ms"
+    )
 
 
 if __name__ == "__main__":

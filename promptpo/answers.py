@@ -201,7 +201,7 @@ class _Normalise(ast.NodeTransformer):
         self.names: dict[str, str] = {}
         self.own: set[str] = set()
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802 - the ast module's naming
+    def visit_Module(self, node: ast.Module) -> ast.AST:
         self.own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
         keywords = {k.arg for n in ast.walk(node) if isinstance(n, ast.Call) for k in n.keywords}
@@ -210,15 +210,16 @@ class _Normalise(ast.NodeTransformer):
 
     def _without_docstring(self, node: ast.AST) -> ast.AST:
         body = getattr(node, "body", [])
-        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            if isinstance(body[0].value.value, str):
-                node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with one
+        first = body[0] if body else None
+        text = first.value if isinstance(first, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with one
         return self.generic_visit(node)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._without_docstring(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         return self._without_docstring(node)
 
@@ -227,11 +228,11 @@ class _Normalise(ast.NodeTransformer):
         node.arg = self._name(node.arg)
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = self._name(node.id)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if node.value is None:
             return None
         return self.visit(ast.Assign(targets=[node.target], value=node.value))

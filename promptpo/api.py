@@ -181,7 +181,9 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     try:
         content = json.loads((directory / RESULT).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunError(f"{directory} has no result yet; finish it with: promptpo resume {directory}") from error
+        raise RunError(
+            f"{directory} has no result yet; finish it with: promptpo resume {directory}"
+        ) from error
     best = content["best"]
     source = best_source(directory, best["candidate"]) if best else ""
     return RunResult(directory, content, source)
@@ -227,7 +229,9 @@ def export(run: str | os.PathLike[str], *, candidate: str | None = None, filenam
         space = env.action_space
     finally:
         env.close()
-    return exported(source, provenance(loaded.directory, content, config), action_space=space, filename=filename)
+    return exported(
+        source, provenance(loaded.directory, content, config), action_space=space, filename=filename
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +305,9 @@ def evaluate(
     try:
         source = policy_part(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from error
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
+        ) from error
     task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON

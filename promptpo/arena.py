@@ -64,7 +64,6 @@ class Arena:
             BudgetSpentError: No environment steps are left.
             EnvironmentFaultError: The environment failed.
         """
-
         with self._ledger.hold() as hold:
 
             async def make() -> Measured:
@@ -82,7 +81,9 @@ class Arena:
 
     async def validate(self, source: str) -> Evaluation:
         """Score on validation seeds, which choose the best of the run."""
-        return await self._score("validation", source, self.seeds.validation(self._config.validation_episodes))
+        return await self._score(
+            "validation", source, self.seeds.validation(self._config.validation_episodes)
+        )
 
     async def test(self, source: str) -> Evaluation:
         """Score on held-out test seeds; outside the step budget, so that a result is always reported."""

@@ -147,7 +147,11 @@ class Laboratory:
                 if earlier.candidate.digest == digest:
                     twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
                     return Attempt(twin, earlier.evaluation, earlier.feedback, prose, notes)
-        name = f"{digest}.r{candidate.round}" if self.recipe.duplicates else f"{candidate.id}.{candidate.repairs}"
+        name = (
+            f"{digest}.r{candidate.round}"
+            if self.recipe.duplicates
+            else f"{candidate.id}.{candidate.repairs}"
+        )
         if name not in self._running:  # samples with the same program in one round share one rollout
             best = history.best()
             bar = best.evaluation.episodes if best is not None else ()
@@ -236,7 +240,9 @@ class Laboratory:
             title=winner.id,
             code=winner.candidate.source.strip(),
             feedback=winner.feedback,
-            earlier=[feedback.one_line(attempt) for attempt in history.ranked() if attempt.id != winner.id][:10],
+            earlier=[feedback.one_line(attempt) for attempt in history.ranked() if attempt.id != winner.id][
+                :10
+            ],
         )
         try:
             completion = await self.caller.ask(

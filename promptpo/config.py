@@ -185,7 +185,9 @@ def load_config(path: Path) -> Config:
     try:
         return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise RunError(f"{path.parent} is not a run directory: there is no readable {path.name} in it.") from error
+        raise RunError(
+            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
+        ) from error
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
 

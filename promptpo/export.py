@@ -47,7 +47,11 @@ class Provenance:
 
 
 def exported(
-    source: str, provenance: Provenance, *, action_space: gymnasium.Space[Any] | None, filename: str = "policy.py"
+    source: str,
+    provenance: Provenance,
+    *,
+    action_space: gymnasium.Space[Any] | None,
+    filename: str = "policy.py",
 ) -> str:
     """The text of the exported file.
 
@@ -123,7 +127,9 @@ def _split_docstring(source: str) -> tuple[str, str]:
         return "", source
     first = tree.body[0] if tree.body else None
     if not (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     ):
         return "", source
     lines = source.split("\n")
@@ -137,7 +143,9 @@ def _construction(source: str) -> str:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):
         return "Policy()"
-    assigned = {t.id: n.value for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    assigned = {
+        t.id: n.value for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
+    }
     classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
     alias = assigned.get("Policy")
     policy = classes.get(alias.id if isinstance(alias, ast.Name) else "Policy")
@@ -147,7 +155,9 @@ def _construction(source: str) -> str:
     )
     if not takes_params:
         return "Policy()"
-    return "Policy({name: value[0] for name, value in PARAMS.items()})" if "PARAMS" in assigned else "Policy({})"
+    return (
+        "Policy({name: value[0] for name, value in PARAMS.items()})" if "PARAMS" in assigned else "Policy({})"
+    )
 
 
 def _bounds(space: Any) -> tuple[Any, Any, str]:

@@ -37,7 +37,9 @@ def aggregate(evaluation: Evaluation) -> str:
     """One or two sentences over all episodes of an evaluation."""
     if evaluation.outcome != "ok":
         where = _where(evaluation)
-        finished = f" ({len(evaluation.episodes)} episodes had finished before)" if evaluation.episodes else ""
+        finished = (
+            f" ({len(evaluation.episodes)} episodes had finished before)" if evaluation.episodes else ""
+        )
         return f"{OUTCOME_WORDS[evaluation.outcome].capitalize()}{where}: {evaluation.error}{finished}"
     returns = evaluation.returns
     text = f"Mean return {number(evaluation.mean_return)} over {len(returns)} episodes"
@@ -53,7 +55,9 @@ def aggregate(evaluation: Evaluation) -> str:
     text += f". Length {_range(lengths)} steps; {ended} of {len(lengths)} ended by termination, the others by the horizon."
     clipped = sum(episode.clipped for episode in evaluation.episodes)
     if clipped:
-        text += f" Actions were clipped into their bounds at {clipped / max(1, sum(lengths)):.0%} of the steps."
+        text += (
+            f" Actions were clipped into their bounds at {clipped / max(1, sum(lengths)):.0%} of the steps."
+        )
     return text
 
 

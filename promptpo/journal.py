@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import RunError
 
@@ -93,7 +93,9 @@ def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise RunError(f"{path.parent} is not a run directory: there is no readable {path.name} in it.") from error
+        raise RunError(
+            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
+        ) from error
     end = 0
     for n, line in enumerate(raw.splitlines(keepends=True)):
         whole = line.endswith(b"\n")
@@ -136,7 +138,9 @@ class Journal:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(self._fd)
-            raise RunError(f"{directory} is open in another promptpo process; wait for it or stop it.") from error
+            raise RunError(
+                f"{directory} is open in another promptpo process; wait for it or stop it."
+            ) from error
         self._events: list[Event] = []
         end = 0
         for event, offset in _scan(self.path):
@@ -145,7 +149,7 @@ class Journal:
         os.ftruncate(self._fd, end)
         self._by_key = {(event.kind, event.key): event for event in self._events}
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -214,9 +218,7 @@ class Journal:
                 f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
             ) from error
 
-    async def once(
-        self, kind: Kind, key: str, make: Callable[[], Awaitable[T]], of: type[T]
-    ) -> T:
+    async def once(self, kind: Kind, key: str, make: Callable[[], Awaitable[T]], of: type[T]) -> T:
         """What `make` gives, done once in the life of the run.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from promptpo.config import Budget
 from promptpo.errors import BudgetSpentError
@@ -141,7 +141,7 @@ class Hold:
         self._ledger = ledger
         self._held = 0
 
-    def __enter__(self) -> Hold:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -146,7 +146,9 @@ async def _rounds(
         if _solved(history, laboratory.threshold):
             history.rounds += 1
             return f"solved: the validation mean return reached {laboratory.threshold:g}"
-        winner = max((a for a in history.of_round(history.rounds + 1) if runs(a)), key=Attempt.rank, default=None)
+        winner = max(
+            (a for a in history.of_round(history.rounds + 1) if runs(a)), key=Attempt.rank, default=None
+        )
         if winner is not None:
             history.reflection = await laboratory.reflect(history, winner)
         history.rounds += 1
@@ -181,7 +183,9 @@ async def _best(laboratory: Laboratory, history: History) -> Attempt | None:
 
 
 def _unfinished_attempts(history: History) -> list[Attempt]:
-    return [attempt for attempt in history.attempts if runs(attempt) and attempt.id not in history.validations]
+    return [
+        attempt for attempt in history.attempts if runs(attempt) and attempt.id not in history.validations
+    ]
 
 
 def _solved(history: History, threshold: float | None) -> bool:

@@ -150,7 +150,9 @@ def plan_round(history: History, recipe: Recipe, *, candidates: int, seed: int) 
             parents = shown[: 2 if direction == "merge" else 1]
         lines = _lines(history, recipe, shown)
         plans.append(
-            Plan(round_, slot, direction, strategy, parents, shown, lines, history.reflection, history.stalled)
+            Plan(
+                round_, slot, direction, strategy, parents, shown, lines, history.reflection, history.stalled
+            )
         )
     return plans
 
@@ -189,7 +191,9 @@ def island_of(attempt: Attempt, islands: int) -> int:
     return (int(digits) - 1) % islands
 
 
-def _parents(history: History, recipe: Recipe, slot: int, round_: int, rng: random.Random) -> tuple[Attempt, ...]:
+def _parents(
+    history: History, recipe: Recipe, slot: int, round_: int, rng: random.Random
+) -> tuple[Attempt, ...]:
     """Parents for one sample: from its island, likelier when better and shorter; migrants now and then."""
     ranked = history.ranked()
     island = slot % recipe.islands

@@ -139,7 +139,9 @@ def space_in_words(space: Any) -> str:
     if isinstance(space, gymnasium.spaces.Text):
         return "a str"
     if isinstance(space, gymnasium.spaces.Dict):
-        return "a dict with " + "; ".join(f"{key!r}: {space_in_words(sub)}" for key, sub in space.spaces.items())
+        return "a dict with " + "; ".join(
+            f"{key!r}: {space_in_words(sub)}" for key, sub in space.spaces.items()
+        )
     if isinstance(space, gymnasium.spaces.Tuple):
         return "a tuple of " + "; ".join(space_in_words(sub) for sub in space.spaces)
     return f"a value of {type(space).__name__}"

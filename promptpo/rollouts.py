@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     import gymnasium
+
     from sandbox import CallResult, Episode, Limits, Rollout, SandboxStatus, Trial
 
 LANES = 16
@@ -205,7 +206,9 @@ def _serve(settings: Settings, connection: Connection) -> None:
             try:
                 connection.send(answer)
             except (TypeError, ValueError, AttributeError) as error:  # an exception that cannot be pickled
-                connection.send(EnvironmentFaultError(f"the environment raised {type(answer).__name__}: {error}"))
+                connection.send(
+                    EnvironmentFaultError(f"the environment raised {type(answer).__name__}: {error}")
+                )
     if host is not None:
         host.close()
 

@@ -141,7 +141,9 @@ class Session:
         sessions = sum(1 for _ in journal.of_kind("session"))
         command = " ".join(sys.argv)
         journal.add(
-            "session", str(sessions), {"command": command, "pid": os.getpid(), "versions": versions(), "sandbox": sandbox}
+            "session",
+            str(sessions),
+            {"command": command, "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
         self.observer.started(config, self.directory, choice, spec, ledger)
         if status.missing:
@@ -195,7 +197,10 @@ class Session:
         source = best.candidate.source if best else ""
         if best:
             text = exported(
-                source, provenance(self.directory, content, config), action_space=spec.action_space, filename=BEST
+                source,
+                provenance(self.directory, content, config),
+                action_space=spec.action_space,
+                filename=BEST,
             )
             write_atomically(self.directory / BEST, text)
         write_result(self.directory, content)

@@ -60,7 +60,9 @@ class Summariser:
             completion = await self._caller.ask("feedback", "feedback", [Message("user", question)])
         except (ProviderError, BudgetSpentError):
             return
-        self._source = answers.extract(completion.text, class_name="Feedback", method="summarize_trajectory").source
+        self._source = answers.extract(
+            completion.text, class_name="Feedback", method="summarize_trajectory"
+        ).source
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> str:
         """Feedback on a candidate: the aggregate, then single episodes."""
@@ -96,7 +98,11 @@ class Summariser:
             return
         self._repairs_made += 1
         question = prompting.render(
-            "repair", what="(your Feedback class) failed", source=broken.strip(), error=error, detail=detail[:2000]
+            "repair",
+            what="(your Feedback class) failed",
+            source=broken.strip(),
+            error=error,
+            detail=detail[:2000],
         )
         try:
             completion = await self._caller.ask(
@@ -104,4 +110,6 @@ class Summariser:
             )
         except (ProviderError, BudgetSpentError):
             return
-        self._source = answers.extract(completion.text, class_name="Feedback", method="summarize_trajectory").source
+        self._source = answers.extract(
+            completion.text, class_name="Feedback", method="summarize_trajectory"
+        ).source

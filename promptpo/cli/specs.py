@@ -24,5 +24,7 @@ def check_file(path: Path, task: Task) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from error
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
+        ) from error
     return [f"{path}: {problem}" for problem in check_spec(text, task)]

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -44,7 +45,9 @@ class Sorter(gymnasium.Env):
     Dict observation with a discrete colour and a weight, three discrete actions, success in ``info``.
     """
 
-    observation_space = spaces.Dict({"colour": spaces.Discrete(3), "weight": spaces.Box(0.0, 1.0, (1,), np.float32)})
+    observation_space = spaces.Dict(
+        {"colour": spaces.Discrete(3), "weight": spaces.Box(0.0, 1.0, (1,), np.float32)}
+    )
     action_space = spaces.Discrete(3)
 
     def reset(self, *, seed=None, options=None):
@@ -96,8 +99,8 @@ class DiesOnce(Thermostat):
 
     def step(self, action):
         """Die once."""
-        if not os.path.exists(self.flag):
-            open(self.flag, "w").close()
+        if not Path(self.flag).exists():
+            Path(self.flag).touch()
             os._exit(1)
         return super().step(action)
 

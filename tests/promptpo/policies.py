@@ -21,52 +21,52 @@ class Policy:
 ```
 '''
 
-SYNTAX_ERROR = '''```python
+SYNTAX_ERROR = """```python
 class Policy:
     def act(self, obs)
         return 1
 ```
-'''
+"""
 
-INFINITE_LOOP = '''```python
+INFINITE_LOOP = """```python
 class Policy:
     def act(self, obs):
         while True:
             pass
 ```
-'''
+"""
 
-NAN_ACTION = '''```python
+NAN_ACTION = """```python
 class Policy:
     def act(self, obs):
         return float("nan")
 ```
-'''
+"""
 
-CRASH = '''```python
+CRASH = """```python
 class Policy:
     def act(self, obs):
         return [0, 1][7]
 ```
-'''
+"""
 
-MEMORY = '''```python
+MEMORY = """```python
 class Policy:
     def act(self, obs):
         self.big = [0] * 10**10
         return 0
 ```
-'''
+"""
 
-PRINTS = '''```python
+PRINTS = """```python
 class Policy:
     def act(self, obs):
         print("still here " * 1000)
         return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
 ```
-'''
+"""
 
-FORBIDDEN = '''```python
+FORBIDDEN = """```python
 import os
 
 
@@ -75,7 +75,7 @@ class Policy:
         os.kill(os.getppid(), 9)
         return 0
 ```
-'''
+"""
 
 TUNABLE = '''```python
 """A weighted sum decides."""
@@ -93,13 +93,13 @@ class Policy:
 ```
 '''
 
-FEEDBACK = '''```python
+FEEDBACK = """```python
 class Feedback:
     def summarize_trajectory(self, trajectory):
         angles = [float(o[2]) for o in trajectory["observations"]]
         return f"the largest lean was {max(abs(a) for a in angles):.3f} rad"
 ```
-'''
+"""
 
 
 def variant(answer: str, n: int) -> str:

@@ -59,7 +59,9 @@ def test_the_policy_is_found(text):
 def test_the_last_of_several_versions_wins():
     """Models first sketch, then correct themselves."""
     final = POLICY.replace("> 0", "> 0.01")
-    answer = extract(f"```python\n{POLICY}```\nBetter:\n```python\n{final}```\nUse it:\n```python\npolicy = Policy()\n```")
+    answer = extract(
+        f"```python\n{POLICY}```\nBetter:\n```python\n{final}```\nUse it:\n```python\npolicy = Policy()\n```"
+    )
     assert "0.01" in answer.source
 
 

@@ -11,10 +11,10 @@ import pytest
 from promptpo.export import MARKER, Provenance, exported, policy_part
 from promptpo.records import Task
 
-BARE = '''class Policy:
+BARE = """class Policy:
     def act(self, obs):
         return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
-'''
+"""
 
 TUNED = '''"""Swing up by energy, then hold.
 
@@ -137,7 +137,16 @@ def test_the_header_tells_the_number_and_where_it_is_from():
         action_space=None,
     )
     header = text.split('"""')[1]
-    for fact in ("CartPole-v1", "test-model", "487.2", "470 to 500", "100 episodes", "20000000", "r1c1", "run"):
+    for fact in (
+        "CartPole-v1",
+        "test-model",
+        "487.2",
+        "470 to 500",
+        "100 episodes",
+        "20000000",
+        "r1c1",
+        "run",
+    ):
         assert fact in header
 
 

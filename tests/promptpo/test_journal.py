@@ -38,7 +38,9 @@ attempts = st.builds(
         id=texts,
         source=texts,
         round=st.integers(1, 99),
-        tuned=st.dictionaries(texts, st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), max_size=2),
+        tuned=st.dictionaries(
+            texts, st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), max_size=2
+        ),
     ),
     evaluation=evaluations,
     feedback=texts,

@@ -39,12 +39,13 @@ class Model:
         self.requests = []
 
     def __call__(self, request):
+        """Answer."""
         self.requests.append(request)
         if request.purpose == "feedback":
             return self.answers.get("feedback", FEEDBACK)
         return self.answers.get(request.key, self.default)
 
-    def keys(self):
+    def asked(self):
         """The calls that were made, in order."""
         return [request.key for request in self.requests]
 
@@ -62,7 +63,15 @@ def attempts_of(run):
 @pytest.fixture(scope="module")
 def mixed_run(tmp_path_factory):
     """Three rounds of four candidates with every kind of bad one among them and one good one."""
-    bad = [SYNTAX_ERROR, INFINITE_LOOP, NAN_ACTION, CRASH, MEMORY, FORBIDDEN, PRINTS.replace("+ 0.5 * obs[3]", "")]
+    bad = [
+        SYNTAX_ERROR,
+        INFINITE_LOOP,
+        NAN_ACTION,
+        CRASH,
+        MEMORY,
+        FORBIDDEN,
+        PRINTS.replace("+ 0.5 * obs[3]", ""),
+    ]
     answers = {f"r{1 + i // 4}.c{1 + i % 4}": text for i, text in enumerate(bad)}
     answers["r2.c4"] = GOOD
     model = Model(answers)
@@ -152,8 +161,10 @@ def test_broken_candidates_are_repaired(tmp_path):
     run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
     assert run.mean_return > 300
     assert attempts_of(run)["r1c1"]["repairs"] == 2
-    assert model.keys() == ["feedback", "r1.c1", "r1.c1.repair1", "r1.c1.repair2"]
-    first, second = (next(r for r in model.requests if r.key == f"r1.c1.repair{n}").messages[0].content for n in (1, 2))
+    assert model.asked() == ["feedback", "r1.c1", "r1.c1.repair1", "r1.c1.repair2"]
+    first, second = (
+        next(r for r in model.requests if r.key == f"r1.c1.repair{n}").messages[0].content for n in (1, 2)
+    )
     assert "def act(self, obs)\n" in first
     assert "line 2" in first
     assert "IndexError" in second
@@ -164,7 +175,7 @@ def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path):
     model = Model({"r1.c1": CRASH, "r1.c1.repair1": CRASH, "r1.c2": GOOD})
     run = optimize(model, tmp_path / "run", rounds=1, candidates=2, repairs=5)
     assert run.data["best"]["candidate"] == "r1c2"
-    assert "r1.c1.repair2" not in model.keys()
+    assert "r1.c1.repair2" not in model.asked()
 
 
 def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path):
@@ -193,7 +204,9 @@ def test_racing_gives_up_on_hopeless_candidates(tmp_path):
 
 def test_declared_numbers_are_tuned(tmp_path):
     """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
-    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=490.0)
+    run = optimize(
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=490.0
+    )
     best = run.data["best"]
     assert best["candidate"] == "r1c1t"
     assert best["parents"] == ["r1c1"]
@@ -221,7 +234,9 @@ def test_budgets_end_a_run_with_its_best_policy(tmp_path, limit, reason):
     assert reason in run.stop_reason
     assert run.policy_path.exists()
     assert len(model.requests) <= limit.get("max_calls", 99)
-    searched = sum(steps for purpose, steps in run.data["steps"].items() if purpose in {"train", "validation", "tune"})
+    searched = sum(
+        steps for purpose, steps in run.data["steps"].items() if purpose in {"train", "validation", "tune"}
+    )
     assert searched <= limit.get("max_steps", 10**9)
 
 
@@ -232,7 +247,15 @@ def test_money_is_a_budget(tmp_path):
         text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, hash(request.key) % 10_000)
         return Completion(text, "m", cost_usd=0.4)
 
-    run = promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=tmp_path / "run", max_usd=1.5, candidates=1, rounds=9, **QUICK)
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(model),
+        out=tmp_path / "run",
+        max_usd=1.5,
+        candidates=1,
+        rounds=9,
+        **QUICK,
+    )
     assert "$1.5" in run.stop_reason
     assert run.data["llm"]["cost_usd"] == pytest.approx(1.6)
 
@@ -247,13 +270,23 @@ def test_a_resumed_run_makes_no_call_again(tmp_path):
     assert all(request.key.startswith("r2") for request in model.requests[asked:])
     assert extended.mean_return == straight.mean_return
     assert extended.source == straight.source
-    assert promptpo.resume(tmp_path / "run", llm=ScriptedLLM(lambda _: pytest.fail("asked again"))).data["best"] == extended.data["best"]
+    assert (
+        promptpo.resume(tmp_path / "run", llm=ScriptedLLM(lambda _: pytest.fail("asked again"))).data["best"]
+        == extended.data["best"]
+    )
 
 
 def test_a_run_is_replayed_from_its_journal(tmp_path):
     """`replay:RUN` gives the same answers and so the same result, without the model."""
     first = optimize(Model({"r2.c1": GOOD}), tmp_path / "first", rounds=2, candidates=2)
-    again = promptpo.optimize("CartPole-v1", model=f"replay:{tmp_path / 'first'}", out=tmp_path / "again", rounds=2, candidates=2, **QUICK)
+    again = promptpo.optimize(
+        "CartPole-v1",
+        model=f"replay:{tmp_path / 'first'}",
+        out=tmp_path / "again",
+        rounds=2,
+        candidates=2,
+        **QUICK,
+    )
     assert again.mean_return == first.mean_return
     assert again.source == first.source
 
@@ -263,7 +296,10 @@ def test_the_feedback_class_is_used_and_repaired(tmp_path):
     broken = FEEDBACK.replace("angles =", "nothing = 1 / 0\n        angles =")
     model = Model({"feedback": broken, "feedback.repair1": FEEDBACK, "r1.c1": WEAK})
     optimize(model, tmp_path / "run", rounds=2, candidates=1)
-    assert "ZeroDivisionError" in next(r for r in model.requests if r.key == "feedback.repair1").messages[0].content
+    assert (
+        "ZeroDivisionError"
+        in next(r for r in model.requests if r.key == "feedback.repair1").messages[0].content
+    )
     assert "the largest lean was" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
 
 
@@ -287,7 +323,9 @@ def test_the_paper_recipe_reflects_between_rounds(tmp_path):
 def test_the_evolve_recipe_runs(tmp_path):
     """Islands, parents by score and shortness, the same sandbox and journal."""
     answers = {f"r{r}.c{c}": variant(WEAK, 10 * r + c) for r in (1, 2, 3) for c in (1, 2, 3)}
-    run = optimize(Model({**answers, "r3.c2": GOOD}), tmp_path / "run", rounds=3, candidates=3, recipe="evolve")
+    run = optimize(
+        Model({**answers, "r3.c2": GOOD}), tmp_path / "run", rounds=3, candidates=3, recipe="evolve"
+    )
     assert run.data["best"]["candidate"] == "r3c2"
 
 

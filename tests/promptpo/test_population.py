@@ -97,7 +97,9 @@ def test_losers_appear_as_lines_and_not_as_code():
 
 def test_twins_are_shown_once():
     """Two candidates with the same program take one place in the prompt."""
-    past = history(attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0))
+    past = history(
+        attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)
+    )
     assert len(past.ranked()) == 2
 
 
@@ -119,7 +121,9 @@ def test_better_and_shorter_parents_are_likelier():
     """Sampling prefers the best, and among equals the shorter."""
     recipe = replace(RECIPES["evolve"], islands=1, best_k=1)
     good, poor = attempt("r1c1", 10.0), attempt("r1c2", 1.0)
-    picked = [plan_round(history(good, poor), recipe, candidates=1, seed=s)[0].parents[0].id for s in range(200)]
+    picked = [
+        plan_round(history(good, poor), recipe, candidates=1, seed=s)[0].parents[0].id for s in range(200)
+    ]
     assert 120 < picked.count("r1c1") < 200
 
 

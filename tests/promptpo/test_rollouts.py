@@ -13,16 +13,18 @@ from promptpo.records import Task
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from sandbox import Limits, Trial
 
-HEAT = '''class Policy:
+HEAT = """class Policy:
     def act(self, obs):
         import numpy as np
         return np.clip(obs["wish"] - obs["room"], -1.0, 1.0)
-'''.replace("        import numpy as np\n", "").replace("class Policy", "import numpy as np\n\n\nclass Policy")
+""".replace("        import numpy as np\n", "").replace(
+    "class Policy", "import numpy as np\n\n\nclass Policy"
+)
 
-LEAN = '''class Policy:
+LEAN = """class Policy:
     def act(self, obs):
         return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
-'''
+"""
 
 
 def thermostat(name="Thermostat", **kwargs):
@@ -31,7 +33,7 @@ def thermostat(name="Thermostat", **kwargs):
 
 
 def trials(n):
-    """n episodes."""
+    """N episodes."""
     return tuple(Trial(seed, None, 50) for seed in range(n))
 
 

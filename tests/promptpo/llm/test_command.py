@@ -103,13 +103,23 @@ def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
             task.cancel()
         await task
 
+    started = time.monotonic()
     with pytest.raises(ProviderError if how == "timeout" else asyncio.CancelledError):
         asyncio.run(run())
+    assert time.monotonic() - started < 10
     pid = read_pid(pid_file)
     deadline = time.monotonic() + 5
     while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not is_alive(pid)
+
+
+def test_what_left_the_group_does_not_hold_the_call_up() -> None:
+    """A daemon that keeps the pipes open cannot keep the call open."""
+    started = time.monotonic()
+    with pytest.raises(ProviderError, match="no answer within"):
+        ask(CommandLLM("sh -c 'setsid sleep 15 & wait'", timeout=0.3))
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("command", ["no-such-program-anywhere --x", "'unclosed", " "])

@@ -7,18 +7,19 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import KEY, REQUEST, Provider, ask
 from wire_server import Reply, WireServer
 
-from promptpo.errors import MissingKeyError
+from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.llm.conformance import check
 from promptpo.records import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 PRICES = """
@@ -166,6 +167,29 @@ def test_openai_limit_goes_under_the_name_that_the_model_takes(server: WireServe
     assert "max_tokens" in server.seen[0].body
     assert server.seen[1].body["max_completion_tokens"] == 1000
     assert server.seen[1].body["temperature"] == 0.3
+
+
+def test_each_refused_setting_costs_one_request(server: WireServer) -> None:
+    """Two refusals of one call are both remembered."""
+
+    def strict(body: Mapping[str, Any]) -> Reply:
+        for name in ("max_tokens", "temperature"):
+            if name in body:
+                return Reply(f"Unsupported parameter: '{name}'", status=400)
+        return Reply()
+
+    server.otherwise = strict
+    ask(Provider("openai", server).make(), replace(REQUEST, temperature=0.3))
+    assert len(server.seen) == 3
+    assert server.seen[2].body["max_completion_tokens"] == 1000
+
+
+def test_a_limit_that_is_too_large_is_no_refused_setting(provider: Provider, server: WireServer) -> None:
+    """The user's limit is never silently dropped."""
+    server.otherwise = Reply("max_tokens is too large: 1000. This model takes at most 500.", status=400)
+    with pytest.raises(ProviderError, match="at most 500"):
+        ask(provider.make(), replace(REQUEST, temperature=0.3))
+    assert len(server.seen) == 1
 
 
 def test_eight_requests_are_in_flight_at_once(provider: Provider, server: WireServer) -> None:
