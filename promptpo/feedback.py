@@ -42,7 +42,7 @@ def aggregate(evaluation: Evaluation) -> str:
         )
         return f"{OUTCOME_WORDS[evaluation.outcome].capitalize()}{where}: {evaluation.error}{finished}"
     returns = evaluation.returns
-    text = f"Mean return {number(evaluation.mean_return)} over {len(returns)} episodes"
+    text = f"Mean return {number(evaluation.mean_return)} over {_episodes(len(returns))}"
     if len(returns) > 1:
         text += (
             f" (min {number(min(returns))}, median {number(statistics.median(returns))}, "
@@ -167,6 +167,10 @@ def number(value: float) -> str:
     if abs(value) >= 1000:  # noqa: PLR2004
         return f"{value:.0f}"
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
+
+
+def _episodes(n: int) -> str:
+    return "1 episode" if n == 1 else f"{n} episodes"
 
 
 def _range(values: Sequence[int]) -> str:
