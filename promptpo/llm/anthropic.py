@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from promptpo.llm.failures import Service, read_key
 from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
 from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
-
-KEY_VARIABLE = "ANTHROPIC_API_KEY"
-OFFICIAL_HOST = "api.anthropic.com"
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _FINISH: dict[str | None, Finish] = {
@@ -28,13 +23,18 @@ class AnthropicLLM(SDKProvider):
 
     Args:
         model: As the service calls it.
-        base_url: Address of a compatible server, without ``/v1``; the key is then optional.
+        base_url: Address of a compatible server; the key is then optional.
         timeout: Seconds until a request is given up.
         max_retries: How often the client retries a request.
 
     Raises:
-        MissingKeyError: ``ANTHROPIC_API_KEY`` is not set, and no `base_url` is given.
+        MissingKeyError: ``ANTHROPIC_API_KEY`` is not set, and no other address is.
     """
+
+    provider = "anthropic"
+    key_variable = "ANTHROPIC_API_KEY"
+    address_variable = "ANTHROPIC_BASE_URL"
+    official_host = "api.anthropic.com"
 
     def __init__(
         self,
@@ -44,42 +44,34 @@ class AnthropicLLM(SDKProvider):
         timeout: float = TIMEOUT_SECONDS,
         max_retries: int = MAX_RETRIES,
     ) -> None:
-        import anthropic  # noqa: PLC0415 - it costs half a second; only its own provider pays
+        import anthropic
 
-        key = read_key(KEY_VARIABLE, provider="anthropic", placeholder_allowed=base_url is not None)
-        self._client = anthropic.AsyncAnthropic(
-            api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries
-        )
-        self._timeout = timeout
-        address = str(self._client.base_url)
+        if base_url:  # the client adds the version to the path itself
+            base_url = base_url.rstrip("/").removesuffix("/v1")
         super().__init__(
             anthropic,
-            Service("anthropic", model, KEY_VARIABLE, address, timeout, key),
+            anthropic.AsyncAnthropic,
             model,
-            official=urlsplit(address).hostname == OFFICIAL_HOST,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
         )
+        self._timeout = timeout
 
-    def _settings(self, request: Request, limit: int) -> dict[str, Any]:
-        settings: dict[str, Any] = {"max_tokens": limit}
-        if request.temperature is not None and "temperature" not in self._refused:
-            settings["temperature"] = request.temperature
-        return settings
-
-    def _may_refuse(self, settings: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(name for name in settings if name != "max_tokens")
+    @property
+    def _limit_names(self) -> tuple[str, ...]:
+        return ("max_tokens",)
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        # The client has no keyword for the temperature any more, though older models and compatible
-        # servers take it; the timeout is given with each call because the client otherwise insists on
-        # streaming for large limits.
-        sampling = {name: value for name, value in settings.items() if name != "max_tokens"}
         return await self._client.messages.create(
             model=self.model,
-            max_tokens=settings["max_tokens"],
-            messages=cast("Any", _messages(request)),
+            max_tokens=settings.pop("max_tokens"),
+            messages=_messages(request),
+            system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
+            # With each call, because the client otherwise insists on streaming for large limits.
             timeout=self._timeout,
-            system=cast("Any", [_block(request.system, cached=True)] if request.system else self._sdk.omit),
-            extra_body=sampling or None,
+            # The client has no keyword for the temperature any more, but older models take it.
+            extra_body=settings or None,
         )
 
     def _read(self, response: Any) -> Reply:
@@ -97,10 +89,6 @@ class AnthropicLLM(SDKProvider):
             ),
             cache_write_tokens=written,
         )
-
-    async def aclose(self) -> None:
-        """Release connections; calling it twice is harmless."""
-        await self._client.close()
 
 
 def _messages(request: Request) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """From what ``--model`` says, or does not say, to a provider."""
 
-# ruff: noqa: PLC0415 - providers bring heavy packages; only the chosen one is imported
-
 from __future__ import annotations
 
 import difflib
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 MODEL_VARIABLE = "PROMPTPO_MODEL"
 
 DEFAULT_MODELS: Mapping[str, str] = {
-    "anthropic": "claude-opus-5-5",
+    "anthropic": "claude-sonnet-5-5",
     "openai": "gpt-6.1-sol",
     "embedded": "smollm2",
 }

@@ -21,6 +21,7 @@ TIMEOUT_SECONDS = 600.0
 EMPTY_RETRIES = 2
 """Further tries after an answer without text."""
 
+GRACE_SECONDS = 2.0
 _EXCERPT = 200
 
 
@@ -108,7 +109,10 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
     """Kill the process group, which may outlive the program itself, and reap the program."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    # Waiting ends when the pipes are closed, which something that left the group may hold open.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_SECONDS):
+            await process.wait()
 
 
 def _last_line(stderr: bytes) -> str:

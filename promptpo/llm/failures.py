@@ -10,6 +10,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import FatalProviderError
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 PLACEHOLDER_KEY = "no-key"
 """Sent to a server of the user's own, which asks for none but whose protocol has a field for it."""
+
+SAMPLING_SETTINGS = frozenset({"temperature"})
+"""Settings that many models refuse, or take one value of; a run does without them."""
 
 _NO_MONEY = re.compile(
     r"insufficient_quota|credit balance|billing|exceeded your current quota|spend limit", re.IGNORECASE
@@ -101,8 +105,19 @@ def read_key(variable: str, *, provider: str, placeholder_allowed: bool) -> str:
     return key
 
 
+def public_address(url: str) -> str:
+    """An address as it may be shown: without user name, password and query."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"
+
+
 def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     """The setting that a service does not take from this model, if that is what the error says.
+
+    A sampling setting is given up whatever is wrong with it. The token limit is only renamed where its
+    name is refused: a limit that is too large is the user's to lower.
 
     Args:
         error: The SDK's exception.
@@ -110,13 +125,12 @@ def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     """
     if getattr(error, "status_code", None) not in _REFUSES:
         return None
-    said = f"{error} {getattr(error, 'body', '')} {getattr(error, 'code', '')}"
-    if not _UNSUPPORTED.search(said):
-        return None
-    if getattr(error, "param", None) in settings:
-        return str(error.param)
+    said = f"{getattr(error, 'param', '')} {error} {error.body}"
     named = [(found.start(), name) for name in settings if (found := re.search(rf"\b{name}\b", said))]
-    return min(named)[1] if named else None
+    if not named:
+        return None
+    first = min(named)[1]
+    return first if first in SAMPLING_SETTINGS or _UNSUPPORTED.search(said) else None
 
 
 def explain(error: Any, sdk: ModuleType, service: Service) -> ProviderError:

@@ -21,7 +21,7 @@ def serve(model: str, context: int, parallel: int) -> None:
         context: Tokens that one request may have, prompt and answer together.
         parallel: Requests that are computed at once; further ones wait.
     """
-    import xllamacpp  # noqa: PLC0415 - an extra
+    import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = model

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from promptpo.llm.failures import Service, read_key
 from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
 from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
-
-KEY_VARIABLE = "OPENAI_API_KEY"
-OFFICIAL_HOST = "api.openai.com"
 
 _FINISH: dict[str | None, Finish] = {"length": "length", "content_filter": "refusal"}
 
@@ -31,8 +26,13 @@ class OpenAILLM(SDKProvider):
         max_retries: How often the client retries a request.
 
     Raises:
-        MissingKeyError: ``OPENAI_API_KEY`` is not set, and no `base_url` is given.
+        MissingKeyError: ``OPENAI_API_KEY`` is not set, and no other address is.
     """
+
+    provider = "openai"
+    key_variable = "OPENAI_API_KEY"
+    address_variable = "OPENAI_BASE_URL"
+    official_host = "api.openai.com"
 
     def __init__(
         self,
@@ -42,44 +42,28 @@ class OpenAILLM(SDKProvider):
         timeout: float = TIMEOUT_SECONDS,
         max_retries: int = MAX_RETRIES,
     ) -> None:
-        import openai  # noqa: PLC0415 - it costs half a second; only its own provider pays
+        import openai
 
-        key = read_key(KEY_VARIABLE, provider="openai", placeholder_allowed=base_url is not None)
-        self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries
-        )
-        address = str(self._client.base_url)
-        self._official = urlsplit(address).hostname == OFFICIAL_HOST
         super().__init__(
             openai,
-            Service("openai", model, KEY_VARIABLE, address, timeout, key),
+            openai.AsyncOpenAI,
             model,
-            official=self._official,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
         )
 
-    def _settings(self, request: Request, limit: int) -> dict[str, Any]:
-        settings: dict[str, Any] = {}
-        if request.temperature is not None and "temperature" not in self._refused:
-            settings["temperature"] = request.temperature
+    @property
+    def _limit_names(self) -> tuple[str, ...]:
         # OpenAI's reasoning models know only the new name; compatible servers all know the old one.
-        names = (
-            ("max_completion_tokens", "max_tokens")
-            if self._official
-            else ("max_tokens", "max_completion_tokens")
-        )
-        name = next((name for name in names if name not in self._refused), None)
-        if name:
-            settings[name] = limit
-        return settings
-
-    def _may_refuse(self, settings: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(settings)
+        names = ("max_completion_tokens", "max_tokens")
+        return names if self._official else names[::-1]
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
         system = [{"role": "system", "content": request.system}] if request.system else []
         turns = [{"role": message.role, "content": message.content} for message in request.messages]
         return await self._client.chat.completions.create(
-            model=self.model, messages=cast("Any", [*system, *turns]), **settings
+            model=self.model, messages=[*system, *turns], **settings
         )
 
     def _read(self, response: Any) -> Reply:
@@ -93,10 +77,6 @@ class OpenAILLM(SDKProvider):
             usage=_usage(response.usage),
             cache_write_tokens=_detail(response.usage, "cache_write_tokens"),
         )
-
-    async def aclose(self) -> None:
-        """Release connections; calling it twice is harmless."""
-        await self._client.close()
 
 
 def _usage(usage: Any) -> Usage:

@@ -75,7 +75,7 @@ def read_prices(path: Path) -> Prices:
     Raises:
         UsageError: The file cannot be read as such a table.
     """
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - heavy
+    from pydantic import TypeAdapter, ValidationError
 
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -55,11 +55,11 @@ class ReplayLLM:
     language_model = True
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
-        self._path = Path(path).expanduser()
+        self._path = Path(path).expanduser().absolute()
         recording = list(_read(self._path))
         if not recording:
             raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
-        self.name = f"replay:{path}"
+        self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
         stated = {item.purpose for item in recording}
         self.purposes: frozenset[Purpose] = (
             ALL_PURPOSES

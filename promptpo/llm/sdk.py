@@ -8,18 +8,31 @@ without text, prices, and errors in one sentence.
 from __future__ import annotations
 
 import json
+import logging
+import os
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
 
+from promptpo.errors import ProviderError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request
-from promptpo.llm.failures import Service, explain, not_an_answer, refused_setting
+from promptpo.llm.failures import (
+    SAMPLING_SETTINGS,
+    Service,
+    explain,
+    not_an_answer,
+    public_address,
+    read_key,
+    refused_setting,
+)
 from promptpo.llm.prices import known_prices, price_of, user_prices
 from promptpo.records import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 EMPTY_RETRIES = 2
@@ -30,6 +43,9 @@ ROOM_FACTOR = 4
 
 TIMEOUT_SECONDS = 600.0
 MAX_RETRIES = 4
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,37 +70,64 @@ class Reply:
 class SDKProvider(ABC):
     """An `LLM` behind an official asynchronous client.
 
+    Subclasses name the service and speak its wire format.
+
     Args:
         sdk: The imported SDK.
-        service: How to speak of the service in errors.
+        make_client: Its asynchronous client class.
         model: As the service calls it.
-        official: The client talks to the seller's own address, so that its list prices apply.
+        base_url: Address of a compatible server; without one the SDK's own variable, then the service.
+        timeout: Seconds until a request is given up.
+        max_retries: How often the client retries a request.
+
+    Raises:
+        MissingKeyError: There is no key, and no address of a server that may need none.
     """
+
+    provider: ClassVar[str]
+    key_variable: ClassVar[str]
+    address_variable: ClassVar[str]
+    official_host: ClassVar[str]
 
     purposes = ALL_PURPOSES
     language_model = True
 
-    def __init__(self, sdk: ModuleType, service: Service, model: str, *, official: bool) -> None:
-        self.name = f"{service.provider}:{model}"
+    def __init__(
+        self,
+        sdk: ModuleType,
+        make_client: Callable[..., Any],
+        model: str,
+        *,
+        base_url: str | None,
+        timeout: float,
+        max_retries: int,
+    ) -> None:
+        self.name = f"{self.provider}:{model}"
         self.model = model
+        base_url = base_url or os.environ.get(self.address_variable) or None
+        key = read_key(self.key_variable, provider=self.provider, placeholder_allowed=base_url is not None)
         self._sdk = sdk
-        self._service = service
-        self._prices = (user_prices(), known_prices()) if official else (user_prices(),)
+        self._client = make_client(
+            api_key=key,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=_direct_client(sdk, base_url),
+        )
+        address = str(self._client.base_url)
+        self._official = urlsplit(address).hostname == self.official_host
+        self._service = Service(
+            self.provider, model, self.key_variable, public_address(address), timeout, key
+        )
+        # The list prices are the service's own; what another seller at another address asks is not known.
+        self._prices = (user_prices(), known_prices()) if self._official else (user_prices(),)
         self._refused: set[str] = set()
         self._room = 1
 
+    @property
     @abstractmethod
-    def _settings(self, request: Request, limit: int) -> dict[str, Any]:
-        """The settings of a call, without those in `self._refused`.
-
-        Args:
-            request: The call.
-            limit: Token limit of the answer, reasoning included.
-        """
-
-    @abstractmethod
-    def _may_refuse(self, settings: dict[str, Any]) -> tuple[str, ...]:
-        """Names of the settings among `settings` without which a call can do."""
+    def _limit_names(self) -> tuple[str, ...]:
+        """What the wire format calls the token limit; a later name is used where an earlier is refused."""
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
@@ -100,9 +143,9 @@ class SDKProvider(ABC):
             LookupError: The same.
         """
 
-    @abstractmethod
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
+        await self._client.close()
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
@@ -117,8 +160,14 @@ class SDKProvider(ABC):
         started = time.perf_counter()
         replies: list[Reply] = []
         for _ in range(1 + EMPTY_RETRIES):
-            limit = request.max_output_tokens * self._room
-            reply = await self._ask(request, limit)
+            try:
+                reply = await self._ask(request, request.max_output_tokens * self._room)
+            except ProviderError:
+                if not replies:
+                    raise
+                # The empty answer stands, so that what it cost is counted; the larger limit may be at fault.
+                self._room = 1
+                break
             replies.append(reply)
             if reply.text.strip() or reply.finish == "refusal":
                 break
@@ -134,14 +183,28 @@ class SDKProvider(ABC):
             seconds=time.perf_counter() - started,
         )
 
+    def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
+        """The settings of a call, without those that the model has refused, and which it may still refuse.
+
+        Args:
+            request: The call.
+            limit: Token limit of the answer, reasoning included.
+        """
+        *others, last = self._limit_names
+        name = next((other for other in others if other not in self._refused), last)
+        settings: dict[str, Any] = {name: limit}
+        if request.temperature is not None and "temperature" not in self._refused:
+            settings["temperature"] = request.temperature
+        return settings, [setting for setting in settings if setting != last]
+
     async def _ask(self, request: Request, limit: int) -> Reply:
         """One call; again without a setting that the model turns out to refuse."""
         while True:
-            settings = self._settings(request, limit)
+            settings, refusable = self._settings(request, limit)
             try:
-                response = await self._send(request, settings)
+                response = await self._send(request, dict(settings))
             except self._sdk.APIError as error:
-                refused = refused_setting(error, self._may_refuse(settings))
+                refused = refused_setting(error, refusable)
                 failure = explain(error, self._sdk, self._service)
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
@@ -152,6 +215,10 @@ class SDKProvider(ABC):
             # headers and so the key, is not chained to ours.
             if refused is None:
                 raise failure
+            if refused in SAMPLING_SETTINGS and refused not in self._refused:
+                logger.warning(
+                    "%s does not take %s=%s; going on without it.", self.name, refused, settings[refused]
+                )
             self._refused.add(refused)
 
     def _checked(self, response: Any) -> Reply:
@@ -170,3 +237,11 @@ class SDKProvider(ABC):
                 return None
             total += cost
         return total
+
+
+def _direct_client(sdk: ModuleType, base_url: str | None) -> Any:
+    """An HTTP client that goes to this machine itself past any proxy; None where the default will do."""
+    host = urlsplit(base_url).hostname if base_url else None
+    if host == "localhost" or (host or "").startswith("127.") or host == "::1":
+        return sdk.DefaultAsyncHttpxClient(mounts=dict.fromkeys(("all://", "http://", "https://")))
+    return None

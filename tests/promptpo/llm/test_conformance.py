@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import gymnasium
 import pytest
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, Request
+from promptpo.llm.base import Completion, Request, Situation
 from promptpo.llm.conformance import check
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.llm.search import SearchLLM
 from promptpo.records import Usage
 
 
@@ -73,6 +75,13 @@ def test_too_slow() -> None:
         return request.key
 
     assert "not done after 2 s" in found(hang)
+
+
+def test_program_search_passes() -> None:
+    """The provider that is no language model keeps the same contract."""
+    box = gymnasium.spaces.Box(-1.0, 1.0, (4,))
+    situation = Situation(box, gymnasium.spaces.Discrete(2), horizon=500, round=1, slot=0, seed=0)
+    assert asyncio.run(check(SearchLLM, situation=situation)) == []
 
 
 def test_nothing_wrong() -> None:

@@ -13,7 +13,7 @@ from wire_server import Reply, WireServer
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import FatalProviderError
-from promptpo.llm.failures import Service
+from promptpo.llm.failures import Service, public_address
 
 NO_MONEY = "Your credit balance is too low to access the API."
 
@@ -146,6 +146,21 @@ def test_key_shows_nowhere(
     shown += [f"{record.getMessage()} {record.args} {record.exc_text}" for record in caplog.records]
     assert len(server.seen) == 1
     assert not [text for text in shown if KEY in text]
+
+
+def test_password_in_the_address_is_not_shown(provider: Provider, server: WireServer) -> None:
+    """An address may carry a password; an error does not."""
+    server.otherwise = Reply("no", status=400)
+    secret = provider.base_url.replace("http://", "http://me:hunter2@")
+    with pytest.raises(ProviderError, match=re.escape(server.address)) as caught:
+        ask(provider.make(base_url=secret))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://[::1]:8080/v1/", "https://api.openai.com/v1/"])
+def test_public_address_keeps_the_rest(url: str) -> None:
+    """Nothing but the secret parts is taken away."""
+    assert public_address(url) == url
 
 
 def test_unusable_key_is_not_shown(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,6 +131,15 @@ def test_reasoning_that_used_up_the_limit_gets_more_room(provider: Provider, ser
     assert [seen.body["max_tokens"] for seen in server.seen] == [1000, 4000, 4000]
 
 
+def test_room_is_given_up_where_the_model_has_none(provider: Provider, server: WireServer) -> None:
+    """The empty answer stands, with its cost, and later calls ask for no more than the user said."""
+    too_much = Reply("max_tokens is too large", status=400)
+    server.otherwise = lambda body: too_much if body["max_tokens"] > 1000 else Reply("", finish="length")
+    [completion] = ask(provider.make())
+    assert (completion.text, completion.finish, completion.usage.output_tokens) == ("", "length", 10)
+    assert [seen.body["max_tokens"] for seen in server.seen] == [1000, 4000]
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -140,9 +149,9 @@ def test_reasoning_that_used_up_the_limit_gets_more_room(provider: Provider, ser
     ],
 )
 def test_refused_temperature_is_left_out_and_remembered(
-    provider: Provider, server: WireServer, words: str
+    provider: Provider, server: WireServer, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One request is lost to finding out; the next calls do without at once."""
+    """One request is lost to finding out, and the user told; the next calls do without at once."""
     server.otherwise = lambda body: Reply(words, status=400) if "temperature" in body else Reply()
     llm = provider.make()
     request = replace(REQUEST, temperature=0.3)
@@ -154,6 +163,8 @@ def test_refused_temperature_is_left_out_and_remembered(
 
     asyncio.run(two_calls())
     assert ["temperature" in seen.body for seen in server.seen] == [True, False, False]
+    [warning] = [record.getMessage() for record in caplog.records if record.name == "promptpo.llm.sdk"]
+    assert warning == f"{provider.name}:model-1 does not take temperature=0.3; going on without it."
 
 
 def test_openai_limit_goes_under_the_name_that_the_model_takes(server: WireServer) -> None:
@@ -246,6 +257,32 @@ def test_key_is_trimmed(provider: Provider, server: WireServer, monkeypatch: pyt
     ask(provider.make())
     headers = {name.lower(): value for name, value in server.seen[0].headers.items()}
     assert KEY in {headers.get("x-api-key"), headers.get("authorization", "").removeprefix("Bearer ")}
+
+
+def test_address_from_the_environment(
+    provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clients' own variables work, also without a key."""
+    monkeypatch.delenv(provider.key_variable)
+    monkeypatch.setenv(f"{provider.name.upper()}_BASE_URL", provider.base_url)
+    ask(provider.make(base_url=None))
+    assert len(server.seen) == 1
+
+
+def test_version_in_the_address_does_not_matter_to_anthropic(server: WireServer) -> None:
+    """People copy one address for both formats."""
+    ask(Provider("anthropic", server).make(base_url=f"{server.address}/v1/"))
+    assert server.seen[0].path == "/v1/messages"
+
+
+def test_this_machine_is_reached_past_a_proxy(
+    provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy for the world outside is no way to a server here."""
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    ask(provider.make(max_retries=0))
+    assert len(server.seen) == 1
 
 
 def test_official_address_has_list_prices(provider: Provider) -> None:
