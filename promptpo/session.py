@@ -26,7 +26,7 @@ from promptpo.optimizer import optimize as search
 from promptpo.population import History
 from promptpo.records import Attempt, Seeds
 from promptpo.report import result, versions, write_atomically, write_result
-from promptpo.rollouts import LocalExecutor, Settings
+from promptpo.rollouts import Settings, make_executor
 from promptpo.spec import TaskSpec, describe
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Session:
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists() or config != load_config(self.directory / CONFIG):
                 save_config(config, self.directory / CONFIG)
-            executor = LocalExecutor(settings_for(config), config.jobs)
+            executor = make_executor(config.executor, settings_for(config), config.jobs)
             try:
                 return await self._search(config, llm, spec, executor, journal, choice)
             finally:

@@ -26,13 +26,26 @@ if TYPE_CHECKING:
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
 
-EnvId = Annotated[str, typer.Argument(metavar="ENV_ID", help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0.")]
+EnvId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENV_ID", help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0."
+    ),
+]
 RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
-EnvKwargs = Annotated[str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")]
-Horizon = Annotated[int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")]
+EnvKwargs = Annotated[
+    str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")
+]
+Horizon = Annotated[
+    int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output; progress goes nowhere.")]
-Weaker = Annotated[bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on standard output; progress goes nowhere.")
+]
+Weaker = Annotated[
+    bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
+]
 Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
 
 
@@ -41,7 +54,10 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order in which ``--help`` shows them."""
-        return [*super().list_commands(ctx), *sorted(entry.name for entry in metadata.entry_points(group=COMMANDS))]
+        return [
+            *super().list_commands(ctx),
+            *sorted(entry.name for entry in metadata.entry_points(group=COMMANDS)),
+        ]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None when there is none."""
@@ -104,43 +120,88 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     del version
 
 
 @app.command(epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")
-def optimize(  # noqa: PLR0913 - one parameter per flag
+def optimize(
     env_id: EnvId,
-    model: Annotated[str | None, typer.Option(help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, replay:RUN, or search (no language model). By default: the provider whose key is set, else search.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
+        ),
+    ] = None,
     rounds: Annotated[int, typer.Option(help="Prompts.")] = 5,
-    candidates: Annotated[int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")] = 4,
+    candidates: Annotated[
+        int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")
+    ] = 4,
     episodes: Annotated[int, typer.Option(help="Training episodes per policy.")] = 10,
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
+    ] = None,
     env_kwargs: EnvKwargs = "{}",
     max_episode_steps: Horizon = None,
-    max_steps: Annotated[int, typer.Option(help="Environment steps for everything but the final test.")] = 500_000,
+    max_steps: Annotated[
+        int, typer.Option(help="Environment steps for everything but the final test.")
+    ] = 500_000,
     max_calls: Annotated[int | None, typer.Option(help="Language-model calls.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Input plus output tokens.")] = None,
     max_usd: Annotated[float | None, typer.Option(help="Money, for models whose price is known.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Wall time.")] = None,
-    stop_at: Annotated[float | None, typer.Option(help="Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold.")] = None,
+    stop_at: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold."
+        ),
+    ] = None,
     recipe: Annotated[str, typer.Option(help="default, paper or evolve; see docs/recipes.md.")] = "default",
-    option: Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable.")] = None,
-    tune: Annotated[str, typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")] = "cma",
-    lift_constants: Annotated[bool, typer.Option("--lift-constants", help="Tune numeric literals too where a policy declares no PARAMS.")] = False,
-    reveal: Annotated[str, typer.Option(help="How much the prompt tells: named, anonymous or bare.")] = "named",
-    spec: Annotated[Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable."),
+    ] = None,
+    tune: Annotated[
+        str, typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")
+    ] = "cma",
+    lift_constants: Annotated[
+        bool,
+        typer.Option("--lift-constants", help="Tune numeric literals too where a policy declares no PARAMS."),
+    ] = False,
+    reveal: Annotated[
+        str, typer.Option(help="How much the prompt tells: named, anonymous or bare.")
+    ] = "named",
+    spec: Annotated[
+        Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
+    ] = None,
     validation_episodes: Annotated[int, typer.Option(help="Episodes that choose the best of the run.")] = 20,
     test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
+    ] = None,
     max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer.")] = 8192,
-    max_prompt_tokens: Annotated[int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")] = 24_000,
+    max_prompt_tokens: Annotated[
+        int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
+    ] = 24_000,
     repairs: Annotated[int, typer.Option(min=0, help="Repair calls for a policy that does not run.")] = 2,
-    no_clip: Annotated[bool, typer.Option("--no-clip", help="A continuous action out of bounds fails the policy instead of being clipped.")] = False,
+    no_clip: Annotated[
+        bool,
+        typer.Option(
+            "--no-clip", help="A continuous action out of bounds fails the policy instead of being clipped."
+        ),
+    ] = False,
     jobs: Jobs = 0,
+    executor: Annotated[
+        str,
+        typer.Option(help="Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here)."),
+    ] = "local",
     allow_weaker_sandbox: Weaker = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -177,6 +238,7 @@ def optimize(  # noqa: PLR0913 - one parameter per flag
         max_prompt_tokens=max_prompt_tokens,
         repairs=repairs,
         jobs=jobs,
+        executor=one_of("--executor", executor, ("local", "ray")),
         allow_weaker_sandbox=allow_weaker_sandbox,
         spec_file=str(spec) if spec else None,
         budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
@@ -222,8 +284,12 @@ def resume(
 @app.command(epilog="Example: promptpo export runs/CartPole-v1-20260101-120000 -o policy.py")
 def export(
     run: RunDir,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")] = None,
-    candidate: Annotated[str | None, typer.Option(help="Another candidate than the best, for example r2c3.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(help="Another candidate than the best, for example r2c3.")
+    ] = None,
 ) -> None:
     """Write the best policy of a run as one file that runs without promptpo."""
     from promptpo.api import export as export_text
@@ -242,7 +308,9 @@ def export(
 
 @app.command(epilog="Example: promptpo evaluate policy.py --env CartPole-v1 --episodes 100 --json")
 def evaluate(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")],
+    policy: Annotated[
+        Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
+    ],
     env: Annotated[str, typer.Option("--env", metavar="ENV_ID", help="Environment.")],
     episodes: Annotated[int, typer.Option(help="How many.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the first episode; the next ones count up.")] = 0,
@@ -274,7 +342,9 @@ def evaluate(
 @app.command(epilog="Example: promptpo show runs/CartPole-v1-20260101-120000")
 def show(
     run: RunDir,
-    candidate: Annotated[str | None, typer.Argument(help="Show one candidate in full, for example r2c3.")] = None,
+    candidate: Annotated[
+        str | None, typer.Argument(help="Show one candidate in full, for example r2c3.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell what happened in a run: every candidate, its outcome, and what it cost."""
@@ -286,11 +356,17 @@ def show(
         print(candidate_in_full(run, candidate) if candidate else overview(run))
 
 
-@app.command(epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py")
+@app.command(
+    epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py"
+)
 def spec(
     env_id: EnvId,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")] = None,
-    check: Annotated[Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")
+    ] = None,
     env_kwargs: EnvKwargs = "{}",
     max_episode_steps: Horizon = None,
     reveal: Annotated[str, typer.Option(help="named, anonymous or bare.")] = "named",

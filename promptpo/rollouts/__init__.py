@@ -1,0 +1,35 @@
+"""Where rollouts run: host processes, each with its own environments and its own sandbox.
+
+The main process never steps an environment and never runs a policy. It hands a `Job` to an `Executor`
+and gets a `Rollout` back; losing a worker means rolling out again, never losing a run.
+"""
+
+from typing import Literal
+
+from promptpo.rollouts.jobs import Call, Executor, Job, Settings
+from promptpo.rollouts.local import LocalExecutor
+from promptpo.rollouts.results import evaluation_of, roll_out
+
+__all__ = [
+    "Call",
+    "Executor",
+    "Job",
+    "LocalExecutor",
+    "Settings",
+    "evaluation_of",
+    "make_executor",
+    "roll_out",
+]
+
+
+def make_executor(kind: Literal["local", "ray"], settings: Settings, jobs: int = 0) -> Executor:
+    """The executor that ``--executor`` names; Ray's cluster address comes from RAY_ADDRESS.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
+    if kind == "local":
+        return LocalExecutor(settings, jobs)
+    from promptpo.rollouts.ray_cluster import RayExecutor
+
+    return RayExecutor(settings, jobs)

@@ -1,0 +1,117 @@
+"""What is rolled out, and who may be asked to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from promptpo.errors import EnvironmentFaultError, PromptPOError
+from promptpo.records import Task
+from sandbox import CallResult, Limits, Rollout, SandboxStatus, Trial
+
+LANES = 16
+"""Episodes that one guest advances in lockstep; 8 to 32 run at nearly the speed of plain Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One source and the episodes to roll it out for.
+
+    Attributes:
+        source: The policy module.
+        trials: Seeds, parameter values and horizons.
+        record: Whether to bring trajectories back.
+        stop_on_failure: Whether the first failing episode ends the job (a candidate's evaluation) or
+            only itself (tuning).
+        step_limit: Environment steps that the job may take in all.
+    """
+
+    source: str
+    trials: tuple[Trial, ...]
+    record: bool = False
+    stop_on_failure: bool = True
+    step_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a method of an untrusted class that is no policy, such as the feedback class."""
+
+    source: str
+    target: str
+    argument: Any
+
+
+Work: TypeAlias = Job | Call | None
+"""A piece of work for a worker; None asks for the status of its sandbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a worker needs to know once.
+
+    Attributes:
+        task: The environment to build.
+        limits: Of the sandbox.
+        allow_weaker: Accept missing sandbox layers.
+        clip_actions: Clip continuous actions into their bounds.
+        lanes: Episodes in lockstep.
+        env_timeout: Seconds without a finished environment step after which the environment counts as hung.
+    """
+
+    task: Task
+    limits: Limits
+    allow_weaker: bool = False
+    clip_actions: bool = True
+    lanes: int = LANES
+    env_timeout: float = 120.0
+
+
+class Executor(Protocol):
+    """Runs jobs somewhere; several may be in flight.
+
+    Attributes:
+        jobs: How many run at the same time.
+    """
+
+    jobs: int
+
+    async def run(self, job: Job) -> Rollout:
+        """Roll out one job.
+
+        Raises:
+            EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
+        """
+        ...
+
+    async def call(self, call: Call) -> CallResult:
+        """Call one method of an untrusted class."""
+        ...
+
+    async def status(self) -> SandboxStatus:
+        """Which sandbox layers are active where the jobs run."""
+        ...
+
+    def close(self) -> None:
+        """Stop the workers; calling it twice is harmless."""
+        ...
+
+
+class WorkerLostError(PromptPOError):
+    """A worker died or hung; its work was not finished."""
+
+
+def deadline(settings: Settings, work: Work) -> float:
+    """Seconds for a piece of work.
+
+    The sandbox ends a slow policy far earlier, so only a hung environment meets this.
+    """
+    episodes = len(work.trials) if isinstance(work, Job) else 1
+    return settings.env_timeout + episodes * settings.limits.episode_seconds
+
+
+def gave_up(settings: Settings, reason: Exception) -> EnvironmentFaultError:
+    """What is raised when a piece of work has cost two workers."""
+    return EnvironmentFaultError(
+        f"the environment {settings.task.env_id} hung or took its process down twice ({reason})."
+    )
