@@ -56,7 +56,7 @@ class ReplayLLM:
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
         self._path = Path(path).expanduser().absolute()
-        recording = list(_read(self._path))
+        recording = _read(self._path)
         if not recording:
             raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
@@ -98,18 +98,19 @@ class ReplayLLM:
         """Nothing to release."""
 
 
-def _read(path: Path) -> Iterator[Recorded]:
+def _read(path: Path) -> list[Recorded]:
+    """All answers of a recording, in its order."""
     try:
         if path.is_dir():
             journal = path / JOURNAL
             if journal.exists():
-                return iter(list(_read_lines(journal)))
+                return list(_read_lines(journal))
             files = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
-            return iter([_read_text(file) for file in files])
+            return [_read_text(file) for file in files]
         if path.suffix == ".jsonl":
-            return iter(list(_read_lines(path)))
+            return list(_read_lines(path))
         if path.suffix in TEXT_SUFFIXES:
-            return iter([_read_text(path)])
+            return [_read_text(path)]
     except OSError as error:
         raise UsageError(
             f"cannot read the recording {path}: {error.strerror}; replay takes {_FORMS}."
