@@ -15,7 +15,7 @@ from promptpo import answers, feedback, prompting
 from promptpo.arena import Arena
 from promptpo.calls import Caller
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.llm.base import Completion, Message, Situation, Tried
+from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
 from promptpo.population import History, Plan, runs
 from promptpo.records import Attempt, Candidate, Evaluation, Measured
 from promptpo.summaries import Summariser
@@ -94,6 +94,8 @@ class Laboratory:
         key = f"r{plan.round}.c{plan.slot + 1}"
         try:
             answer = await self._answer(key, plan, history)
+        except FatalProviderError:
+            raise  # a wrong key stays wrong: the other samples need not find out
         except ProviderError as error:
             return str(error)
         parents = tuple(parent.id for parent in plan.parents)

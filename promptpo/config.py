@@ -143,7 +143,7 @@ class Config:
     clip_actions: bool = True
     stop_at: float | None = None
     temperature: float | None = None
-    max_output_tokens: int = 8192
+    max_output_tokens: int = 16_384
     max_prompt_tokens: int = 24_000
     repairs: int = 2
     jobs: int = 0

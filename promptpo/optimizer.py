@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.attempts import Laboratory
 from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.llm.base import FatalProviderError
 from promptpo.population import History, Plan, plan_round, runs
 from promptpo.records import Attempt, Evaluation
 
@@ -107,6 +108,10 @@ async def optimize(
         stop = await asyncio.wait_for(search, ledger.seconds_left)
     except BudgetSpentError as spent:
         stop = str(spent)
+    except FatalProviderError as error:
+        if not (history.attempts or history.arrived):
+            raise
+        stop = f"the model no longer answers: {str(error).rstrip('.')}"
     except TimeoutError:
         stop = f"the limit of {config.budget.seconds:g} seconds is reached"
     except asyncio.CancelledError:

@@ -65,7 +65,10 @@ class _Commands(TyperGroup):
         if found is not None:
             return found
         for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
-            loaded = entry.load()
+            try:
+                loaded = entry.load()
+            except ImportError:
+                continue  # a broken package must not take `promptpo --help` with it
             command = typer.main.get_command(loaded)
             command.name = cmd_name
             return command
@@ -186,7 +189,7 @@ def optimize(
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
     ] = None,
-    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer.")] = 8192,
+    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer.")] = 16_384,
     max_prompt_tokens: Annotated[
         int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
     ] = 24_000,

@@ -1,0 +1,224 @@
+"""The commands as a person types them: real processes, real signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+QUICK = ["--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5"]
+
+
+def environment(**more):
+    """The environment of a new user: no keys, and the tests' own modules importable."""
+    kept = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("PROMPTPO")}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **more}
+
+
+def promptpo(*arguments, cwd, **more):
+    """Run one command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "promptpo", *arguments],
+        cwd=cwd,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """CartPole-v1 solved by the embedded default, with the run in ``run``."""
+    folder = tmp_path_factory.mktemp("cli")
+    done = promptpo("optimize", "CartPole-v1", "--out", "run", "--test-episodes", "20", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_without_a_key_the_main_job_works_and_says_what_it_is(solved):
+    """No key, no model: program search, named as such, and a policy that solves CartPole."""
+    folder, done = solved
+    assert "no language model" in done.stderr.splitlines()[0]
+    assert "choose another" in done.stderr.splitlines()[0]
+    result = json.loads((folder / "run" / "result.json").read_text())
+    assert result["test"]["mean_return"] >= 475
+    assert result["language_model"] is False
+    assert "program search" in (folder / "run" / "best.py").read_text()[:200]
+
+
+def test_the_exported_file_gives_the_same_in_plain_python(solved):
+    """Played on the test seeds by plain Python it returns what result.json says."""
+    folder, _ = solved
+    done = promptpo("export", "run", "-o", "policy.py", cwd=folder)
+    assert done.stdout == "wrote policy.py\n"
+    played = subprocess.run(
+        [sys.executable, "policy.py", "--episodes", "20", "--seed", "20000000"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    result = json.loads((folder / "run" / "result.json").read_text())
+    returns = [float(line.rsplit(" ", 1)[1]) for line in played.stdout.splitlines() if line.startswith("episode")]
+    assert returns == result["test"]["returns"]
+
+
+def test_evaluate_prints_the_documented_json(solved):
+    """Keys, values and exit code 0."""
+    folder, _ = solved
+    done = promptpo("evaluate", "run/best.py", "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json", cwd=folder)
+    value = json.loads(done.stdout)
+    assert set(value) >= {"env", "episodes", "returns", "mean_return", "steps", "seconds", "outcome", "error"}
+    assert (value["env"], value["episodes"], value["outcome"], value["error"]) == ("CartPole-v1", 3, "ok", None)
+    assert value["steps"] == sum(value["returns"])
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("        return 1 / 0", "crashed"),
+        ("        return float('nan')", "invalid_action"),
+        ("        return 7", "invalid_action"),
+        ("        while True: pass", "timeout"),
+        ("        import os\n        return os.getpid()", "rejected"),
+        ("        return", "invalid_action"),
+    ],
+)
+def test_evaluate_names_what_a_bad_policy_does(tmp_path, body, outcome):
+    """Exit code 1, the outcome and one sentence in the JSON."""
+    (tmp_path / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
+    done = promptpo("evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "2", "--json", cwd=tmp_path)
+    value = json.loads(done.stdout)
+    assert (done.returncode, value["outcome"]) == (1, outcome)
+    assert value["error"]
+    assert value["mean_return"] is None
+
+
+def test_show_and_json(solved):
+    """The overview names the candidates; its JSON parses."""
+    folder, _ = solved
+    assert "r1c1" in promptpo("show", "run", cwd=folder).stdout
+    assert json.loads(promptpo("show", "run", "--json", cwd=folder).stdout)["candidates"]
+
+
+def test_json_is_alone_on_standard_output(tmp_path):
+    """`--json` prints one JSON value and nothing else anywhere."""
+    done = promptpo("optimize", "CartPole-v1", *QUICK, "--json", "--model", "search", cwd=tmp_path)
+    assert json.loads(done.stdout)["test"]["episodes"] == 5
+    assert done.stderr == ""
+
+
+def test_quiet_is_quiet(tmp_path):
+    """`--quiet` prints nothing."""
+    done = promptpo("optimize", "CartPole-v1", *QUICK, "--quiet", "--out", "r", cwd=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (["optimize", "CartPol-v1"], ["CartPol-v1", "CartPole-v1"], 2),
+        (["optimize", "no_such_module:My/Env-v0"], ["no_such_module"], 2),
+        (["optimize", "CartPole-v1", "--rounds", "0"], ["rounds", "at least 1"], 2),
+        (["optimize", "CartPole-v1", "--rounds", "many"], ["--rounds", "integer"], 2),
+        (["optimize", "CartPole-v1", "--no-such-flag"], ["--no-such-flag"], 2),
+        (["optimize", "CartPole-v1", "--env-kwargs", "{oops"], ["--env-kwargs", "JSON"], 2),
+        (["optimize", "CartPole-v1", "--env-kwargs", "[1]"], ["--env-kwargs", "object"], 2),
+        (["optimize", "CartPole-v1", "--env-kwargs", '{"oops": 1}'], ["oops"], None),
+        (["optimize", "CartPole-v1", "--recipe", "papre"], ["--recipe", "paper"], 2),
+        (["optimize", "CartPole-v1", "--option", "x"], ["NAME=VALUE"], 2),
+        (["optimize", "CartPole-v1", "--model", "anthropic"], ["ANTHROPIC_API_KEY"], 1),
+        (["optimize", "CartPole-v1", "--model", "openai"], ["OPENAI_API_KEY"], 1),
+        (["optimize", "CartPole-v1", "--model", "antropic:x"], ["anthropic"], 2),
+        (["optimize", "CartPole-v1", "--model", "replay:nowhere"], ["nowhere"], None),
+        (["optimize", "CartPole-v1", "--spec", "nowhere.py"], ["nowhere.py"], None),
+        (["resume", "nowhere"], ["nowhere", "not a run"], 1),
+        (["show", "nowhere"], ["nowhere", "not a run"], 1),
+        (["export", "nowhere"], ["nowhere", "not a run"], 1),
+        (["evaluate", "nowhere.py", "--env", "CartPole-v1"], ["nowhere.py"], 2),
+        (["evaluate", __file__, "--env", "CartPol-v1"], ["CartPole-v1"], 2),
+        (["evaluate", __file__, "--env", "CartPole-v1", "--episodes", "0"], ["episodes"], 2),
+        (["spec", "CartPol-v1"], ["CartPole-v1"], 2),
+        (["optimise"], ["optimize"], 2),
+        (["optimize"], ["ENV_ID"], 2),
+    ],
+)
+def test_mistakes_get_one_sentence(tmp_path, arguments, words, code):
+    """A sentence that names the mistake, a non-zero exit, no traceback, nothing left behind."""
+    done = promptpo(*arguments, cwd=tmp_path)
+    assert done.returncode == code if code else done.returncode in {1, 2}
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+    assert not (tmp_path / "runs").exists()
+
+
+def start_slow_run(folder):
+    """A run that is in the middle of its rounds when this returns."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", "optimize", "Pendulum-v1", "--out", "run", "--max-steps", "50000000", *QUICK],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = folder / "run" / "journal.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if journal.exists() and '"kind": "tuning"' in journal.read_text():
+            return process
+        time.sleep(0.05)
+    process.kill()
+    pytest.fail("the run did not get going")
+
+
+def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path):
+    """The best policy is tested and written, the exit code is 0, and the run can be resumed."""
+    process = start_slow_run(tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "interrupted by Ctrl-C" in out
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["test"]["episodes"] == 5
+    assert "Not finished" not in promptpo("show", "run", cwd=tmp_path).stdout
+
+
+def test_ctrl_c_twice_stops_at_once(tmp_path):
+    """No result, exit code 130, no traceback; what is in the journal is kept."""
+    process = start_slow_run(tmp_path)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode in {0, 130}
+    assert "Traceback" not in errors
+    assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0
+
+
+def test_help_is_quick():
+    """`--help` does not load the heavy packages."""
+    code = "import sys; from promptpo.cli.app import run; run(['--help']); print(sorted({'torch','numpy','gymnasium','openai','anthropic','pydantic','jinja2'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_output_to_a_closed_pipe_is_no_traceback(solved):
+    """`promptpo export RUN | head -1` ends quietly."""
+    folder, _ = solved
+    command = f"{sys.executable} -m promptpo export run | head -1"
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith('"""Policy for CartPole-v1')
