@@ -1,0 +1,76 @@
+"""Answers that a model really wrote, replayed through the whole loop, give the returns that are known of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.answers import extract
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+INDEX = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
+def test_every_recorded_answer_has_a_policy(entry):
+    """All 78 answers parse into a module with the class, and keep the prose around it."""
+    answer = extract((RECORDINGS / entry["file"]).read_text())
+    assert answer.problem is None
+    assert "class Policy" in answer.source
+
+
+def replay(folder, env_id, out, **more):
+    """One round of the recorded answers of one environment."""
+    return promptpo.optimize(
+        env_id,
+        model=f"replay:{RECORDINGS / folder}",
+        out=out,
+        rounds=1,
+        candidates=2,
+        episodes=10,
+        test_episodes=more.pop("test_episodes", 50),
+        tune="none",
+        stop_at=1e9,
+        recipe_options={"feedback_class": False},
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("folder", "at_least"),
+    [
+        ("CartPole-v1", 495.0),
+        ("MountainCar-v0", -115.0),
+        ("MountainCarContinuous-v0", 90.0),
+        ("Acrobot-v1", -100.0),
+        ("Pendulum-v1", -250.0),
+        ("Taxi-v4", 7.0),
+        ("CliffWalking-v1", -13.5),
+    ],
+)
+def test_recorded_policies_give_their_known_returns(tmp_path, folder, at_least):
+    """Within noise of what was measured when the answers were recorded (best of the two kept)."""
+    run = replay(folder, folder, tmp_path / "run", max_steps=None)
+    assert run.mean_return >= at_least
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("folder", "env_id", "env_kwargs", "at_least"),
+    [
+        ("FrozenLake-v1-4x4", "FrozenLake-v1", {}, 0.6),
+        ("FrozenLake-v1-8x8", "FrozenLake-v1", {"map_name": "8x8"}, 0.25),
+        ("Blackjack-v1", "Blackjack-v1", {}, -0.35),
+        ("LunarLander-v3", "LunarLander-v3", {}, 200.0),
+        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0),
+        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9),
+        ("MiniGrid-FourRooms-v0", "MiniGrid-FourRooms-v0", {}, 0.45),
+        ("reach-v3", "reach-v3", {}, 1000.0),
+    ],
+)
+def test_recorded_policies_with_more_packages(tmp_path, folder, env_id, env_kwargs, at_least):
+    """The same for environments that come as extras, and for noisy ones."""
+    run = replay(folder, env_id, tmp_path / "run", env_kwargs=env_kwargs, test_episodes=100, max_steps=None)
+    assert run.mean_return >= at_least
