@@ -235,7 +235,7 @@ class _Normalise(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if node.value is None:
             return None
-        return self.visit(ast.Assign(targets=[node.target], value=node.value))
+        return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
 
     def _name(self, name: str) -> str:
         if name not in self.own:

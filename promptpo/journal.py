@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -61,11 +60,15 @@ class Event:
     data: Any
 
 
-@cache
+_adapters: dict[Any, Any] = {}
+
+
 def _adapter(of: Any) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(of)
+    if of not in _adapters:
+        _adapters[of] = TypeAdapter(of)
+    return _adapters[of]
 
 
 def to_json(value: Any) -> Any:

@@ -109,7 +109,8 @@ class Session:
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
-        return run_async(self._run)
+        run: RunResult = run_async(self._run)
+        return run
 
     async def _run(self) -> RunResult:
         config = self.config

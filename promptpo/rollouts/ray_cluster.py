@@ -34,16 +34,16 @@ class RayExecutor:
                 'Ray is not installed; install it with: pip install "promptpo[ray]"'
             ) from error
         self.settings = settings
-        self._ray = ray
+        self._ray: Any = ray  # its own types are partial
         self._started = not ray.is_initialized()
         if self._started:
             try:
                 ray.init(address, include_dashboard=False, log_to_driver=False, configure_logging=False)
             except ConnectionError as error:
                 raise UsageError(f"there is no Ray cluster at {address or 'RAY_ADDRESS'}: {error}") from error
-        self.jobs = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self.jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         actor = ray.remote(num_cpus=1, max_restarts=-1)(_RayHost)
-        self.actors = [actor.remote(settings) for _ in range(self.jobs)]
+        self.actors: list[Any] = [actor.remote(settings) for _ in range(self.jobs)]
         self._idle: asyncio.Queue[Any] = asyncio.Queue()
         for one in self.actors:
             self._idle.put_nowait(one)
