@@ -1,0 +1,80 @@
+"""The layout, the import direction, and that CI runs what README says."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
+
+
+def test_import_contracts_hold():
+    """Imports point downwards, between the packages and inside promptpo, exhaustively."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_top_level_is_as_documented():
+    """Every tracked top-level package is one of ours; a stray utils.py at the top fails."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    tops = {line.split("/")[0] for line in tracked.stdout.splitlines() if line.endswith(".py")}
+    assert tops <= {*PACKAGES, "tests", "docs", "examples"}
+
+
+def readme_commands():
+    """The two commands of README's first screen."""
+    first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:25])
+    return re.findall(r"```\n(pip install .*)\n```", first_screen)
+
+
+def test_ci_runs_the_readmes_commands():
+    """The two commands of the first screen stand in the CI script word for word."""
+    ci = (ROOT / ".ci" / "run").read_text()
+    commands = readme_commands()
+    assert len(commands) == 2
+    for command in commands:
+        assert command in ci
+
+
+def untrusted_calls(path):
+    """Calls of exec, eval or compile in a module."""
+    tree = ast.parse(path.read_text())
+    return {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"exec", "eval", "compile"}
+    }
+
+
+def test_nothing_outside_the_guest_runs_code():
+    """`exec`, `eval` and `compile` are called in the sandbox's guest, and nowhere else."""
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            if "guest" not in path.parts:
+                assert not untrusted_calls(path), path
+
+
+def test_functions_stay_short():
+    """No function is longer than 100 lines, no module longer than 500."""
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            text = path.read_text()
+            assert text.count("\n") <= 500, path
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    first = node.body[0]
+                    start = first.end_lineno if isinstance(first, ast.Expr) else node.lineno
+                    assert node.end_lineno - start <= 100, f"{path}:{node.name}"
+
+
+def test_the_optimizer_stays_readable():
+    """The loop is one file under 250 lines, docstrings included."""
+    assert len((ROOT / "promptpo" / "optimizer.py").read_text().splitlines()) < 250
