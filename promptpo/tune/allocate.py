@@ -9,7 +9,7 @@ from promptpo.llm.search.literals import read_actions, read_params, read_table
 from promptpo.tune.archive import mean_or_worst
 from promptpo.tune.clock import Clock
 from promptpo.tune.cma_search import CmaSearch
-from promptpo.tune.jobs import Ask, Job, SeedSource, Start, Tuned, return_of
+from promptpo.tune.jobs import Ask, Job, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.tune.tabular import TableSearch
 from sandbox import Trial
 
@@ -114,6 +114,8 @@ def _race(
         batches = yield from _roll(asks, clock)
         for arm, episodes in zip(running, batches, strict=True):
             arm.tell(episodes)
+        if all(arm.blind for arm in running):
+            clock.lengthen()
         if target is not None and any(arm.reached(target) for arm in alive):
             break
     return sorted(alive, key=lambda arm: arm.score(), reverse=True)[:1]
@@ -139,7 +141,7 @@ def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job
         ]
         batches = yield from _roll(asks, clock)
         for i, batch in zip(alive, batches, strict=True):
-            arm.steps += sum(episode.steps for episode in batch)
+            arm.steps += steps_of(batch)
             returns[i] += map(return_of, batch)
         alive.sort(key=lambda i: mean_or_worst(returns[i]), reverse=True)
         if len(alive) == 1:
@@ -151,17 +153,22 @@ def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job
 
 def _roll(
     asks: Sequence[Ask], clock: Clock
-) -> Generator[Sequence[Job], Sequence[Rollout], list[list[Episode]]]:
-    """Cut what structures ask for into jobs, and put the episodes together again."""
+) -> Generator[Sequence[Job], Sequence[Rollout], list[list[Episode | None]]]:
+    """Cut what structures ask for into jobs, and put the episodes together again, one per trial."""
     jobs, owners = [], []
     for owner, ask in enumerate(asks):
         for i in range(0, len(ask.trials), LANES):
             jobs.append(Job(ask.source, ask.trials[i : i + LANES], ask.record))
             owners.append(owner)
     rollouts = yield jobs
-    batches: list[list[Episode]] = [[] for _ in asks]
-    for owner, rollout in zip(owners, rollouts, strict=True):
-        batches[owner].extend(rollout.episodes)
-        longest = max((episode.steps for episode in rollout.episodes), default=0)
-        clock.add(rollout.steps, longest)
+    batches: list[list[Episode | None]] = [[] for _ in asks]
+    for owner, job, rollout in zip(owners, jobs, rollouts, strict=True):
+        batches[owner] += aligned(rollout, len(job.trials))
+        clock.add(rollout)
     return batches
+
+
+def aligned(rollout: Rollout, trials: int) -> list[Episode | None]:
+    """One entry per trial: its episode, or None where it has none."""
+    finished = iter(rollout.episodes)
+    return [None if i in rollout.unfinished else next(finished, None) for i in range(trials)]

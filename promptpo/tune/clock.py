@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sandbox import Rollout
 
 STAGES = (0.55, 0.85)
 """Shares of the search budget after which episodes get longer: short, medium, full."""
@@ -11,8 +15,12 @@ STAGES = (0.55, 0.85)
 UNKNOWN_LENGTH = 1000
 """What an episode is taken to last before one was seen, where there is no horizon."""
 
-SHORTEST = 100
+SHORTEST = 200
 """Episodes are never cut to fewer steps than this."""
+
+ENDINGS = 0.02
+"""Where at least this share of the cut episodes terminated by themselves, what matters comes at the end
+of an episode, and episodes are not cut."""
 
 GENERATIONS = 40
 """So many generations are wanted in the first stage; a horizon is shortened only where the budget
@@ -27,15 +35,19 @@ class Clock:
     """What has been spent of a budget.
 
     Shortening pays because an evaluation of a fifth of the length ranks gaits nearly as well as the
-    whole episode and buys five times as many of them. It misleads where the reward comes late, so it is
-    used only as far as the budget forces it, and the last stage is always at the full horizon.
+    whole episode and buys five times as many of them. It misleads where the reward comes late. So it is
+    used only as far as the budget forces it; it ends where episodes turn out to terminate by themselves,
+    and is relaxed where all vectors look alike; and the last stage is always at the full horizon.
 
     Attributes:
         steps: The whole budget, in environment steps.
         horizon: The full episode length; None where episodes end by themselves.
         population: Episodes in a typical generation of all structures together.
         spent: Steps taken so far.
-        longest: Steps of the longest episode seen, the first guess being the horizon.
+        longest: Steps of the longest episode seen.
+        stretch: Factor on the shortest horizon.
+        episodes: Episodes seen so far.
+        endings: How many of them terminated by themselves.
     """
 
     steps: int
@@ -43,11 +55,20 @@ class Clock:
     population: int
     spent: int = 0
     longest: int = 0
+    stretch: int = 1
+    episodes: int = 0
+    endings: int = 0
 
-    def add(self, steps: int, longest: int) -> None:
-        """Count the steps of a batch."""
-        self.spent += steps
-        self.longest = max(self.longest, longest)
+    def add(self, rollout: Rollout) -> None:
+        """Count what a rollout took."""
+        self.spent += rollout.steps
+        self.longest = max([self.longest, *(episode.steps for episode in rollout.episodes)])
+        self.episodes += len(rollout.episodes)
+        self.endings += sum(episode.terminated for episode in rollout.episodes)
+
+    def lengthen(self) -> None:
+        """Double the shortest horizon: at the present one all vectors look alike."""
+        self.stretch *= 2
 
     @property
     def fraction(self) -> float:
@@ -71,10 +92,10 @@ class Clock:
 
     def stage_horizon(self) -> int | None:
         """Episode length to use now."""
-        if self.horizon is None:
-            return None
+        if self.horizon is None or self.endings > ENDINGS * self.episodes:
+            return self.horizon
         affordable = self.steps * STAGES[0] / (self.population * GENERATIONS)
-        shortest = min(self.horizon, max(SHORTEST, math.ceil(affordable)))
+        shortest = min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable)))
         middle = math.ceil(math.sqrt(shortest * self.horizon))
         return (shortest, middle, self.horizon)[self.stage]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from promptpo.llm.search.literals import read_params, write_params
 from promptpo.tune.archive import Archive, mean_or_worst
-from promptpo.tune.jobs import Ask, Finalist, Tuned, return_of
+from promptpo.tune.jobs import Ask, Finalist, Tuned, return_of, steps_of
 from promptpo.tune.space import ParamSpace
 from sandbox import Trial
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptpo.tune.clock import Clock
-    from promptpo.tune.jobs import SeedSource, Start
+    from promptpo.tune.jobs import Episodes, SeedSource, Start
     from promptpo.tune.space import Vector
-    from sandbox import Episode
 
 SIGMA = 0.25
 """First step size, as a share of each parameter's range."""
@@ -64,6 +63,7 @@ class CmaSearch:
         self.archive = Archive()
         self.steps = 0
         self.finished = False
+        self.blind = False
         self._seeds = seeds
         self._rng = np.random.default_rng(seed)
         self._generation = 0
@@ -107,9 +107,9 @@ class CmaSearch:
         self._generation += 1
         return Ask(self.start.source, trials)
 
-    def tell(self, episodes: Sequence[Episode]) -> None:
+    def tell(self, episodes: Episodes) -> None:
         """Learn from the generation."""
-        self.steps += sum(episode.steps for episode in episodes)
+        self.steps += steps_of(episodes)
         k = self._per_vector
         returns = [return_of(episode) for episode in episodes]
         rows = [returns[i : i + k] for i in range(0, len(returns), k)]
@@ -156,7 +156,7 @@ class CmaSearch:
 
     def _begin(self, mean: Vector, population: int | None = None, sigma: float = SIGMA) -> None:
         """A fresh distribution around a point."""
-        import cma  # noqa: PLC0415 - slow to import, and needed only here
+        import cma
 
         options: dict[str, Any] = {
             "bounds": [0.0, 1.0],
@@ -218,6 +218,7 @@ class CmaSearch:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
             self.finished = 2 * equal > len(means) and improved and self._seen_worse
+        self.blind = min(means) == max(means)
         self._seen_worse = self._seen_worse or min(means) < max(means)
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -83,8 +83,17 @@ class Finalist:
     params: Mapping[str, float]
 
 
-def return_of(episode: Episode) -> float:
-    """An episode's return; minus infinity for a failed or non-finite one."""
-    if episode.failure is not None or not math.isfinite(episode.return_):
+Episodes: TypeAlias = "Sequence[Episode | None]"
+"""One entry per trial; None where a trial gave no episode, as when the source was rejected."""
+
+
+def return_of(episode: Episode | None) -> float:
+    """An episode's return; minus infinity for a missing, failed or non-finite one."""
+    if episode is None or episode.failure is not None or not math.isfinite(episode.return_):
         return -math.inf
-    return episode.return_
+    return float(episode.return_)
+
+
+def steps_of(episodes: Episodes) -> int:
+    """Environment steps of some episodes."""
+    return sum(episode.steps for episode in episodes if episode is not None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from promptpo.llm.search.literals import read_actions, read_number, read_table, write_table
 from promptpo.tune.archive import mean_or_worst
-from promptpo.tune.jobs import Ask, Finalist, Tuned, return_of
+from promptpo.tune.jobs import Ask, Finalist, Tuned, return_of, steps_of
 from promptpo.tune.model import TableModel, key_of
 from sandbox import Trial
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from promptpo.tune.clock import Clock
-    from promptpo.tune.jobs import SeedSource, Start
+    from promptpo.tune.jobs import Episodes, SeedSource, Start
     from sandbox import Episode
 
 FIRST_SEED = 1000
@@ -53,6 +53,7 @@ class TableSearch:
     """
 
     population = FEWEST
+    blind = False
 
     def __init__(self, start: Start, seeds: SeedSource) -> None:
         self.start = start
@@ -87,14 +88,14 @@ class TableSearch:
         trials = tuple(Trial(seed, turn, horizon) for seed, turn in zip(seeds, turns, strict=True))
         return Ask(explorer(self._wishes(), self.model.actions), trials, record=True)
 
-    def tell(self, episodes: Sequence[Episode]) -> None:
+    def tell(self, episodes: Episodes) -> None:
         """Learn from the transitions of a batch."""
-        self.steps += sum(episode.steps for episode in episodes)
-        self._lengths += [float(max(1, episode.steps)) for episode in episodes]
+        self.steps += steps_of(episodes)
+        self._lengths += [float(max(1, episode.steps)) for episode in episodes if episode is not None]
         if self._testing:
             self._tested.append((mean_or_worst([return_of(e) for e in episodes]), self.greedy()))
         unknown = self._unknown_pairs()
-        for episode in episodes:
+        for episode in filter(None, episodes):
             self._learn(episode)
         if not self._testing and self._batches > 1 and self._unknown_pairs() >= unknown:
             deterministic = self.model.deterministic()

@@ -30,7 +30,7 @@ class SearchLLM:
             ProviderError: The request is not for a policy.
             UnsupportedSpaceError: No structure suits the spaces.
         """
-        from promptpo.llm.search.evolve import propose  # noqa: PLC0415 - keeps gymnasium out of start-up
+        from promptpo.llm.search.evolve import propose
 
         if request.purpose != "policy" or request.situation is None:
             raise ProviderError(

@@ -23,8 +23,9 @@ LARGEST_VECTOR = 400
 ONE_HOT = 8
 """Categories up to which a Discrete observation is one-hot."""
 
-WIDEST = 1e4
-"""Bounds further apart than this say nothing about the scale."""
+NARROW, WIDE, WIDEST = 2.0, 100.0, 1e4
+"""Entries are scaled where their bounds are closer than the first or further apart than the second;
+between the two bounds are often far from what occurs, and further apart than the third they say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,8 @@ class Features:
 def read_observation(space: spaces.Space[Any]) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
-    Bounded entries are scaled to -1..1, unbounded ones are left as they are, categories become one-hot
-    or a fraction, images become block means, text is ignored.
+    Entries with narrow or wide bounds are scaled to -1..1, the others are left as they are; categories
+    become one-hot or a fraction, images become block means, text is ignored.
 
     Raises:
         UnsupportedSpaceError: A space without a fixed number of entries.
@@ -124,9 +125,11 @@ def _box(space: Any, path: str, name: str) -> _Part:
     if len(space.shape) > 1 or size > LARGEST_VECTOR:
         return _image(space, path, name)
     low, high = np.ravel(space.low).astype(float), np.ravel(space.high).astype(float)
-    bounded = np.isfinite(low) & np.isfinite(high) & (high - low < WIDEST) & (high > low)
-    middle = np.where(bounded, (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0)) / 2, 0.0)
-    half = np.where(bounded, (np.where(bounded, high, 0.0) - np.where(bounded, low, 0.0)) / 2, 1.0)
+    width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.inf)
+    narrow, wide = (width > 0) & (width < NARROW), (width > WIDE) & (width < WIDEST)
+    scaled = narrow | wide
+    middle = np.where(scaled, np.where(scaled, low, 0.0) + np.where(scaled, width, 0.0) / 2, 0.0)
+    half = np.where(scaled, np.where(scaled, width, 0.0) / 2, 1.0)
     expression = f"np.ravel({path})"
     if np.any(middle != 0.0):
         expression = f"({expression} - {_array(middle)})"

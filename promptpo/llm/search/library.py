@@ -59,12 +59,15 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
     if head.continuous and head.outputs > 1 and len(features.names) >= 2 * head.outputs:
         found += [Genome("oscillator")] if guess_joints(observation, head.outputs) else []
         found += [Genome("wave"), Genome("oscillator", (), 1)] if found else [Genome("wave")]
-    found += [Genome("linear"), Genome("gated")]
+    found.append(Genome("linear"))
     if head.continuous:
-        found += [Genome("pump"), Genome("neurons")]
-    elif actions and actions > 2:  # noqa: PLR2004
-        found += [Genome("linear", ("ordered",)), Genome("neurons"), Genome("pump", ("ordered",))]
-    found += [Genome("linear", ("products",)), Genome("rules"), Genome("linear", ("rates",))]
+        found += [Genome("gated"), Genome("linear", ("products",)), Genome("pump"), Genome("neurons")]
+    elif actions and actions > 2:  # noqa: PLR2004 - with two actions a scale and a choice are the same
+        found += [Genome("linear", ("ordered",)), Genome("gated", ("ordered",)), Genome("neurons")]
+        found += [Genome("gated"), Genome("linear", ("products",))]
+    else:
+        found += [Genome("gated"), Genome("linear", ("products",)), Genome("neurons")]
+    found += [Genome("rules"), Genome("linear", ("rates",))]
     return found
 
 
@@ -91,7 +94,7 @@ def write_program(
         .render(
             writer=writer,
             outputs=range(head.outputs),
-            gain=2.0 if head.continuous else 1.0,
+            gain=5.0 if head.continuous else 1.0,
             switches=[Input(f"h{i}", f"h{i}") for i in range(SWITCHES)],
             action=head.expression,
         )
