@@ -148,7 +148,13 @@ def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job
             break
         alive = alive[: math.ceil(len(alive) / 2)]
     best = alive[0]
-    return arm.tuned(finalists[best], mean_or_worst(returns[best]) if returns[best] else arm.score())
+    score = mean_or_worst(returns[best]) if returns[best] else arm.score()
+    if not math.isfinite(score):
+        note = "tuning found no parameter values with which every episode runs to its end"
+        return Tuned(
+            arm.start.id, arm.start.source, {}, arm.start.score, arm.steps, (note,) if arm.steps else ()
+        )
+    return arm.tuned(finalists[best], score)
 
 
 def _roll(

@@ -154,7 +154,7 @@ class CmaSearch:
         bound = self.space.bound_of(name, value)
         return f", at its {bound} bound" if bound else ""
 
-    def _begin(self, mean: Vector, population: int | None = None, sigma: float = SIGMA) -> None:
+    def _begin(self, mean: Vector, population: int | None = None, sigma: float | None = None) -> None:
         """A fresh distribution around a point."""
         import cma
 
@@ -170,15 +170,13 @@ class CmaSearch:
         x0 = np.clip(mean, 0.02, 0.98).tolist()
         if len(x0) == 1:  # cma refuses one dimension; the second has no effect
             x0 = [*x0, 0.5]
-        self._es = cma.CMAEvolutionStrategy(x0, sigma, options)
+        self._es = cma.CMAEvolutionStrategy(x0, sigma or SIGMA, options)
         self._best, self._since_best = -math.inf, 0
 
     def _elites(self) -> list[Vector]:
         """Elites whose returns may still be luck."""
-        if self.archive.spread() == 0.0 and any(len(e.returns) > 2 for e in self.archive.entries):  # noqa: PLR2004
-            return []
         unsure = [e.vector for e in self.archive.entries if len(e.returns) < RECHECKED * self._per_vector]
-        return unsure[:ELITES_AGAIN]
+        return unsure[: ELITES_AGAIN if self.archive.spread() > 0.0 else 1]
 
     def _again(self, vector: Vector, row: Sequence[float]) -> None:
         for entry in self.archive.entries:

@@ -50,8 +50,11 @@ class ParamSpace:
         return unit
 
     def decode(self, unit: Vector) -> dict[str, float]:
-        """A point of the unit cube to the values of all parameters, rounded as a source would hold them."""
-        warped = self._from + np.clip(unit, 0.0, 1.0) * (self._to - self._from)
+        """A point of the unit cube to the values of all parameters, rounded as a source would hold them.
+
+        Surplus coordinates are ignored.
+        """
+        warped = self._from + np.clip(unit[: len(self)], 0.0, 1.0) * (self._to - self._from)
         raw = np.clip(
             np.where(self._log, np.exp(np.where(self._log, warped, 0.0)), warped), self._low, self._high
         )

@@ -23,14 +23,14 @@ class Policy:
         return 0
 '''
 
-WITH_INIT = '''class Policy:
+WITH_INIT = """class Policy:
     def __init__(self):
         self.gain = 0.75
         self.n = 3
 
     def act(self, obs):
         return self.gain * obs[0]
-'''
+"""
 
 
 def test_gains_and_thresholds_are_lifted_and_structure_is_not():

@@ -17,7 +17,7 @@ from promptpo.llm.search.literals import (
 
 SOURCE = '''"""Ünïcödé in the text before."""
 PARAMS = {
-    "kp": (1.2, 0.0, 5.0),  # proportional – “gain”
+    "kp": (1.2, 0.0, 5.0),  # proportional, « gain »
     "kd": [-0.5, -1, 1],    # a list will do
     "ü": (3, 1, 10),
 }
