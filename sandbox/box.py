@@ -1,0 +1,244 @@
+"""The sandbox as its users see it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import gymnasium
+
+from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
+from sandbox.guest import wire
+from sandbox.guest.plain import encode
+from sandbox.guest.wire import message
+from sandbox.lockstep.rollout import Guests, Runner
+from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, Usage, Zygote, decode_failure
+from sandbox.results import CallResult, Failure, Layers, Limits, PlainData, Rollout, SandboxStatus, Trial
+from sandbox.seeds import digest_of
+
+_ESSENTIAL = ("rlimits", "no_new_privileges", "landlock", "seccomp")
+
+
+class Sandbox:
+    """Runs untrusted policies in confined processes.
+
+    A clean process (the zygote) starts with the first use; every source then runs in a fresh child of it,
+    without environment variables, files, network or the right to start programs. Use from one thread::
+
+        with Sandbox(Limits(step_seconds=0.5)) as box:
+            rollout = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(seed=0)])
+            print(rollout.failure or rollout.episodes[0].return_)
+
+    What a policy does wrong is a `Failure` in the result, never an exception. What an environment raises
+    comes out as it is.
+
+    Args:
+        limits: What policies may use.
+        layers: Which layers of protection to apply; all by default.
+        allow_weaker: Work although this system lacks layers.
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, *, layers: Layers | None = None, allow_weaker: bool = False
+    ) -> None:
+        self.limits = limits or Limits()
+        self.layers = layers or Layers()
+        self.allow_weaker = allow_weaker
+        self._zygotes: dict[bool, Zygote] = {}
+        self._current: Zygote | None = None
+        self._status: SandboxStatus | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def status(self) -> SandboxStatus:
+        """Which layers hold here.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+        """
+        if self._status is None:
+            self._new_guest(scipy=False)
+            self._end_guest()
+        assert self._status is not None  # noqa: S101 - set with the first guest
+        return self._status
+
+    def rollout(
+        self,
+        source: str,
+        envs: Sequence[gymnasium.Env[Any, Any]],
+        trials: Sequence[Trial],
+        *,
+        record: bool = False,
+        clip_actions: bool = False,
+        stop_on_failure: bool = True,
+        on_step_limit: int | None = None,
+    ) -> Rollout:
+        """Roll a policy out.
+
+        ``min(len(envs), len(trials))`` episodes advance in lockstep, each in an environment and a fresh
+        ``Policy`` of its own. Results do not depend on how many there are.
+
+        Args:
+            source: A module with ``class Policy``.
+            envs: Environments of one kind; the caller owns and may reuse them.
+            trials: The episodes.
+            record: Whether to keep trajectories.
+            clip_actions: Whether continuous actions outside their bounds are clipped and counted; they are
+                a failure otherwise.
+            stop_on_failure: Whether the first failing trial, in order, ends the rollout: those before it
+                finish, those after it are left out. Otherwise each trial has its own result.
+            on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
+
+        Returns:
+            Episodes in the order of the trials.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            UnsupportedSpaceError: Observations or actions cannot cross the border.
+            ValueError: There is no environment.
+        """
+        if not trials:
+            return Rollout((), None, 0, "", 0.0)
+        if not envs:
+            raise ValueError("rollout needs at least one environment")
+        runner = self._runner(source)
+        try:
+            return runner.run(
+                list(envs)[: len(trials)],
+                trials,
+                record=record,
+                clip_actions=clip_actions,
+                stop_on_failure=stop_on_failure,
+                on_step_limit=on_step_limit,
+            )
+        except BaseException:
+            self._end_guest(quietly=True)
+            raise
+
+    def call(self, source: str, target: str, argument: PlainData) -> CallResult:
+        """Call one function, or one method of a freshly constructed class, that returns text.
+
+        Args:
+            source: A module.
+            target: ``"function"`` or ``"Class.method"``.
+            argument: Its one argument: plain data.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            PlainDataError: The argument is not plain data.
+        """
+        request = message(wire.CALL, encode({"target": target, "argument": argument, "digest": digest_of(0)}))
+        runner = self._runner(source)
+        output: list[str] = []
+        try:
+            guest, failure = runner.load(("tuple", []))
+            value = None
+            if failure is None:
+                value, failure = self._answer(guest, request, output)
+        except GuestTimeoutError:
+            value, failure = (
+                None,
+                Failure("timeout", f"{target} took longer than {self.limits.call_seconds:g} s"),
+            )
+        except GuestGoneError:
+            value, failure = (
+                None,
+                Failure("crashed", f"{target} ended or disturbed its process; return a str instead"),
+            )
+        finally:
+            self._end_guest(quietly=True)
+        return CallResult(value, failure, "".join(output)[: self.limits.output_bytes])
+
+    def _answer(self, guest: Guest, request: bytes, output: list[str]) -> tuple[str | None, Failure | None]:
+        guest.send(request, self.limits.call_seconds)
+        while True:
+            kind, _, payload = guest.chunk(self.limits.call_seconds)
+            if kind == wire.OUTPUT:
+                output.append(payload.decode("utf-8", "replace"))
+            elif kind == wire.TEXT:
+                return payload.decode("utf-8", "replace"), None
+            elif kind == wire.FAILED:
+                return None, Failure(*decode_failure(payload))  # type: ignore[arg-type]
+            else:
+                raise GuestGoneError("the guest sent a message out of order")
+
+    def check(self, source: str) -> Failure | None:
+        """Whether the gate lets a source pass and it compiles; nothing of it is run."""
+        runner = self._runner(source)
+        try:
+            return runner.load(("tuple", []))[1]
+        finally:
+            self._end_guest(quietly=True)
+
+    def close(self) -> None:
+        """End all processes; the sandbox starts them again if it is used again."""
+        for zygote in self._zygotes.values():
+            zygote.close()
+        self._zygotes.clear()
+        self._current = None
+
+    def _runner(self, source: str) -> Runner:
+        scipy = "scipy" in source
+        guests = Guests(lambda: self._new_guest(scipy=scipy), self._end_guest)
+        return Runner(guests, self.limits, source, gate=self.layers.gate)
+
+    def _new_guest(self, *, scipy: bool) -> Guest:
+        for attempt in (1, 2):
+            zygote = self._zygotes.get(scipy)
+            if zygote is None or not zygote.alive:
+                if zygote is not None:
+                    zygote.close()
+                zygote = self._zygotes[scipy] = Zygote(self.limits, self.layers, scipy=scipy)
+            self._current = zygote
+            try:
+                guest, active, missing = zygote.fork()
+            except SandboxBrokenError:
+                zygote.close()
+                del self._zygotes[scipy]
+                if attempt == 2:  # noqa: PLR2004
+                    raise
+                continue
+            self._note_status(active, missing)
+            return guest
+        raise AssertionError  # unreachable
+
+    def _end_guest(self, *, quietly: bool = False) -> Usage | None:
+        if self._current is None:
+            return None
+        with contextlib.suppress(SandboxBrokenError) if quietly else contextlib.nullcontext():
+            return self._current.end()
+        return None
+
+    def _note_status(self, active: list[str], missing: list[str]) -> None:
+        if self._status is None:
+            names = [name for name in ("gate", "environment") if getattr(self.layers, name)]
+            off = [
+                f"{name}: switched off" for name in ("gate", "environment") if not getattr(self.layers, name)
+            ]
+            applied = set(active)
+            level = "strong" if applied >= {*_ESSENTIAL} else "medium" if "seccomp" in applied else "weak"
+            self._status = SandboxStatus(level, (*names, *active), (*off, *missing))  # type: ignore[arg-type]
+        if self._status.level != "strong" and not self.allow_weaker:
+            lacking = "; ".join(self._status.missing)
+            self._end_guest(quietly=True)
+            raise SandboxUnavailableError(
+                f"the sandbox lacks layers of protection here ({lacking}); "
+                "accept that explicitly, or run on Linux 5.13 or newer with Landlock"
+            )
+
+
+def check_source(source: str, limits: Limits | None = None) -> Failure | None:
+    """Whether the gate lets a source pass, in this process: it is parsed, never compiled or run."""
+    from sandbox.gate import check
+
+    rejected = check(source, source_bytes=(limits or Limits()).source_bytes)
+    return None if rejected is None else Failure("rejected", rejected.message, rejected.detail)

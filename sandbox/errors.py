@@ -1,0 +1,27 @@
+"""What the sandbox raises: faults of its surroundings, never of the policy.
+
+::
+
+    SandboxError
+    ├── SandboxUnavailableError    a layer is missing here and nobody accepted that
+    ├── SandboxBrokenError         the guest's parent process cannot be started or died
+    └── UnsupportedSpaceError      a space that cannot cross the border (also a ValueError)
+"""
+
+from __future__ import annotations
+
+
+class SandboxError(Exception):
+    """Root of this package's errors."""
+
+
+class SandboxUnavailableError(SandboxError):
+    """This system lacks layers of protection."""
+
+
+class SandboxBrokenError(SandboxError):
+    """The process that guests are forked from cannot be used."""
+
+
+class UnsupportedSpaceError(SandboxError, ValueError):
+    """Observations or actions of this space cannot cross the border."""

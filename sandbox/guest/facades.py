@@ -1,0 +1,155 @@
+"""What ``import`` gives a policy: frozen stand-ins that hold the allowed names of a module and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import sys
+from typing import Any
+
+import numpy as np
+
+from sandbox.gate.names import DISTRIBUTIONS, MODULES
+
+
+class Facade:
+    """A module as a policy sees it: attributes can be read, never set."""
+
+    def __init__(self, name: str, members: dict[str, Any]) -> None:
+        self.__dict__.update(members)
+        self.__dict__["__name__"] = name
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"the module {self.__dict__['__name__']} cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"the module {self.__dict__['__name__']} cannot be changed")
+
+    def __repr__(self) -> str:
+        return f"<module {self.__dict__['__name__']}>"
+
+
+class Modules:
+    """All modules that a policy may import, loaded before the guest is confined.
+
+    Args:
+        scipy: Whether to load scipy too, which takes most of a second.
+    """
+
+    def __init__(self, *, scipy: bool = False) -> None:
+        self._members: dict[str, dict[str, Any]] = {}
+        for name, allowed in MODULES.items():
+            if name.split(".")[0] != "scipy" or scipy:
+                module = importlib.import_module(name)
+                self._members[name] = {key: getattr(module, key) for key in allowed if hasattr(module, key)}
+        self._fixed = {
+            name: Facade(name, members)
+            for name, members in self._members.items()
+            if name not in {"random", "numpy", "numpy.random"} and name.split(".")[0] != "scipy"
+        }
+        self._nest(self._fixed, "collections", "abc")
+        if scipy:
+            self._add_scipy()
+
+    def _add_scipy(self) -> None:
+        names = sorted((name for name in self._members if name.split(".")[0] == "scipy"), reverse=True)
+        for name in names:  # the innermost first
+            inner = {
+                other.rpartition(".")[2]: facade
+                for other, facade in self._fixed.items()
+                if other.rpartition(".")[0] == name
+            }
+            functions = {k: v for k, v in self._members[name].items() if f"{name}.{k}" not in MODULES}
+            self._fixed[name] = Facade(name, functions | inner)
+
+    @staticmethod
+    def _nest(facades: dict[str, Facade], outer: str, inner: str) -> None:
+        facades[outer].__dict__[inner] = facades[f"{outer}.{inner}"]
+
+    def for_episode(self, digest: bytes) -> dict[str, Facade]:
+        """The modules of one episode, with random generators of its own.
+
+        Args:
+            digest: 32 bytes that decide all of the episode's random numbers.
+        """
+        facades = dict(self._fixed)
+        facades["random"] = Facade("random", self._members["random"] | _random_members(digest))
+        facades["numpy.random"] = Facade(
+            "numpy.random", self._members["numpy.random"] | _numpy_random_members(digest)
+        )
+        inner = {part: facades[f"numpy.{part}"] for part in ("fft", "linalg", "random", "typing")}
+        facades["numpy"] = Facade("numpy", self._members["numpy"] | inner)
+        return facades
+
+
+def _random_members(digest: bytes) -> dict[str, Any]:
+    generator = random.Random(digest)  # noqa: S311 - reproducible on purpose
+    names = MODULES["random"] - {"Random"}
+    members = {name: getattr(generator, name) for name in names if hasattr(generator, name)}
+    children = _Children(digest, b"random")
+
+    class Random(random.Random):
+        """As in the standard library, but reproducible without a seed too."""
+
+        def __init__(self, x: Any = None) -> None:
+            super().__init__(children.next_bytes() if x is None else x)
+
+        def seed(self, a: Any = None, version: int = 2) -> None:
+            super().seed(children.next_bytes() if a is None else a, version)
+
+    return members | {"Random": Random}
+
+
+def _numpy_random_members(digest: bytes) -> dict[str, Any]:
+    legacy = np.random.RandomState(_words(digest))
+    children = _Children(digest, b"numpy")
+    names = DISTRIBUTIONS | {"rand", "randint", "randn", "random_sample", "seed"}
+    members = {name: getattr(legacy, name) for name in names if hasattr(legacy, name)}
+
+    def default_rng(seed: Any = None) -> np.random.Generator:
+        """As in numpy, but reproducible without a seed too."""
+        return np.random.default_rng(_words(children.next_bytes()) if seed is None else seed)
+
+    def random_state(seed: Any = None) -> np.random.RandomState:
+        """As in numpy, but reproducible without a seed too."""
+        return np.random.RandomState(_words(children.next_bytes()) if seed is None else seed)
+
+    aliases = {"ranf": legacy.random_sample, "sample": legacy.random_sample}
+    return members | aliases | {"default_rng": default_rng, "RandomState": random_state}
+
+
+def _words(digest: bytes) -> list[int]:
+    return [int.from_bytes(digest[i : i + 4], "little") for i in range(0, len(digest), 4)]
+
+
+class _Children:
+    """A stream of seeds for generators that the policy creates without one."""
+
+    def __init__(self, digest: bytes, label: bytes) -> None:
+        self._digest, self._label, self._count = digest, label, 0
+
+    def next_bytes(self) -> bytes:
+        import hashlib
+
+        self._count += 1
+        return hashlib.sha256(self._digest + self._label + self._count.to_bytes(8, "little")).digest()
+
+
+def preload() -> None:
+    """Import what numpy would otherwise import later, when no file can be opened any more."""
+    for name in (
+        "numpy.ma",
+        "numpy.linalg",
+        "numpy.fft",
+        "numpy.random",
+        "numpy.polynomial",
+        "numpy.typing",
+        "hashlib",
+    ):
+        importlib.import_module(name)
+    warm = np.arange(6.0)
+    np.median(warm), np.percentile(warm, 50), np.unique(warm), np.einsum("i,i", warm, warm)
+    np.linalg.solve(np.eye(2), np.ones(2)), np.linalg.svd(np.eye(2))
+    str(warm), repr(np.float64(0.5))
+    if "numpy.ma" not in sys.modules:  # pragma: no cover
+        raise ImportError("numpy.ma")

@@ -1,0 +1,258 @@
+"""The guest's main loop: reads messages, runs the policies, answers. Runs confined."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import perf_counter
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from sandbox.gate.check import Rejected, admit
+from sandbox.guest import wire
+from sandbox.guest.actions import Layout, coerce, sample
+from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
+from sandbox.guest.facades import Modules
+from sandbox.guest.namespace import Output, restricted, unrestricted
+from sandbox.guest.plain import decode, encode
+from sandbox.guest.wire import HEADER, message
+
+SLOW_SECONDS = 0.001
+"""An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
+
+READ, WRITE = 0, 1
+
+
+class Lane:
+    """One running policy."""
+
+    __slots__ = ("act", "index", "output", "slow")
+
+    def __init__(self, index: int, act: Any, output: Output) -> None:
+        self.index = index
+        self.act = act
+        self.output = output
+        self.slow = False
+
+
+class Guest:
+    """Runs one source for the host at the other end of two pipes.
+
+    Args:
+        modules: What policies may import.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self.code: CodeType | None = None
+        self.gate = True
+        self.output_limit = 0
+        self.layout: Layout = ()
+        self.lanes: list[Lane] = []
+        self.row_dtype: np.dtype[Any] = np.dtype(float)
+        self.row_shape: tuple[int, ...] | None = None
+        self.read_size = 65536
+        self._rest = b""
+
+    def serve(self) -> None:
+        """Answer messages until the host closes the pipe."""
+        while True:
+            kind, payload = self._receive()
+            if kind == wire.STEP_FIXED:
+                rows = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
+                if self.row_shape is None:
+                    self._step(rows.tolist(), copy=False)
+                else:
+                    self._step(rows.reshape(len(self.lanes), *self.row_shape), copy=True)
+            elif kind == wire.STEP_PLAIN:
+                self._step(decode(payload[HEADER.size :]), copy=False)
+            elif kind == wire.LANES:
+                self._change_lanes(decode(payload[HEADER.size :]))
+            elif kind == wire.LAYOUT:
+                name, shape = decode(payload[HEADER.size :])
+                self.row_dtype, self.row_shape = np.dtype(name), None if shape is None else tuple(shape)
+            elif kind == wire.LOAD:
+                self._load(decode(payload[HEADER.size :]))
+            elif kind == wire.CALL:
+                self._call(decode(payload[HEADER.size :]))
+
+    def _receive(self) -> tuple[int, bytes]:
+        """The kind of the next message and the message, header included."""
+        data = self._rest or os.read(READ, self.read_size)
+        while len(data) < HEADER.size:
+            data += self._more(HEADER.size - len(data))
+        kind, _, _, length = HEADER.unpack_from(data)
+        total = HEADER.size + length
+        if len(data) == total:
+            self._rest = b""
+            return kind, data
+        if len(data) > total:
+            self._rest = data[total:]
+            return kind, data[:total]
+        self._rest = b""
+        parts = [data]
+        missing = total - len(data)
+        while missing:
+            parts.append(self._more(missing))
+            missing -= len(parts[-1])
+        return kind, b"".join(parts)
+
+    @staticmethod
+    def _more(n: int) -> bytes:
+        data = os.read(READ, n)
+        if not data:
+            os._exit(0)
+        return data
+
+    def _send(self, data: bytes) -> None:
+        sent = os.write(WRITE, data)
+        while sent < len(data):
+            data = data[sent:]
+            sent = os.write(WRITE, data)
+
+    def _fail(self, error: BaseException) -> None:
+        self._send(message(wire.FAILED, encode(describe_failure(error))))
+
+    def _flush_output(self, lane: Lane) -> None:
+        if lane.output.parts:
+            text = lane.output.take().encode("utf-8", "replace")
+            self._send(message(wire.OUTPUT, text, lane.index))
+
+    # Loading and lanes
+
+    def _load(self, request: dict[str, Any]) -> None:
+        self.gate = request["gate"]
+        self.output_limit = request["output_bytes"]
+        self.layout = request["layout"]
+        source = request["source"]
+        try:
+            tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
+            if isinstance(tree, Rejected):
+                self._send(message(wire.FAILED, encode(("rejected", tree.message, tree.detail))))
+                return
+            self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+        except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
+            text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
+            self._send(message(wire.FAILED, encode(("rejected", text, ""))))
+            return
+        remember_source(source)
+        self._send(message(wire.READY))
+
+    def _module(self, digest: bytes, output: Output) -> dict[str, Any]:
+        """A fresh copy of the module."""
+        assert self.code is not None  # noqa: S101 - the host loads first
+        if self.gate:
+            namespace = restricted(self.modules.for_episode(digest), output)
+        else:
+            namespace = unrestricted()
+            sys.stdout = sys.stderr = output  # type: ignore[assignment]
+        exec(self.code, namespace)  # noqa: S102 - this process exists to do this
+        return namespace
+
+    def _change_lanes(self, request: dict[str, Any]) -> None:
+        """Stop some lanes, then start others, acknowledging each."""
+        stopped = set(request["stop"])
+        self.lanes = [lane for lane in self.lanes if lane.index not in stopped]
+        for index, digest, params in request["start"]:
+            output = Output(self.output_limit)
+            lane = Lane(index, None, output)
+            try:
+                lane.act = _construct(self._module(digest, output), params).act
+            except BaseException as error:  # noqa: BLE001 - reported to the host
+                self._flush_output(lane)
+                self._fail(error)
+            else:
+                self._flush_output(lane)
+                self._send(message(wire.READY, b"", 1))
+                self.lanes.append(lane)
+        self.lanes.sort(key=lambda lane: lane.index)
+
+    # Steps
+
+    def _step(self, observations: Any, *, copy: bool) -> None:
+        """Ask every lane for its action; send them all at once unless some are slow."""
+        pending: list[Any] = []
+        failed: list[Lane] = []
+        before = perf_counter()
+        for lane, obs in zip(self.lanes, observations, strict=True):
+            if lane.slow and pending:
+                self._send_actions(pending)
+            try:
+                pending.append(self._action(lane.act(obs.copy() if copy else obs)))
+            except BaseException as error:  # noqa: BLE001 - reported to the host
+                self._send_actions(pending)
+                self._flush_output(lane)
+                self._send_failure(error, obs)
+                failed.append(lane)
+            if lane.output.parts:
+                self._flush_output(lane)
+            now = perf_counter()
+            lane.slow = now - before > SLOW_SECONDS
+            if lane.slow:
+                self._send_actions(pending)
+            before = now
+        self._send_actions(pending)
+        if failed:
+            self.lanes = [lane for lane in self.lanes if lane not in failed]
+
+    def _action(self, value: Any) -> Any:
+        return coerce(self.layout, value, bounds=False)
+
+    def _send_actions(self, pending: list[Any]) -> None:
+        if not pending:
+            return
+        kind = self.layout[0]
+        if kind == "discrete":
+            data = np.array(pending, "<i8").tobytes()
+        elif kind == "box":
+            data = b"".join([action.tobytes() for action in pending])
+        else:
+            data = encode(pending)
+        self._send(message(wire.ACTIONS, data, len(pending)))
+        pending.clear()
+
+    def _send_failure(self, error: BaseException, obs: Any) -> None:
+        kind, text, detail = describe_failure(error)
+        detail = f"{detail}\nobs was {sample(obs)}".strip()
+        self._send(message(wire.FAILED, encode((kind, text, detail))))
+
+    # Calls
+
+    def _call(self, request: dict[str, Any]) -> None:
+        output = Output(self.output_limit)
+        lane = Lane(0, None, output)
+        try:
+            module = self._module(request["digest"], output)
+            owner, _, method = request["target"].partition(".")
+            if owner not in module:
+                raise ContractError(f"the code defines no {owner}; define it with a method {method}")
+            target = module[owner]
+            result = getattr(target(), method)(request["argument"]) if method else target(request["argument"])
+            if not isinstance(result, str):
+                raise ContractError(f"{request['target']} returned {sample(result)}; return a str")
+            data = str(result).encode("utf-8", "replace")
+        except BaseException as error:  # noqa: BLE001 - reported to the host
+            self._flush_output(lane)
+            self._fail(error)
+        else:
+            self._flush_output(lane)
+            self._send(message(wire.TEXT, data))
+
+
+def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
+    """A new policy, made the way its ``__init__`` asks for."""
+    policy_class = module.get("Policy")
+    if not isinstance(policy_class, type):
+        raise ContractError("the module defines no class Policy; define class Policy with act(self, obs)")
+    if not callable(getattr(policy_class, "act", None)):
+        raise ContractError("the class Policy has no method act; define act(self, obs)")
+    if _takes_params(policy_class):
+        return policy_class(dict(params or {}))
+    return policy_class()
+
+
+def _takes_params(policy_class: type) -> bool:
+    code = getattr(policy_class.__init__, "__code__", None)
+    return code is not None and (code.co_argcount > 1 or bool(code.co_flags & 0x04))

@@ -1,0 +1,43 @@
+"""The messages between host and guest: an 8-byte header and a payload.
+
+Host and guest take turns. The host sends one message; the guest answers with chunks that together
+account for every lane the message was about. A chunk has the same header.
+"""
+
+from __future__ import annotations
+
+import struct
+
+HEADER = struct.Struct("<BBHI")
+"""Kind, flags (unused, zero), count of lanes, bytes of payload."""
+
+# host to guest
+LOAD = 1
+"""Check and compile a source: plain data, see `sandbox.guest.loop`."""
+LANES = 2
+"""Stop and start lanes: plain data."""
+STEP_FIXED = 3
+"""Observations of all running lanes as raw rows of one dtype and shape, in lane order."""
+STEP_PLAIN = 4
+"""Observations of all running lanes as one list in plain data."""
+CALL = 5
+"""Construct a class and call a method: plain data."""
+LAYOUT = 6
+"""The dtype and shape of the rows that follow: plain data; not answered."""
+
+# guest to host
+READY = 32
+"""The source was accepted, or `count` lanes were started."""
+ACTIONS = 33
+"""The next `count` lanes' actions: raw rows, or a list in plain data."""
+FAILED = 34
+"""The next lane (or the source) failed: plain data (kind, message, detail)."""
+OUTPUT = 35
+"""Text printed by lane number `count`; accounts for no lane."""
+TEXT = 36
+"""What a call returned."""
+
+
+def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:
+    """One message or chunk."""
+    return HEADER.pack(kind, 0, count, len(payload)) + payload

@@ -1,0 +1,106 @@
+"""The clean process that guests are forked from: warm, single-threaded, without secrets.
+
+It never runs untrusted code itself. The host starts it as a new interpreter with an empty environment and
+speaks to it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+
+FORKED = struct.Struct("<q")
+ENDED = struct.Struct("<qdq")
+"""Wait status, CPU seconds, greatest resident KiB."""
+
+
+def main(descriptor: int) -> None:
+    """Serve the host until it closes the socket.
+
+    Args:
+        descriptor: Of the socket.
+    """
+    control = socket.socket(fileno=descriptor)
+    control.set_inheritable(False)
+    with control.makefile("rb", buffering=0) as stream:
+        config = json.loads(stream.readline())
+    server = _Zygote(control, config)
+    control.sendall(b"R")
+    server.serve()
+
+
+class _Zygote:
+    def __init__(self, control: socket.socket, config: dict[str, object]) -> None:
+        from sandbox.guest import confine
+        from sandbox.guest.facades import Modules, preload
+
+        self.control = control
+        layers = config["layers"]
+        assert isinstance(layers, list)  # noqa: S101
+        self.settings = confine.Settings(
+            wanted=frozenset(layers),
+            directory=str(config["directory"]),
+            memory_bytes=int(str(config["memory_bytes"])),
+            cpu_seconds=int(str(config["cpu_seconds"])),
+        )
+        preload()
+        self.modules = Modules(scipy=bool(config["scipy"]))
+        if "environment" in layers:
+            os.environ.clear()
+        confine.measure()
+        sys.setswitchinterval(1000)  # one thread: never ask whether another wants to run
+        gc.collect()
+        gc.freeze()
+
+    def serve(self) -> None:
+        """Fork and end guests."""
+        pid = 0
+        while True:
+            request, descriptors, _, _ = socket.recv_fds(self.control, 1, 2)
+            if not request:
+                self._end(pid)
+                return
+            if request == b"F":
+                pid = os.fork()
+                if pid == 0:
+                    self._become_guest(descriptors)
+                for inherited in descriptors:
+                    os.close(inherited)
+                self.control.sendall(FORKED.pack(pid))
+            elif request == b"K":
+                self.control.sendall(self._end(pid))
+                pid = 0
+
+    @staticmethod
+    def _end(pid: int) -> bytes:
+        """Kill the guest and whatever it started; its status and what it used."""
+        if not pid:
+            return ENDED.pack(0, 0.0, 0)
+        for kill in (os.killpg, os.kill):
+            try:
+                kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+        _, status, usage = os.wait4(pid, 0)
+        return ENDED.pack(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+
+    def _become_guest(self, descriptors: list[int]) -> None:
+        try:
+            from sandbox.guest import confine, wire
+            from sandbox.guest.loop import Guest
+            from sandbox.guest.plain import encode
+
+            reading, writing = (os.dup(number) for number in descriptors)
+            os.dup2(reading, 0)
+            os.dup2(writing, 1)
+            report = confine.confine(self.settings)
+            guest = Guest(self.modules)
+            os.write(1, wire.message(wire.READY, encode(report)))
+            guest.serve()
+        finally:
+            os._exit(70)

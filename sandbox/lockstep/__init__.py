@@ -1,0 +1,1 @@
+"""The host's side of rollouts: many episodes advance together, one message each way per round."""

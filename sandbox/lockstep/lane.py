@@ -1,0 +1,77 @@
+"""One place in a batch: an environment and the episode that runs in it now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+
+from sandbox.results import Episode, Failure, Trajectory, Trial
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """An episode in progress.
+
+    Attributes:
+        index: Number of the lane, the same on both sides.
+        env: Its environment, owned by the caller.
+        position: Index of the trial in the order given.
+        trial: What to run.
+        step: ``env.step``.
+        obs: The observation to send next.
+        first_round: The round before its first step, so that steps need no counter.
+        last_round: The round whose step the horizon makes the last; -1 for none.
+        total: Sum of rewards.
+        success: See `Episode`.
+        clipped: See `Episode`.
+        seconds: Policy time charged to this lane alone.
+        share_before: The session's shared policy time per lane when it started.
+        recorded: Observations, actions and rewards, if asked for.
+    """
+
+    index: int
+    env: gymnasium.Env[Any, Any]
+    position: int
+    trial: Trial
+    step: Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
+    obs: Any = None
+    first_round: int = 0
+    last_round: int = -1
+    total: float = 0.0
+    success: bool | None = None
+    clipped: int = 0
+    seconds: float = 0.0
+    share_before: float = 0.0
+    recorded: tuple[list[Any], list[Any], list[float]] | None = field(default=None)
+
+    def episode(
+        self,
+        *,
+        steps: int,
+        seconds: float,
+        terminated: bool = False,
+        truncated: bool = False,
+        failure: Failure | None = None,
+    ) -> Episode:
+        """The finished episode."""
+        return Episode(
+            seed=self.trial.seed,
+            return_=float(self.total),
+            steps=steps,
+            terminated=bool(terminated),
+            truncated=bool(truncated),
+            success=self.success,
+            clipped=self.clipped,
+            policy_seconds=seconds,
+            trajectory=None if self.recorded is None else Trajectory(*self.recorded),
+            failure=failure,
+        )
+
+    def note_success(self, info: dict[str, Any]) -> None:
+        """Remember what an info says about success."""
+        for key in ("success", "is_success"):
+            if key in info:
+                self.success = bool(self.success) or bool(info[key])

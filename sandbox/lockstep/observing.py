@@ -1,0 +1,66 @@
+"""Observations of all lanes as one message: raw rows where they are alike, plain data where not."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from sandbox.guest import wire
+from sandbox.guest.plain import encode
+from sandbox.guest.wire import HEADER, message
+from sandbox.spaces import plain_observation
+
+
+class ObservationEncoder:
+    """Encodes batches of observations for one guest.
+
+    Args:
+        space: The observation space. What counts is the values: the row layout is taken from them.
+    """
+
+    def __init__(self, space: gymnasium.Space[Any]) -> None:
+        self.space = space
+        self.integers = isinstance(space, spaces.Discrete)
+        self.arrays = isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary))
+        self._announced: tuple[Any, Any] | None = None
+        self.dtype: np.dtype[Any] | None = None
+        self.shape: tuple[int, ...] = ()
+
+    def message(self, observations: Sequence[Any]) -> bytes:
+        """One message, with an announcement of the layout in front where it changes."""
+        if self.integers:
+            return self._integers(observations)
+        if self.arrays:
+            rows = [obs if isinstance(obs, np.ndarray) else np.array(obs) for obs in observations]
+            first = rows[0]
+            alike = all(row.dtype == first.dtype and row.shape == first.shape for row in rows)
+            if alike and first.dtype.kind in "biufc" and first.dtype.isnative:
+                self.dtype, self.shape = first.dtype, first.shape
+                front = self._announce(first.dtype.str, first.shape)
+                return front + message(wire.STEP_FIXED, b"".join([row.tobytes() for row in rows]))
+        return message(wire.STEP_PLAIN, encode([plain_observation(self.space, obs) for obs in observations]))
+
+    def _integers(self, observations: Sequence[Any]) -> bytes:
+        try:
+            payload = struct.pack(f"<{len(observations)}q", *observations)
+        except struct.error:  # not the integers that the space promises
+            plain = [plain_observation(self.space, obs) for obs in observations]
+            return message(wire.STEP_PLAIN, encode(plain))
+        return self._announce("<i8", None) + message(wire.STEP_FIXED, payload)
+
+    def _announce(self, name: str, shape: tuple[int, ...] | None) -> bytes:
+        if (name, shape) == self._announced:
+            return b""
+        self._announced = (name, shape)
+        return message(wire.LAYOUT, encode((name, shape)))
+
+    def fast_header(self, lanes: int) -> tuple[bytes, int]:
+        """Header and payload size of a batch in the announced array layout."""
+        assert self.dtype is not None  # noqa: S101 - announced before
+        size = lanes * self.dtype.itemsize * int(np.prod(self.shape, dtype=int))
+        return HEADER.pack(wire.STEP_FIXED, 0, 0, size), size
