@@ -32,7 +32,7 @@ def optimize(
     model: str | None = None,
     rounds: int = 5,
     candidates: int = 4,
-    episodes: int = 10,
+    episodes: int | None = None,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
@@ -54,7 +54,7 @@ def optimize(
             by the keys in the environment.
         rounds: Prompts.
         candidates: Samples per round.
-        episodes: Training episodes per candidate.
+        episodes: Training episodes per candidate; None chooses by the step budget.
         seed: Decides training seeds and everything random on our side.
         out: Run directory; must not hold a run. None makes one under ``runs/``.
         env_kwargs: For ``gymnasium.make``.
@@ -145,7 +145,7 @@ def check_config(config: Config) -> None:
         "test episodes": config.test_episodes,
     }
     for name, value in at_least_one.items():
-        if value < 1:
+        if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
     limits = {"steps": config.budget.steps, "calls": config.budget.calls, "tokens": config.budget.tokens,
               "usd": config.budget.usd, "seconds": config.budget.seconds}  # fmt: skip

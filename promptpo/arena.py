@@ -67,7 +67,7 @@ class Arena:
         with self._ledger.hold() as hold:
 
             async def make() -> Measured:
-                seeds = self.seeds.train(self._config.episodes)
+                seeds = self.seeds.train(self._config.train_episodes)
                 racing = self._recipe.racing if bar else 0
                 first = racing if 0 < racing < len(seeds) else len(seeds)
                 rollout, evaluation = await self._roll(source, seeds[:first], "train", hold, record=True)
@@ -81,9 +81,7 @@ class Arena:
 
     async def validate(self, source: str) -> Evaluation:
         """Score on validation seeds, which choose the best of the run."""
-        return await self._score(
-            "validation", source, self.seeds.validation(self._config.validation_episodes)
-        )
+        return await self._score("validation", source, self.seeds.validation(self._config.score_episodes))
 
     async def test(self, source: str) -> Evaluation:
         """Score on held-out test seeds; outside the step budget, so that a result is always reported."""

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 UNBOUNDED_HORIZON = 10_000
 """Steps after which an episode of an environment without a horizon is truncated."""
 
-TUNING_SHARE = 0.8
-"""Part of a round's steps that goes to tuning: judging a structure takes a few episodes, finding its
-numbers takes hundreds."""
+TUNING_STEPS = 100_000
+"""Steps of one round's tuning where the run has no step limit."""
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -194,24 +193,18 @@ class Laboratory:
         return attempt
 
     async def tune(self, history: History, attempts: Sequence[Attempt], rounds_left: int) -> list[Attempt]:
-        """Tune the numbers of the round's candidates that have any, and measure what came out.
-
-        The steps that are left are split evenly over the rounds that are left, so that later
-        structures, which know more, get as much as early ones.
-        """
+        """Tune the numbers of the round's candidates that have any, and measure what came out."""
         starts = [
             Start(a.id, a.candidate.source, a.evaluation.mean_return)
             for a in sorted(attempts, key=Attempt.rank, reverse=True)
             if runs(a) and not a.candidate.duplicate_of and _tunable(a.candidate.source)
         ]
-        left = self._ledger.steps_left()
-        if not starts or left is None or self.config.tune == "none" or not self.recipe.tune:
+        steps = self._steps_for_tuning(rounds_left)
+        if not starts or steps < self.arena.horizon or self.config.tune == "none" or not self.recipe.tune:
             return []
-        steps = int(TUNING_SHARE * left / max(1, rounds_left))
         by_id = {attempt.id: attempt for attempt in attempts}
         measured = []
-        target = self.threshold
-        for tuned in await self.arena.tune(attempts[0].candidate.round, starts, steps, target):
+        for tuned in await self.arena.tune(attempts[0].candidate.round, starts, steps, self.threshold):
             parent = by_id[tuned.id]
             if tuned.source == parent.candidate.source:
                 continue
@@ -225,6 +218,27 @@ class Laboratory:
             attempt = await self._measure(candidate, history, prose=parent.prose, notes=tuned.notes)
             measured.append(self._recorded(attempt))
         return measured
+
+    def _steps_for_tuning(self, rounds_left: int) -> int:
+        """The budget split between new structures and tuning.
+
+        Steps that are left are divided evenly over the rounds that are left, so that later structures,
+        which know more, get as much as early ones. Of a round's part, tuning gets what measuring and
+        validating its result does not need: judging a structure takes a few episodes, finding its
+        numbers takes hundreds. Where a round's part is too small for that, this round gets all.
+        """
+        left = self._ledger.steps_left()
+        if left is None:
+            return TUNING_STEPS
+        episodes = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
+        needed = episodes * self.arena.horizon
+        return max(left // max(1, rounds_left) - needed, 0) or left - needed
+
+    def may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
+        """Whether a candidate reached the threshold in training, so that validating comes before tuning."""
+        return self.threshold is not None and any(
+            runs(attempt) and attempt.evaluation.mean_return >= self.threshold for attempt in attempts
+        )
 
     async def validate(self, attempts: Sequence[Attempt], history: History) -> None:
         """Score the best of these on validation seeds and put the scores into the history."""

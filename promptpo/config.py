@@ -106,8 +106,9 @@ class Config:
         base_url: Address of an OpenAI- or Anthropic-compatible server.
         recipe: The procedure; see docs/recipes.md.
         candidates: Samples per round (the paper's N).
-        episodes: Training episodes per candidate.
-        validation_episodes: Episodes on validation seeds for candidates that may become the best.
+        episodes: Training episodes per candidate; None lets `with_episodes` choose.
+        validation_episodes: Episodes on validation seeds for candidates that may become the best; None
+            lets `with_episodes` choose.
         test_episodes: Held-out episodes for the reported number.
         seed: Decides training seeds and everything random on our side.
         reveal: How much the prompt tells about which environment it is.
@@ -133,8 +134,8 @@ class Config:
     base_url: str | None = None
     recipe: RecipeName = "default"
     candidates: int = 4
-    episodes: int = 10
-    validation_episodes: int = 20
+    episodes: int | None = None
+    validation_episodes: int | None = None
     test_episodes: int = 100
     seed: int = 0
     reveal: Reveal = "named"
@@ -154,6 +155,16 @@ class Config:
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def train_episodes(self) -> int:
+        """Training episodes per candidate, decided."""
+        return self.episodes or MOST_TRAINING_EPISODES
+
+    @property
+    def score_episodes(self) -> int:
+        """Validation episodes, decided."""
+        return self.validation_episodes or MOST_VALIDATION_EPISODES
+
+    @property
     def switches(self) -> Recipe:
         """The recipe with `recipe_options` applied.
 
@@ -165,6 +176,38 @@ class Config:
             if name not in known:
                 raise UsageError(f"recipes have no switch {name!r}; they have: {', '.join(sorted(known))}.")
         return replace(RECIPES[self.recipe], **self.recipe_options)
+
+
+MOST_TRAINING_EPISODES = 10
+MOST_VALIDATION_EPISODES = 20
+PAPER_EPISODES = 5
+
+
+def with_episodes(config: Config, horizon: int) -> Config:
+    """Decide how many episodes judge a candidate, where the user did not.
+
+    Ten for training and twenty for validation, fewer where episodes are so long that either would take
+    more than a fifth of the step budget in the worst case; the rest of the budget is better spent on
+    finding numbers. The paper's recipe takes five, as published.
+
+    Args:
+        config: As the user gave it.
+        horizon: Longest episode in steps.
+    """
+    budget, recipe = config.budget, config.switches
+    fifth = budget.steps // 5 if budget.steps is not None else None
+    train, validation = config.episodes, config.validation_episodes
+    if train is None:
+        train = PAPER_EPISODES if config.recipe == "paper" else MOST_TRAINING_EPISODES
+        if fifth is not None and config.recipe != "paper":
+            affordable = fifth // (budget.rounds * config.candidates * horizon)
+            train = min(train, max(3, affordable))
+    if validation is None:
+        validation = MOST_VALIDATION_EPISODES
+        if fifth is not None:
+            affordable = fifth // (budget.rounds * recipe.validate * horizon)
+            validation = min(validation, max(5, affordable))
+    return replace(config, episodes=train, validation_episodes=validation)
 
 
 def save_config(config: Config, path: Path) -> None:

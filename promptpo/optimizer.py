@@ -142,12 +142,12 @@ async def _rounds(
             if not history.attempts:
                 raise ProviderError(unanswered[0])
             return f"the model no longer answers: {unanswered[0].rstrip('.')}"
-        await laboratory.validate(attempts, history)
+        if laboratory.may_be_solved(attempts):
+            await laboratory.validate(attempts, history)
         if not _solved(history, laboratory.threshold):
             rounds_left = config.budget.rounds - history.rounds
-            tuned = await laboratory.tune(history, attempts, rounds_left)
-            history.attempts.extend(tuned)
-            await laboratory.validate(tuned, history)
+            history.attempts.extend(await laboratory.tune(history, attempts, rounds_left))
+            await laboratory.validate(history.of_round(history.rounds + 1), history)
         if _solved(history, laboratory.threshold):
             history.rounds += 1
             return f"solved: the validation mean return reached {laboratory.threshold:g}"

@@ -143,7 +143,7 @@ def optimize(
     candidates: Annotated[
         int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")
     ] = 4,
-    episodes: Annotated[int, typer.Option(help="Training episodes per policy.")] = 10,
+    episodes: Annotated[int | None, typer.Option(help="Training episodes per policy; by default 10, fewer where they are long for the step budget.")] = None,
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
@@ -181,7 +181,7 @@ def optimize(
     spec: Annotated[
         Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
     ] = None,
-    validation_episodes: Annotated[int, typer.Option(help="Episodes that choose the best of the run.")] = 20,
+    validation_episodes: Annotated[int | None, typer.Option(help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget.")] = None,
     test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100,
     base_url: Annotated[
         str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
