@@ -2,18 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.spec.facts import TaskFacts, task_facts
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.spec.documentation import documentation_of
+from promptpo.spec.environments import make_env
+from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
+from promptpo.spec.fields import (
+    SPANNED,
+    choices_of,
+    compile_path,
+    example_of,
+    fields_of,
+    finite,
+    form_of,
+    with_seen,
+)
+from promptpo.spec.known import known
+from promptpo.spec.observe import observe
+from promptpo.spec.parts import Parts
+from promptpo.spec.prose import ending, note, trimmed, without_defaults
+from promptpo.spec.render import number, render
+from promptpo.spec.reveal import revealed
+from promptpo.spec.reward_code import reward_code, with_values
+from promptpo.spec.spaces import leaves
+from promptpo.spec.user import merged, read_spec_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import gymnasium
 
     from promptpo.records import Reveal, Task
+    from promptpo.spec.documentation import Documentation
+    from promptpo.spec.known import Known
+    from promptpo.spec.observe import Observed
 
 Detail = Literal["short", "normal", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much text each part may take, in characters."""
+
+    description: int
+    note: int
+    reward_code: int
+    reward: int
+    prose: int
+    samples: int
+
+
+ROOM: Mapping[Detail, Room] = {
+    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0),
+    "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600, samples=0),
+    "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000, samples=5),
+}
+SAMPLED_NUMBERS = 40
+"""Observations with more numbers than this are not written out as samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +77,9 @@ class TaskSpec:
         reward_threshold: The return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
-        sources: Part of the text to where it came from.
+        sources: Part of the text to where it came from: "user", "known" (a table of ours),
+            "documentation", "source" (the environment's code), "space" or "observed".
+        warnings: What is wrong with the environment, one sentence each.
     """
 
     text: str
@@ -39,18 +90,47 @@ class TaskSpec:
     reports_success: bool
     sample_steps: int = 0
     sources: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def describe(
-    task: Task, *, reveal: Reveal = "named", detail: Detail = "normal", spec_file: str | None = None
+    task: Task,
+    *,
+    reveal: Reveal = "named",
+    detail: Detail = "normal",
+    spec_file: str | None = None,
+    clip_actions: bool = True,
 ) -> TaskSpec:
-    """Describe a task."""
-    facts = task_facts(task)
-    text = _minimal(task, facts, reveal)
-    if spec_file is not None:
-        from pathlib import Path
+    """Describe a task to a language model.
 
-        text = Path(spec_file).read_text(encoding="utf-8")
+    Sources, best first: what the user's file says, a table of ours, the class's documentation, its
+    spaces and the source of its reward, and ranges observed under random actions. The code and files
+    that move the environment are never shown.
+
+    Args:
+        task: The environment.
+        reveal: Whether names may give the environment away.
+        detail: How long the text may become: "normal" stays under about 2,000 tokens.
+        spec_file: A Python file whose definitions (State, Action, reward, EPISODE) replace the generated ones.
+        clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+
+    Raises:
+        UsageError: The spec file cannot be read, or is no Python.
+        PromptPOError: Whatever `make_env` raises.
+    """
+    user = read_spec_file(spec_file) if spec_file is not None else None
+    env = make_env(task)
+    try:
+        observed = observe(env, task.name)
+        facts = facts_from(env, observed.steps[-1].info)
+        parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
+        parts = revealed(parts, env, reveal)
+    finally:
+        env.close()
+    text = render(parts)
+    if user is not None:
+        text, written = merged(user, parts)
+        sources = {**sources, **dict.fromkeys(written, "user")}
     return TaskSpec(
         text=text,
         observation_space=facts.observation_space,
@@ -58,11 +138,188 @@ def describe(
         horizon=facts.horizon,
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
-        sample_steps=1,
-        sources={"text": "spaces"},
+        sample_steps=observed.spent,
+        sources=sources,
+        warnings=_warnings(task, observed),
     )
 
 
-def _minimal(task: Task, facts: TaskFacts, reveal: Reveal) -> str:
-    name = f"Task: {task.name}." if reveal == "named" else "A control task."
-    return f'"""{name}"""\n\nOBSERVATION = "{facts.observation_space}"\nACTION = "{facts.action_space}"\nHORIZON = {facts.horizon}\n'
+def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
+    if observed.repeats:
+        return ()
+    return (
+        f"{task.name} does not repeat an episode when it is reset with the same seed, so candidates are "
+        "compared on different episodes: draw random numbers from self.np_random after super().reset(seed=seed).",
+    )
+
+
+def _parts(
+    env: gymnasium.Env[Any, Any],
+    task: Task,
+    facts: TaskFacts,
+    observed: Observed,
+    room: Room,
+    *,
+    clip_actions: bool,
+) -> tuple[Parts, dict[str, str]]:
+    """Everything the spec says, and where it came from."""
+    docs, extra = documentation_of(type(env.unwrapped)), known(env)
+    sources: dict[str, str] = {}
+    parts = Parts(
+        title=task.name,
+        description=trimmed(extra.description or docs["description"].text, room.description),
+        horizon=facts.horizon,
+        threshold=facts.reward_threshold,
+        blocks=extra.blocks,
+        start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
+        end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
+        success=_success(facts.success_key, extra.success),
+        sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
+        samples=_samples(observed, room.samples),
+    )
+    parts = _observation(parts, env, docs, extra, observed, room, sources)
+    parts = _action(parts, env, docs, extra, room, sources, clip_actions=clip_actions)
+    parts = _reward(parts, env, docs, extra, room, sources)
+    sources["EPISODE"] = "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
+    return parts, sources
+
+
+def _observation(
+    parts: Parts,
+    env: gymnasium.Env[Any, Any],
+    docs: Documentation,
+    extra: Known,
+    observed: Observed,
+    room: Room,
+    sources: dict[str, str],
+) -> Parts:
+    space, section = env.observation_space, docs["observation"]
+    same = space == env.unwrapped.observation_space or not _is_wrapped(env)
+    if extra.observation and same:
+        found: Sequence[Any] = _with_bounds(extra.observation, "obs", space)
+        sources["State"] = "known"
+    else:
+        found = fields_of("obs", space, section)
+        sources["State"] = "documentation" if section.tables else "space"
+    text = extra.observation_note if extra.observation_note is not None else note(section.text, room.note)
+    return replace(
+        parts,
+        observation_form=form_of(space),
+        observation=with_seen(found, "obs", observed.observations),
+        observation_note=text if room.note or extra.observation_note else "",
+    )
+
+
+def _is_wrapped(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether a wrapper changed the shape of the observations, so that the class's tables do not fit."""
+    return env.observation_space.shape != env.unwrapped.observation_space.shape
+
+
+def _with_bounds(found: Sequence[Any], root: str, space: gymnasium.Space[Any]) -> list[Any]:
+    """Fields of a table of ours, with the bounds of the space where the table gives none."""
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        return list(found)
+    return [_bounded(item, root, space) for item in found]
+
+
+def _bounded(item: Any, root: str, space: spaces.Box) -> Any:
+    """A field with the bounds that the space declares for it."""
+    if np.isfinite(item.low) or np.isfinite(item.high) or "always" in item.meaning:
+        return item
+    read = compile_path(item.path, root)
+    low, high = np.ravel(read(space.low)), np.ravel(read(space.high))
+    if low.size == 1:
+        return replace(item, low=finite(float(low[0])), high=finite(float(high[0])))
+    if low.size <= SPANNED and np.isfinite(low).all() and np.isfinite(high).all():
+        return replace(item, spans=tuple(zip(low.tolist(), high.tolist(), strict=True)))
+    return item
+
+
+def _action(
+    parts: Parts,
+    env: gymnasium.Env[Any, Any],
+    docs: Documentation,
+    extra: Known,
+    room: Room,
+    sources: dict[str, str],
+    *,
+    clip_actions: bool,
+) -> Parts:
+    space, section = env.action_space, docs["action"]
+    notes = [extra.action_note if extra.action_note is not None else note(section.text, room.note, choices=True)]
+    if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
+        notes.append(
+            "Values outside the bounds are clipped to them, and counted."
+            if clip_actions
+            else "Values outside the bounds are not allowed."
+        )
+    choices = []
+    if isinstance(space, spaces.Discrete):
+        choices = list(extra.choices) or choices_of(space, section)
+    found = () if isinstance(space, spaces.Discrete) else extra.action or fields_of("action", space, section)
+    sources["Action"] = (
+        "known" if extra.action or extra.choices else "documentation" if section.tables or section.choices else "space"
+    )
+    return replace(
+        parts,
+        action_form=form_of(space),
+        action_example=example_of(space),
+        action=found,
+        choices=choices,
+        action_note="\n".join(filter(None, notes)),
+    )
+
+
+def _reward(
+    parts: Parts,
+    env: gymnasium.Env[Any, Any],
+    docs: Documentation,
+    extra: Known,
+    room: Room,
+    sources: dict[str, str],
+) -> Parts:
+    code = None if extra.hide_reward_code else reward_code(env, max_chars=room.reward_code)
+    text = trimmed(extra.reward_text or docs["reward"].text, room.reward)
+    if code is not None:
+        left = room.reward - sum(map(len, code.functions))
+        text = without_defaults(text)
+        text = text if len(text) <= left else ""
+        sources["reward"] = "source and documentation" if text else "source"
+    else:
+        sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
+        text = text or "Not documented; the feedback shows the rewards that a policy got."
+    return replace(parts, reward_code=code, reward_text=text)
+
+
+def _success(key: str | None, condition: str) -> str:
+    if key is None:
+        return ""
+    said = f'info["{key}"] at any step of the episode' if key in SUCCESS_KEYS else ""
+    return f"{said}: {condition}" if condition else said
+
+
+def _samples(observed: Observed, count: int) -> tuple[str, ...]:
+    """A few steps as text; none where observations are long or no plain numbers."""
+    return tuple(
+        f"{_short(step.observation)}, {_short(step.action)} -> {number(step.reward)}"
+        for step in observed.steps[:count]
+        if np.size(_flat(step.observation)) <= SAMPLED_NUMBERS
+    )
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [_flat(item) for item in value.values()]
+    return np.ravel(value)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{key}": {_short(item)}' for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_short(item) for item in value) + ")"
+    if isinstance(value, str):
+        return repr(value)
+    if np.ndim(value) == 0:
+        return number(float(value))
+    return "[" + ", ".join(_short(item) for item in value) + "]"

@@ -23,6 +23,7 @@ from promptpo.errors import (
 )
 from promptpo.spec import meta_world
 from promptpo.spec.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
+from promptpo.spec.repeat import repeating
 from promptpo.spec.spaces import check_spaces, with_standard_spaces
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
     """
     env = _built(task, render_mode)
     try:
-        env = with_standard_spaces(env)
+        env = with_standard_spaces(repeating(env))
         check_spaces(env, task.name)
     except PromptPOError:
         env.close()

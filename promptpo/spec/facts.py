@@ -63,7 +63,11 @@ def facts_of(env: gymnasium.Env[Any, Any]) -> TaskFacts:
     """What is known about an environment that is already built; takes one environment step."""
     env.reset(seed=0)
     env.action_space.seed(0)
-    info = env.step(env.action_space.sample())[4]
+    return facts_from(env, env.step(env.action_space.sample())[4])
+
+
+def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> TaskFacts:
+    """What is known about an environment, given the ``info`` of some step."""
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,

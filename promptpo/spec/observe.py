@@ -1,0 +1,110 @@
+"""Watching an environment for a few steps of random actions: ranges, sample rows, and whether it repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.errors import EnvironmentFaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import gymnasium
+
+SEEDS = (0, 1, 2, 3)
+STEPS_PER_EPISODE = 50
+STEPS_PER_EPISODE_SLOW = 8
+SLOW_MODULES = ("highway_env",)
+"""Simulators that take a large part of a second for a step."""
+
+REPEATED_STEPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One observed step."""
+
+    observation: Any
+    action: Any
+    reward: float
+    next_observation: Any
+    terminated: bool
+    info: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a few episodes of random actions showed.
+
+    Attributes:
+        steps: Every step, in order.
+        observations: Every observation, first ones included.
+        spent: Environment steps taken, those for the repetition included.
+        episodes: Number of episodes.
+        repeats: Whether the first episode came out the same a second time.
+    """
+
+    steps: Sequence[Step]
+    observations: Sequence[Any]
+    spent: int
+    episodes: int
+    repeats: bool
+
+
+def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
+    """Take random actions from fixed seeds, so that the same environment shows the same again.
+
+    Args:
+        env: The environment; it is left in some state in the middle of an episode.
+        name: For error messages.
+
+    Raises:
+        EnvironmentFaultError: The environment raised.
+    """
+    module = type(env.unwrapped).__module__
+    limit = STEPS_PER_EPISODE_SLOW if module.startswith(SLOW_MODULES) else STEPS_PER_EPISODE
+    try:
+        episodes = [_episode(env, seed, limit) for seed in SEEDS]
+        again = _episode(env, SEEDS[0], REPEATED_STEPS)
+    except Exception as fault:  # a foreign environment: anything can come out of it
+        raise EnvironmentFaultError(
+            f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
+        ) from fault
+    steps = [step for episode in episodes for step in episode]
+    firsts = [episode[0].observation for episode in episodes]
+    return Observed(
+        steps=steps,
+        observations=[*firsts, *(step.next_observation for step in steps)],
+        spent=len(steps) + len(again),
+        episodes=len(SEEDS),
+        repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
+    )
+
+
+def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int) -> list[Step]:
+    observation, _ = env.reset(seed=seed)
+    env.action_space.seed(seed)
+    steps = []
+    for _ in range(limit):
+        action = env.action_space.sample()
+        following, reward, terminated, truncated, info = env.step(action)
+        steps.append(Step(observation, action, float(reward), following, bool(terminated), info))
+        observation = following
+        if terminated or truncated:
+            break
+    return steps
+
+
+def _same(a: Step, b: Step) -> bool:
+    return a.reward == b.reward and _equal(a.next_observation, b.next_observation)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return set(a) == set(b) and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return bool(np.array_equal(a, b, equal_nan=isinstance(a, np.ndarray) and a.dtype.kind == "f"))

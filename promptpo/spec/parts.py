@@ -1,0 +1,146 @@
+"""The parts of a spec, before they are written as Python."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One named number, or group of numbers, of an observation or action.
+
+    Attributes:
+        name: A Python identifier.
+        path: The expression that reads it, for example ``obs["observation"][3]``.
+        low: Smallest value; -inf where unbounded.
+        high: Largest value; inf where unbounded.
+        unit: For example "rad/s"; empty where there is none.
+        meaning: What it stands for; empty where the name says it.
+        form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
+        whole: Whether it takes whole numbers only.
+        seen: Smallest and largest value observed; None where nothing was observed.
+        spans: For a few numbers in a row: smallest and largest value of each.
+    """
+
+    name: str
+    path: str
+    low: float = -math.inf
+    high: float = math.inf
+    unit: str = ""
+    meaning: str = ""
+    form: str = ""
+    whole: bool = False
+    seen: tuple[float, float] | None = None
+    spans: Sequence[tuple[float, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a discrete action."""
+
+    name: str
+    value: int
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RewardCode:
+    """Python that computes the reward.
+
+    Attributes:
+        functions: Source of each function, the entry first.
+        words: Name that occurs in them to what it means.
+    """
+
+    functions: Sequence[str]
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that a spec says.
+
+    Attributes:
+        title: The name of the task; empty where it is not to be revealed.
+        description: What the task is about.
+        observation_form: For example "np.ndarray of shape (4,), float32".
+        observation: Its fields.
+        observation_note: What else there is to know about it.
+        action_form: As for the observation.
+        action_example: A valid action, as Python.
+        action: Fields of a structured action.
+        choices: Values of a discrete one.
+        action_note: What else there is to know about it.
+        blocks: Name of a module constant to its multi-line text, for example the map of a grid.
+        reward_text: The reward in words.
+        reward_code: The reward as Python.
+        start: How an episode begins.
+        end: When it ends.
+        horizon: Longest episode in steps.
+        success: When an episode counts as a success; empty where the environment does not say.
+        threshold: The return from which the task counts as solved.
+        samples: A few observed steps, as text.
+        sampling: How the samples were made.
+    """
+
+    title: str = ""
+    description: str = ""
+    observation_form: str = ""
+    observation: Sequence[Field] = ()
+    observation_note: str = ""
+    action_form: str = ""
+    action_example: str = ""
+    action: Sequence[Field] = ()
+    choices: Sequence[Choice] = ()
+    action_note: str = ""
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    reward_text: str = ""
+    reward_code: RewardCode | None = None
+    start: str = ""
+    end: str = ""
+    horizon: int | None = None
+    success: str = ""
+    threshold: float | None = None
+    samples: Sequence[str] = ()
+    sampling: str = ""
+
+
+_STOP = frozenset(
+    "the of a an and in to on at by is its with respect value values current equals for from along".split()
+)
+_KEYWORDS = re.compile(r"^(?:\d|and$|or$|not$|in$|is$|if$|for$|from$|pass$|return$|None$|True$|False$|class$|def$|lambda$)")
+NAME_WORDS = 6
+
+
+def identifier(text: str, words: int = NAME_WORDS) -> str:
+    """A Python name made of the telling words of a text; empty where it has none."""
+    plain = re.sub(r"\([^)]*\)|\[[^\]]*\]|Equals to .*", " ", text)
+    parts = [part.lower() for part in re.findall(r"[A-Za-z0-9]+", plain)]
+    telling = [part for part in parts if part not in _STOP][:words] or parts[:words]
+    name = "_".join(telling)
+    return f"n_{name}" if _KEYWORDS.match(name) else name
+
+
+def says_all(name: str, meaning: str) -> bool:
+    """Whether a name made from a meaning already says everything that the meaning says."""
+    words = re.findall(r"[a-z0-9]+", re.sub(r"['`*]", "", meaning.lower()))
+    return {word for word in words if word not in _STOP} <= set(name.split("_"))
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """The same names, with a number behind those that occur more than once."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        candidate, n = name, 2
+        while candidate in taken:
+            candidate, n = f"{name}_{n}", n + 1
+        taken.add(candidate)
+        result.append(candidate)
+    return result

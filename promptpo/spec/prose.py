@@ -1,0 +1,82 @@
+"""Cutting documentation down to what a policy needs to know."""
+
+from __future__ import annotations
+
+import re
+
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z(])")
+
+_ASIDE = re.compile(
+    r"reward threshold|\bv\d\b|\bv0\b|render|gymnasium\.make|\bpass(?:ing|ed)\b|as follows|id string|"
+    r"`?info`? contains|action_mask|[Aa]rgument|exclude_current_positions|heuristic|\b[Gg]if\b|"
+    r"To play|learn to fly|classical RL|It is useful|diagram|[Hh]indsight|reset\(\)|"
+    r"visualized|refactored|introduced (?:in|by)|following|Time-Learning|shared environment art|"
+    r"use_contact_forces|multivariate|In this case, the observation space|Regardless of whether|kinematics observations are derived|inverse kinematics|simulator step|More information|"
+    r"approach and handling|One can read|no longer|intermediate result|sutton_barto|consists of the",
+)
+"""Sentences about the library rather than the task."""
+
+_TRUNCATION = re.compile(r"[Tt]runcat|[Ll]ength of the episode|Episode length|duration of an episode|Timeout|time ?limit")
+
+_SHAPE = re.compile(
+    r"^(?:The observation (?:is|space)|By default, however|The action (?:is a `?ndarray|space is a)|An action|"
+    r"The action shape|The agent take|There (?:are|is) \d+ discrete|There are (?:two|three|four|five|six) discrete|"
+    r"If (?:continuous|discrete) there are|The elements)"
+)
+"""Sentences that say in words what the fields say anyway."""
+
+
+_LISTED = re.compile(r"- (?:\w+: (?:its value|this key)|[\w()]+ \(\d+ element)")
+"""List items that name parts of an observation: the fields name them better."""
+
+
+def trimmed(text: str, limit: int) -> str:
+    """Prose without asides, cut at a sentence before `limit` characters."""
+    lines = [_kept(line) for line in text.splitlines()]
+    return _cut("\n".join(line for line in lines if line.strip()), limit)
+
+
+def _kept(line: str) -> str:
+    if re.match(r"^[+|]", line.strip()):
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    sentences = [s for s in _SENTENCE.split(line.strip()) if not _ASIDE.search(s)]
+    kept = " ".join(sentences)
+    return "" if re.fullmatch(r"(?:[-\d.]+|Note:|where|By default,?)?", kept) else indent + kept
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    ends = [m.end() for m in re.finditer(r"[.!?](?=\s|$)|\n", text) if m.end() <= limit]
+    return text[: ends[-1]].rstrip() if ends else text[:limit].rsplit(" ", 1)[0] + " ..."
+
+
+def note(text: str, limit: int, *, choices: bool = False) -> str:
+    """What a section says beyond its table: no lists of values, no restated shapes."""
+    kept = []
+    for line in text.splitlines():
+        if (choices and re.match(r"\s*- \d+\s*[:=]", line)) or _LISTED.match(line):
+            continue
+        sentences = [s for s in _SENTENCE.split(line) if not _SHAPE.search(s.strip())]
+        kept.append(" ".join(sentences))
+    result = trimmed("\n".join(kept), limit)
+    return "" if result.strip().endswith(":") and "\n" not in result else result
+
+
+def ending(text: str, limit: int) -> str:
+    """When an episode ends, without what the time limit does."""
+    lines = [line for line in text.splitlines() if not _TRUNCATION.search(line)]
+    kept = trimmed("\n".join(lines), 10 * limit)
+    kept = re.sub(r"(?m)^(\s*)\d+\.\s*(?:Termination: ?)?", r"\1- ", kept)
+    kept = re.sub(r"(?m)^- Termination:?\s*\n", "", kept)
+    kept = re.sub(r"(?m)^ +- ", "- ", kept)
+    kept = re.sub(r"Termination: ?", "", kept)
+    if re.fullmatch(r"The episode (?:ends|will terminate)[^\n]*:?", kept.strip()) and kept.strip().endswith(":"):
+        return ""
+    return _cut(kept.strip(), limit)
+
+
+def without_defaults(text: str) -> str:
+    """Prose beside code: the code has the real constants."""
+    return re.sub(r"\s*\((?:the )?default(?: is)?[^)]*\)", "", text)

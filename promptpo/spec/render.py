@@ -1,0 +1,221 @@
+"""Writing the parts of a spec as Python."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptpo.spec.parts import Choice, Field, Parts
+
+WIDTH = 108
+ALIGN_UP_TO = 54
+"""Comments start in one column where the code before them is no longer than this."""
+
+
+def render(parts: Parts) -> str:
+    """The spec as valid Python."""
+    blocks = [
+        *(_block(name, text) for name, text in parts.blocks.items()),
+        _state(parts),
+        _action(parts),
+        _reward(parts),
+        _episode(parts),
+        _samples(parts),
+    ]
+    body = "\n\n\n".join(filter(None, blocks))
+    imports = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\.", body)]
+    head = "\n\n".join(filter(None, [_module_docstring(parts), "\n".join(imports)]))
+    return f"{head}\n\n\n{body}\n"
+
+
+_IMPORTS = {"math": "import math", "np": "import numpy as np"}
+
+
+def block_of(parts: Parts, name: str) -> str:
+    """One top-level block by its name, to be put under what a user wrote; empty where there is none."""
+    return {"State": _state, "Action": _action, "reward": _reward, "EPISODE": _episode}[name](parts)
+
+
+def _module_docstring(parts: Parts) -> str:
+    title = f"Task: {parts.title}." if parts.title else "A control task."
+    return _docstring(title, parts.description, indent=0)
+
+
+def _docstring(first: str, rest: str, *, indent: int = 4) -> str:
+    """A docstring with a first line and, where there is one, a body."""
+    first, rest = _quotable(first), _quotable(rest)
+    pad = " " * indent
+    if not rest and len(first) + indent <= WIDTH:
+        return f'{pad}"""{first}"""'
+    head = textwrap.fill(f'{pad}"""{first}', WIDTH, subsequent_indent=pad, break_long_words=False)
+    body = f"\n\n{_paragraphs(rest, indent)}" if rest else ""
+    return f'{head}{body}\n{pad}"""'
+
+
+def _quotable(text: str) -> str:
+    text = text.replace("\\", "\\\\").replace('"""', "'''")
+    return text[:-1] + '\\"' if text.endswith('"') else text
+
+
+def _paragraphs(text: str, indent: int) -> str:
+    lines = []
+    for line in text.splitlines():
+        if line.strip()[:1] in {"+", "|"}:  # a drawing
+            lines.append(" " * indent + line)
+            continue
+        own = len(line) - len(line.lstrip())
+        hang = own + (2 if line.lstrip().startswith("- ") else 0)
+        lines.append(
+            textwrap.fill(
+                line.strip(),
+                WIDTH,
+                initial_indent=" " * (indent + own),
+                subsequent_indent=" " * (indent + hang),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return "\n".join(lines)
+
+
+def _block(name: str, text: str) -> str:
+    """A drawing or table as a string constant; its explanation, after "#", as comments above it."""
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    return "\n".join([*comments, f'{name} = """\\', f'{_quotable(body)}"""'])
+
+
+def _state(parts: Parts) -> str:
+    head = f"obs: {parts.observation_form}."
+    seen = any(item.seen for item in parts.observation)
+    notes = [parts.observation_note]
+    if seen:
+        notes.append(f'"seen": no bounds are declared; the range was observed in {parts.sampling}.')
+    lines = [
+        "class State:",
+        _docstring(head, "\n".join(filter(None, notes))),
+        "",
+        "    def __init__(self, obs):",
+        *_assignments(parts.observation),
+    ]
+    return "\n".join(lines)
+
+
+def _assignments(fields: Iterable[Field]) -> list[str]:
+    pairs = [(f"        self.{item.name} = {item.path}", _remark(item)) for item in fields]
+    return _with_comments(pairs) or ["        pass"]
+
+
+def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Code with remarks; long remarks stand above the code, short ones behind it."""
+    inline = [code for code, remark in pairs if remark and len(code) + len(remark) + 4 <= WIDTH]
+    column = max((len(code) for code in inline if len(code) <= 8 + ALIGN_UP_TO), default=0)
+    lines = []
+    for code, remark in pairs:
+        pad = max(column, len(code))
+        if not remark:
+            lines.append(code)
+        elif pad + len(remark) + 4 <= WIDTH:
+            lines.append(f"{code:<{column}}  # {remark}")
+        elif len(code) + len(remark) + 4 <= WIDTH:
+            lines.append(f"{code}  # {remark}")
+        else:
+            indent = code[: len(code) - len(code.lstrip())]
+            wrapped = textwrap.wrap(remark, WIDTH - len(indent) - 2, break_long_words=False)
+            lines += [*(f"{indent}# {line}" for line in wrapped), code]
+    return lines
+
+
+def _remark(item: Field) -> str:
+    """What stands behind a field: "-1 .. 1 rad; meaning"."""
+    if item.spans:
+        seen = "seen " if item.seen else ""
+        span = seen + ", ".join(f"{rough(low)} .. {rough(high)}" for low, high in item.spans)
+    elif math.isfinite(item.low) or math.isfinite(item.high):
+        span = f"{number(item.low)} .. {number(item.high)}"
+    elif item.seen:
+        span = f"seen {rough(item.seen[0])} .. {rough(item.seen[1])}"
+    else:
+        span = ""
+    if span and item.unit:
+        span = f"{span} {item.unit}"
+    elif item.unit:
+        span = item.unit
+    return "; ".join(filter(None, [span, item.form, item.meaning]))
+
+
+def number(value: float) -> str:
+    """A number with four significant digits."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    text = f"{value:.4g}" if abs(value) < 1e4 or value != int(value) else str(int(value))
+    return "0" if text == "-0" else text
+
+
+def rough(value: float) -> str:
+    """An observed number with two or three digits."""
+    return number(float(f"{value:.2g}") if abs(value) < 10 else float(f"{value:.3g}"))  # noqa: PLR2004
+
+
+def _action(parts: Parts) -> str:
+    head = f"What act returns: {parts.action_form}, for example {parts.action_example}."
+    lines = ["class Action:", _docstring(head, parts.action_note), ""]
+    if parts.choices:
+        lines += _with_comments([_choice(item) for item in parts.choices])
+    elif parts.action:
+        lines += ["    def __init__(self, action):", *_assignments(parts.action)]
+    return "\n".join(lines).rstrip()
+
+
+def _choice(item: Choice) -> tuple[str, str]:
+    return f"    {item.name} = {item.value}", item.meaning
+
+
+def _reward(parts: Parts) -> str:
+    if parts.reward_code is None:
+        if not parts.reward_text:
+            return ""
+        return "def reward(obs, action, next_obs):\n" + _docstring(*_split(parts.reward_text))
+    first, *others = parts.reward_code.functions
+    if parts.reward_text:
+        head, _, body = first.partition("\n")
+        first = f"{head}\n{_docstring(*_split(parts.reward_text))}\n{body}"
+    words = [f"{name}: {text}." for name, text in parts.reward_code.words.items()]
+    wrapped = [line for word in words for line in textwrap.wrap(word, WIDTH - 2)]
+    return "\n\n\n".join([first, *others]) + ("\n\n\n" + "\n".join(f"# {line}" for line in wrapped) if words else "")
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The first line of a text and the rest."""
+    first, _, rest = text.strip().partition("\n")
+    if re.match(r"[-*] |\d+\. ", first):
+        return "The sum of:", text.strip()
+    return first, rest.strip("\n")
+
+
+def _episode(parts: Parts) -> str:
+    entries: list[tuple[str, str]] = [("max_steps", repr(parts.horizon))]
+    entries += [(key, _string(text)) for key, text in (("start", parts.start), ("end", parts.end)) if text]
+    if parts.success:
+        entries.append(("success", _string(parts.success)))
+    if parts.threshold is not None:
+        entries.append(("solved_from_mean_return", number(parts.threshold)))
+    return "EPISODE = {\n" + "\n".join(f'    "{key}": {value},' for key, value in entries) + "\n}"
+
+
+def _string(text: str) -> str:
+    """A Python string: on one line, or as a block."""
+    if "\n" not in text and len(text) < WIDTH - 20:
+        return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
+    return f'"""\n{_paragraphs(_quotable(text), 8)}\n    """'
+
+
+def _samples(parts: Parts) -> str:
+    if not parts.samples:
+        return ""
+    return "\n".join([f"# Observed in {parts.sampling}: obs, action -> reward", *(f"#   {s}" for s in parts.samples)])

@@ -1,0 +1,282 @@
+"""The reward of an environment as Python, found in its source."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from promptpo.spec.folding import folded
+from promptpo.spec.parts import RewardCode
+from promptpo.spec.slicing import MOVED, sliced
+from promptpo.spec.source import SIMULATORS, Method, Source, first_line, module_function
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import gymnasium
+
+DEPTH = 5
+WIDTH = 100
+REWARD = 1
+"""Where the reward stands in what ``step`` returns."""
+
+
+def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode | None:
+    """Show how the reward follows from state and action.
+
+    Starts from the class's ``step``, keeps what the reward depends on, and adds the methods and
+    functions that this calls, constants resolved, as far as they fit.
+
+    Args:
+        env: Any environment; its unwrapped class is read.
+        max_chars: Room for the functions; those that do not fit are named only.
+
+    Returns:
+        None where the source cannot be read, or the reward cannot be told from the dynamics.
+    """
+    source = Source(env.unwrapped)
+    step = source.method("step")
+    if step is None:
+        return None
+    if step.module.__name__ in SIMULATORS:
+        entry = next((m for n in ("evaluate_state", "_reward", "compute_reward") if (m := source.method(n))), None)
+        if entry is None:
+            return None
+        return _Collector(source, max_chars).collect(entry, {0} if entry.node.name == "evaluate_state" else None)
+    return _Collector(source, max_chars).collect(step, {REWARD}, is_step=True)
+
+
+def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:
+    """Prose followed by the values of the parameters that it names: "reset_noise_scale = 0.1"."""
+    source = Source(env.unwrapped)
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
+        for attribute in (f"_{name}", name):
+            with contextlib.suppress(LookupError):
+                value = source.constant(attribute)
+                if not isinstance(value, dict | str):
+                    found[name] = tuple(value) if isinstance(value, list) else value
+                    break
+    return "\n".join([text, *(f"{name} = {value}" for name, value in found.items())])
+
+
+@dataclass
+class _Collector:
+    """Gathers the functions that a reward is made of, the outermost first."""
+
+    source: Source
+    max_chars: int
+    functions: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+
+    def collect(self, entry: Method, wanted: set[int] | None, *, is_step: bool = False) -> RewardCode | None:
+        queue: list[tuple[Method, set[int] | None, int]] = [(entry, wanted, 0)]
+        name = entry.node.name
+        while queue:
+            method, elements, depth = queue.pop(0)
+            if method.node.name in self.functions:
+                continue
+            first = not self.functions
+            piece = sliced(folded(method, self.source), elements, is_step=is_step and first)
+            if piece is None:
+                if first:
+                    return None
+                self.words[method.node.name] = method.summary
+                continue
+            function, calls = self._cleaned(piece.function, method.module)
+            text = _text(function, state=piece.state, entry=first)
+            if not first and len(text) + sum(map(len, self.functions.values())) > self.max_chars:
+                self.words[method.node.name] = method.summary
+                continue
+            self.functions[method.node.name] = text
+            if depth < DEPTH:
+                queue += [(called, picked, depth + 1) for called, picked in calls]
+        return self._result(name)
+
+    def _result(self, entry: str) -> RewardCode | None:
+        texts = list(self.functions.values())
+        if not texts or len(texts[0]) > self.max_chars:
+            return None
+        for name in _shadowed(texts):
+            texts = [re.sub(rf"\b{name}\(", f"get_{name}(", text) for text in texts]
+        texts = ["\n".join(_wrapped(line) for line in text.split("\n")) for text in texts]
+        shown = "\n\n".join(texts)
+        words = {name: text for name, text in self.words.items() if text and re.search(rf"\b{name}\b", shown)}
+        texts[0] = re.sub(rf"^def {entry}\(", "def reward(", texts[0])
+        return RewardCode(texts, words)
+
+    def _cleaned(self, function: ast.FunctionDef, module: ModuleType) -> tuple[ast.FunctionDef, list[Any]]:
+        """The function without ``self``, and what it calls with the elements of the results it uses."""
+        calls: list[tuple[Method, set[int] | None]] = []
+        unpacked = _unpacked(function)
+        for node in ast.walk(function):
+            name = _self_attribute(node) or self._static(node)
+            if name is not None:
+                method = self.source.method(name)
+                if method is not None and method.module.__name__ not in SIMULATORS:
+                    calls.append((method, unpacked.get(name)))
+                elif method is not None:
+                    inherited = name.startswith("_") and "reward" in name
+                    if inherited:
+                        calls.append((method, unpacked.get(name)))
+                    self.words[name] = method.summary
+            elif isinstance(node, ast.Call):
+                self._foreign(node, module, calls)
+        shown = {method.node.name: method.is_property for method, _ in calls}
+        cleaned = _Plain(shown).visit(function)
+        return ast.fix_missing_locations(cleaned), calls
+
+    def _static(self, node: ast.AST) -> str | None:
+        """The method's name in ``ClassName.method``."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in {cls.__name__ for cls in type(self.source.env).__mro__}:
+                return node.attr
+        return None
+
+    def _foreign(self, node: ast.Call, module: ModuleType, calls: list[Any]) -> None:
+        """A function of the environment's module, or one that it imports."""
+        if isinstance(node.func, ast.Name) and node.func.id in vars(module):
+            target = vars(module)[node.func.id]
+            own = module_function(module, node.func.id)
+            if own is not None:
+                calls.append((own, None))
+            elif getattr(target, "__module__", "").split(".")[0] == module.__name__.split(".")[0]:
+                self.words[node.func.id] = first_line(target.__doc__)
+        elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            owner = vars(module).get(node.func.value.id)
+            package = getattr(owner, "__package__", None) or ""
+            if package.split(".")[0] == module.__name__.split(".")[0]:
+                self.words[node.func.attr] = first_line(getattr(owner, node.func.attr).__doc__)
+
+
+def _self_attribute(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return node.attr
+    return None
+
+
+def _unpacked(function: ast.FunctionDef) -> dict[str, set[int]]:
+    """Method name to the elements of its result that are used: ``a, _, c = self.f()``."""
+    used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    found: dict[str, set[int]] = {}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        name, target = _self_attribute(node.value.func), node.targets[0]
+        if name is None or not isinstance(target, ast.Tuple):
+            continue
+        picked = {i for i, item in enumerate(target.elts) if isinstance(item, ast.Name) and item.id in used}
+        found[name] = picked
+        kept = [item for i, item in enumerate(target.elts) if i in picked]
+        node.targets[0] = kept[0] if len(kept) == 1 else ast.Tuple(kept, ast.Store())
+    return found
+
+
+class _Plain(ast.NodeTransformer):
+    """Methods become functions, attributes of the environment become ``env.name``."""
+
+    def __init__(self, shown: dict[str, bool]) -> None:
+        self._shown = shown
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.decorator_list, node.returns = [], None
+        arguments = node.args
+        arguments.posonlyargs, arguments.defaults = [], list(arguments.defaults)
+        arguments.args = [ast.arg(item.arg) for item in arguments.args if item.arg != "self"]
+        used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        while arguments.defaults and arguments.args[-1].arg not in used:
+            arguments.args.pop()
+            arguments.defaults.pop()
+        node.body = [s for s in node.body if not _is_docstring(s)] or [ast.Pass()]
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = _self_attribute(node)
+        if name is None and isinstance(node.value, ast.Name) and node.value.id[:1].isupper():
+            name = node.attr if node.attr in self._shown else None
+        if name is None:
+            return self.generic_visit(node)
+        if name in self._shown:
+            function = ast.Name(name, ast.Load())
+            return ast.Call(function, [], []) if self._shown[name] else function
+        return ast.Attribute(ast.Name("env", ast.Load()), name, node.ctx)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Assign([node.target], node.value) if node.value else ast.Pass()
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``reward_utils.tolerance(...)`` is called ``tolerance(...)``."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            if node.func.value.id in {"reward_utils", "utils"}:
+                node.func = ast.Name(node.func.attr, ast.Load())
+        return node
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _text(function: ast.FunctionDef, *, state: set[str], entry: bool) -> str:
+    if entry:
+        names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+        parameters = [arg.arg for arg in function.args.args]
+        extra = ["next_obs"] if "next_obs" in names and "next_obs" not in parameters else []
+        function.args.args = [ast.arg(name) for name in (*parameters, *extra)]
+    text = ast.unparse(function)
+    text = re.sub(rf"^( *){MOVED}$", r"\1...  # the environment moves on here", text, flags=re.MULTILINE)
+    if state:
+        head, _, rest = text.partition("\n")
+        text = f"{head}\n    # {', '.join(sorted(state))}: the state after the step\n{rest}"
+    return text
+
+
+def _shadowed(texts: list[str]) -> list[str]:
+    """Functions that another one calls while it has a variable of the same name."""
+    names = [match[1] for text in texts if (match := re.match(r"def (\w+)", text))]
+    return [n for n in names if any(re.search(rf"^\s+{n} = .*\b{n}\(", text, re.MULTILINE) for text in texts)]
+
+
+def _wrapped(line: str) -> str:
+    """A long statement, broken at the commas or sums of its outermost level."""
+    if len(line) <= WIDTH:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    found = re.match(r"^(\s*(?:return|[\w., ]+ [-+*/]?=)) (.*)$", line)
+    if found is None:
+        return line
+    head, value = found[1], found[2]
+    pieces = _pieces(value, " + ", " - ")
+    if len(pieces) > 1:
+        return f"{head} (\n" + "".join(f"{indent}    {piece}\n" for piece in pieces) + f"{indent})"
+    call = re.match(r"^([\w.]+\()(.*)\)$", value)
+    if call is None:
+        return line
+    arguments = [piece.strip() for piece in _pieces(call[2], ", ", keep=False)]
+    if len(arguments) == 1:
+        return line
+    return f"{head} {call[1]}\n" + "".join(f"{indent}    {a},\n" for a in arguments) + f"{indent})"
+
+
+def _pieces(text: str, *separators: str, keep: bool = True) -> list[str]:
+    """A text cut before each separator that stands outside brackets and strings."""
+    depth, quote, start = 0, "", 0
+    result: list[str] = []
+    for i, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif depth == 0 and i > start and any(text.startswith(s, i) for s in separators):
+            result.append(text[start:i].strip())
+            start = i + (1 if keep else 2)
+    return [*result, text[start:].strip()]
