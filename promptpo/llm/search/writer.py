@@ -61,8 +61,9 @@ class Writer:
 
     def _inputs(self, room: int) -> list[Input]:
         chosen = list(range(len(self.numbers)))
-        if len(chosen) > room:
-            chosen = sorted(self._rng.sample(chosen, room))
+        most = max(1, room // (1 + len({"rates", "sums"} & {*self.genome.terms})))
+        if len(chosen) > most:
+            chosen = sorted(self._rng.sample(chosen, most))
         numbers = [self.numbers[i] for i in chosen]
         extra: list[Input] = []
         if "rates" in self.genome.terms:
@@ -72,7 +73,7 @@ class Writer:
         if "products" in self.genome.terms:
             pairs = [*combinations(numbers, 2), *((n, n) for n in numbers)]
             products = [Input(f"{a.expression} * {b.expression}", f"{a.label}_{b.label}") for a, b in pairs]
-            extra += products[: max(0, room - len(numbers))]
+            extra += products[: max(0, room - len(numbers) - len(extra))]
         return [*numbers, *extra]
 
     def read(self) -> str:
