@@ -18,7 +18,7 @@ from promptpo import __version__
 from promptpo.attempts import UNBOUNDED_HORIZON
 from promptpo.calls import completion_of
 from promptpo.config import Config, load_config, save_config, with_episodes
-from promptpo.export import Provenance, exported, summary_of
+from promptpo.exporting import Provenance, exported, summary_of
 from promptpo.journal import JOURNAL, Event, Journal, read_run
 from promptpo.ledger import Ledger
 from promptpo.llm import describe_choice, make_llm
@@ -27,6 +27,7 @@ from promptpo.optimizer import optimize as search
 from promptpo.population import History
 from promptpo.records import Attempt, Seeds
 from promptpo.report import result, versions, write_atomically, write_result
+from promptpo.report.page import write_report
 from promptpo.rollouts import Settings, make_executor
 from promptpo.spec import TaskSpec, describe
 
@@ -165,8 +166,16 @@ class Session:
             )
         run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, command)
         journal.add("stop", str(sessions), {"reason": outcome.stop})
+        self._write_report()
         self.observer.finished(run)
         return run
+
+    def _write_report(self) -> None:
+        """Write the page about the run; a run that has its result does not fail for want of a page."""
+        try:
+            write_report(self.directory, episode=False)
+        except Exception as error:  # noqa: BLE001 - see above
+            self.observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 
     def _write(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from promptpo.answers import digest, extract
 from promptpo.config import Config, load_config
 from promptpo.journal import JOURNAL, Event, from_json, read_events
 from promptpo.ledger import Ledger
@@ -80,6 +81,21 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopped:
+    """A program that the sandbox stopped.
+
+    Attributes:
+        candidate: Whose program it was.
+        call: The call that wrote it, where it is not the candidate's final program.
+        evaluation: What happened.
+    """
+
+    candidate: str
+    call: str
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """A run, ready to be told.
 
@@ -88,6 +104,7 @@ class Story:
         config: What decided it.
         result: Content of ``result.json``; None while the run is not finished.
         entries: Every candidate, in the order of rounds and ids.
+        stopped: Every program that failed, those that were repaired later included.
         best_so_far: (spent, validation mean return) each time the best of the run improved.
         exchanges: Every call.
         prompts: Every prompt, by digest.
@@ -101,6 +118,7 @@ class Story:
     config: Config
     result: Mapping[str, Any] | None
     entries: tuple[Entry, ...]
+    stopped: tuple[Stopped, ...]
     best_so_far: tuple[tuple[Spent, float], ...]
     exchanges: tuple[Exchange, ...]
     prompts: Mapping[str, Prompt]
@@ -161,6 +179,7 @@ def read_story(directory: Path) -> Story:
         config=config,
         result=_result(directory, by_kind),
         entries=tuple(entries),
+        stopped=tuple(_stopped(entries, by_kind.get("evaluation", []))),
         best_so_far=_best_so_far(by_kind.get("validation", []), spent),
         exchanges=exchanges,
         prompts={event.key: _prompt(event) for event in prompts},
@@ -211,6 +230,23 @@ def _calls_for(candidate: str, exchanges: Iterable[Exchange]) -> tuple[Exchange,
     return tuple(e for e in exchanges if e.key == name or e.key.startswith(name + "."))
 
 
+def _stopped(entries: Iterable[Entry], evaluations: Iterable[Event]) -> Iterator[Stopped]:
+    """The failures of every candidate: of the programs that were repaired, and of the final one."""
+    measured = {event.key: event for event in evaluations}
+    for entry in entries:
+        candidate = entry.attempt.candidate
+        for n, call in enumerate(entry.exchanges):
+            written = digest(extract(call.answer, cut=call.finish == "length").source)
+            names = (f"{written}.r{candidate.round}", f"{candidate.id}.{n}")
+            event = next((measured[name] for name in names if name in measured), None)
+            if event is not None and written != candidate.digest:
+                evaluation = from_json(Measured, event.data).evaluation
+                if evaluation.outcome != "ok":
+                    yield Stopped(candidate.id, call.key, evaluation)
+        if entry.attempt.evaluation.outcome != "ok":
+            yield Stopped(candidate.id, "", entry.attempt.evaluation)
+
+
 def _spending(config: Config, events: Iterable[Event]) -> dict[int, Spent]:
     """What had been spent after each event."""
     ledger = Ledger(config.budget)
@@ -229,9 +265,7 @@ def _spending(config: Config, events: Iterable[Event]) -> dict[int, Spent]:
     return found
 
 
-def _best_so_far(
-    validations: Iterable[Event], spent: Mapping[int, Spent]
-) -> tuple[tuple[Spent, float], ...]:
+def _best_so_far(validations: Iterable[Event], spent: Mapping[int, Spent]) -> tuple[tuple[Spent, float], ...]:
     points: list[tuple[Spent, float]] = []
     best: Evaluation | None = None
     for event in validations:
