@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -136,15 +137,22 @@ _FIXED: dict[str, Any] = {name: getattr(builtins, name) for name in BUILTINS if 
 }
 
 
-def importer(facades: dict[str, Facade]) -> Callable[..., Facade]:
-    """An ``__import__`` that hands out facades."""
+_INERT = Facade("internal", {})
 
-    def import_(
-        name: str, _globals: Any = None, _locals: Any = None, fromlist: Any = (), level: int = 0
-    ) -> Facade:
-        if level or name not in facades:
-            raise ImportError(f"the module {name} is not available to a policy")
-        return facades[name] if fromlist else facades[name.split(".")[0]]
+
+def importer(facades: dict[str, Facade]) -> Callable[..., Facade]:
+    """An ``__import__`` that hands out facades.
+
+    numpy's C code imports its own modules through the calling frame's ``__import__`` and then takes them
+    from ``sys.modules``; it gets an empty stand-in, and so would a policy.
+    """
+
+    def import_(name: str, _globals: Any = None, _locals: Any = None, fromlist: Any = (), level: int = 0) -> Facade:
+        if level == 0 and name in facades:
+            return facades[name] if fromlist else facades[name.split(".")[0]]
+        if level == 0 and name in sys.modules:
+            return _INERT
+        raise ImportError(f"the module {name} is not available to a policy")
 
     return import_
 
