@@ -18,6 +18,22 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
+from promptpo.cli import looking
+from promptpo.cli.arguments import (
+    AsJson,
+    EnvId,
+    EnvKwargs,
+    EnvOption,
+    Film,
+    FirstSeed,
+    Horizon,
+    Jobs,
+    PolicyFile,
+    Quiet,
+    RunDir,
+    Weaker,
+    json_object,
+)
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
@@ -25,28 +41,6 @@ if TYPE_CHECKING:
 
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
-
-EnvId = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENV_ID", help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0."
-    ),
-]
-RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
-EnvKwargs = Annotated[
-    str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")
-]
-Horizon = Annotated[
-    int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON on standard output; progress goes nowhere.")
-]
-Weaker = Annotated[
-    bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
-]
-Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
 
 
 class _Commands(TyperGroup):
@@ -143,7 +137,12 @@ def optimize(
     candidates: Annotated[
         int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")
     ] = 4,
-    episodes: Annotated[int | None, typer.Option(help="Training episodes per policy; by default 10, fewer where they are long for the step budget.")] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Training episodes per policy; by default 10, fewer where they are long for the step budget."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
@@ -181,7 +180,12 @@ def optimize(
     spec: Annotated[
         Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
     ] = None,
-    validation_episodes: Annotated[int | None, typer.Option(help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget.")] = None,
+    validation_episodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget."
+        ),
+    ] = None,
     test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100,
     base_url: Annotated[
         str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
@@ -203,9 +207,12 @@ def optimize(
     jobs: Jobs = 0,
     executor: Annotated[
         str,
-        typer.Option(help="Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here)."),
+        typer.Option(
+            help="Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here)."
+        ),
     ] = "local",
     allow_weaker_sandbox: Weaker = False,
+    film: Film = True,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -220,7 +227,7 @@ def optimize(
     from promptpo.config import RECIPES, Budget, Config
     from promptpo.records import Task
 
-    task = Task(env_id, _json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+    task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
     config = Config(
         task=task,
         model=model,
@@ -249,7 +256,7 @@ def optimize(
     )
     with _display(quiet=quiet, as_json=as_json) as observer:
         run = start(config, out=out, observer=observer)
-    _finish(run, as_json=as_json)
+    _finish(run, as_json=as_json, film=film)
 
 
 @app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
@@ -261,6 +268,7 @@ def resume(
     max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None,
     max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="New limit on wall time.")] = None,
+    film: Film = True,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -281,7 +289,7 @@ def resume(
             usd=max_usd,
             seconds=max_seconds,
         )
-    _finish(result, as_json=as_json)
+    _finish(result, as_json=as_json, film=film)
 
 
 @app.command(epilog="Example: promptpo export runs/CartPole-v1-20260101-120000 -o policy.py")
@@ -311,12 +319,10 @@ def export(
 
 @app.command(epilog="Example: promptpo evaluate policy.py --env CartPole-v1 --episodes 100 --json")
 def evaluate(
-    policy: Annotated[
-        Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
-    ],
-    env: Annotated[str, typer.Option("--env", metavar="ENV_ID", help="Environment.")],
+    policy: PolicyFile,
+    env: EnvOption,
     episodes: Annotated[int, typer.Option(help="How many.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the first episode; the next ones count up.")] = 0,
+    seed: FirstSeed = 0,
     env_kwargs: EnvKwargs = "{}",
     max_episode_steps: Horizon = None,
     jobs: Jobs = 1,
@@ -332,7 +338,7 @@ def evaluate(
         env,
         episodes=episodes,
         seed=seed,
-        env_kwargs=_json_object(env_kwargs, "--env-kwargs"),
+        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
         max_episode_steps=max_episode_steps,
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
@@ -379,7 +385,7 @@ def spec(
     from promptpo.cli.specs import check_file, text_of
     from promptpo.records import Task
 
-    task = Task(env_id, _json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+    task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
     if check is not None:
         problems = check_file(check, task)
         print("\n".join(problems) if problems else f"{check} agrees with {env_id}.")
@@ -397,24 +403,19 @@ def spec(
     print(f"wrote {output}")
 
 
-def _json_object(text: str, flag: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{flag} is not JSON: {error}.") from error
-    if not isinstance(value, dict):
-        raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
-    return value
-
-
 def _display(*, quiet: bool, as_json: bool) -> Any:
     from promptpo.cli.display import choose_display
 
     return choose_display(quiet=quiet or as_json)
 
 
-def _finish(run: RunResult, *, as_json: bool) -> None:
+def _finish(run: RunResult, *, as_json: bool, film: bool) -> None:
     if as_json:
         print(json.dumps({"run": str(run.directory), **run.data}))
     if run.data["best"] is None:
         raise typer.Exit(1)
+    if film:
+        looking.add_episode(run)
+
+
+looking.add_to(app)

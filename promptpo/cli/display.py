@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.feedback import number, one_line
+from promptpo.report.page import REPORT
 from promptpo.session import Observer
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class PlainDisplay(Observer):
         del spec
         self._ledger = ledger
         self.line(choice)
-        self.line(f"{config.task.name}: up to {config.budget.rounds} rounds of {config.candidates} policies, in {directory}")
+        self.line(
+            f"{config.task.name}: up to {config.budget.rounds} rounds of {config.candidates} policies, in {directory}"
+        )
 
     def progress(self, history: History) -> None:
         """Say what became of each attempt, once."""
@@ -92,7 +95,9 @@ class LiveDisplay(PlainDisplay):
         from rich.live import Live
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._live = Live(console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True)
+        self._live = Live(
+            console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
+        )
         self._config: Config | None = None
         self._history: History | None = None
         self._asked = self._answered = self._tuning_steps = 0
@@ -149,11 +154,17 @@ class LiveDisplay(PlainDisplay):
         if config is None:
             return table
         round_ = min(config.budget.rounds, (history.rounds if history else 0) + 1)
-        in_flight = max(0, config.candidates - len(history.arrived)) if history and history.arrived else config.candidates
+        in_flight = (
+            max(0, config.candidates - len(history.arrived))
+            if history and history.arrived
+            else config.candidates
+        )
         seconds = time.monotonic() - self._started
         state = f"round {round_} of {config.budget.rounds} · {self._doing or 'starting'} · {in_flight} candidates in flight · {seconds:.0f} s"
         table.add_row(Spinner("dots", text=state))
-        table.add_row(f"  {standing(history)} · {spending(self._ledger)}" if history else f"  {spending(self._ledger)}")
+        table.add_row(
+            f"  {standing(history)} · {spending(self._ledger)}" if history else f"  {spending(self._ledger)}"
+        )
         return table
 
 
@@ -197,4 +208,5 @@ def outcome(run: RunResult) -> str:
     if not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")
+    lines.append(f"Report: {run.directory / REPORT}")
     return "\n".join(lines)

@@ -29,9 +29,11 @@ def overview(run: Path) -> str:
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     for round_ in sorted({attempt.candidate.round for attempt in attempts}):
         lines.append(f"\nRound {round_}")
-        for attempt in attempts:
-            if attempt.candidate.round == round_:
-                lines.append("  " + _line(attempt, validations.get(attempt.candidate.digest)))
+        lines.extend(
+            "  " + _line(attempt, validations.get(attempt.candidate.digest))
+            for attempt in attempts
+            if attempt.candidate.round == round_
+        )
         lines.extend(f"  no answer: {reason}" for reason in _unanswered(events, round_))
     if not attempts:
         lines.append("\nNo candidate yet.")
@@ -123,7 +125,12 @@ def _line(attempt: Attempt, validation: float | None) -> str:
 
 
 def _unanswered(events: Mapping[Kind, list[Event]], round_: int) -> list[str]:
-    return [reason for event in events.get("round", []) if event.key == f"r{round_}" for reason in event.data["unanswered"]]
+    return [
+        reason
+        for event in events.get("round", [])
+        if event.key == f"r{round_}"
+        for reason in event.data["unanswered"]
+    ]
 
 
 def _in_order(events: Mapping[Kind, list[Event]]) -> list[Event]:

@@ -1,0 +1,56 @@
+"""Arguments and flags that several commands share, so that they are the same everywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from promptpo.errors import UsageError
+
+EnvId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENV_ID", help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0."
+    ),
+]
+EnvOption = Annotated[str, typer.Option("--env", metavar="ENV_ID", help="Environment.")]
+RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+PolicyFile = Annotated[
+    Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
+]
+EnvKwargs = Annotated[
+    str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")
+]
+Horizon = Annotated[
+    int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")
+]
+FirstSeed = Annotated[int, typer.Option("--seed", help="Seed of the first episode; the next ones count up.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on standard output; progress goes nowhere.")
+]
+Weaker = Annotated[
+    bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
+]
+Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
+Film = Annotated[
+    bool, typer.Option("--film/--no-film", help="Run one episode more and show it in report.html.")
+]
+
+
+def json_object(text: str, flag: str) -> dict[str, Any]:
+    """The value of a flag that takes a JSON object.
+
+    Raises:
+        UsageError: It is not one.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{flag} is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
+    return value
