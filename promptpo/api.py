@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.config import Budget, Config, load_config
 from promptpo.errors import RunError, UsageError
-from promptpo.export import exported, policy_part
+from promptpo.exporting import exported, policy_part
 from promptpo.journal import from_json, read_run
 from promptpo.records import Attempt, Evaluation, Task
 from promptpo.report import RESULT

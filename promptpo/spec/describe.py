@@ -21,6 +21,7 @@ from promptpo.spec.fields import (
     form_of,
     with_seen,
 )
+from promptpo.spec.fit import fitted
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
@@ -61,6 +62,9 @@ ROOM: Mapping[Detail, Room] = {
     "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600, samples=0),
     "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000, samples=5),
 }
+TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
+"""About how long a text may become."""
+
 SAMPLED_NUMBERS = 40
 """Observations with more numbers than this are not written out as samples."""
 
@@ -124,7 +128,7 @@ def describe(
         observed = observe(env, task.name)
         facts = facts_from(env, observed.steps[-1].info)
         parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
-        parts = revealed(parts, env, reveal)
+        parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
     finally:
         env.close()
     text = render(parts)

@@ -11,11 +11,12 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.spec.parts import Choice, Field, identifier, says_all, unique
+from promptpo.spec.rows import documented_fields, finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from promptpo.spec.documentation import Row, Section
+    from promptpo.spec.documentation import Section
     from promptpo.spec.spaces import AnySpace
 
 SPANNED = 4
@@ -23,9 +24,6 @@ SPANNED = 4
 
 LISTED = 48
 """Undocumented arrays up to this length are listed number by number, longer ones as a whole."""
-
-_UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
-_UNBOUNDED = 1e30  # a float32 bound near 3.4e38 means "none"
 
 
 def form_of(space: AnySpace) -> str:
@@ -40,6 +38,10 @@ def form_of(space: AnySpace) -> str:
         return f"np.ndarray of zeros and ones, shape {space.shape}"
     if isinstance(space, spaces.Text):
         return "str"
+    if isinstance(space, spaces.Dict) and all(isinstance(item, spaces.Box) for item in space.spaces.values()):
+        shapes = ", ".join(f'"{key}" {item.shape}' for key, item in space.spaces.items())
+        dtypes = {str(item.dtype) for item in space.spaces.values()}
+        return f"dict of np.ndarray: {shapes}, {'/'.join(sorted(dtypes))}"
     if isinstance(space, spaces.Dict):
         return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.spaces.items())
     if isinstance(space, spaces.Tuple):
@@ -112,64 +114,12 @@ def _box(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[F
             form=f"{space.dtype} array of shape {space.shape}" if space.shape != () else f"{space.dtype} scalar",
         )
         return
-    rows = _documented(key, space.shape[0], section)
     covered = 0
-    if rows:
-        for index in range(space.shape[0]):
-            if index in rows:
-                yield _from_row(f"{path}[{index}]", rows[index], space, index, prefix=_prefix(key))
-                covered = index + 1
-            else:
-                break
+    for item, covered in documented_fields(path, key, space, section):  # noqa: B007 - counts to the end
+        yield item
     if covered == space.shape[0]:
         return
     yield from _groups(path, key, space, section, covered)
-
-
-def _documented(key: str, size: int, section: Section) -> dict[int, Row]:
-    """The table rows for an array; empty where the documentation has none that fit it."""
-    for table in section.tables:
-        rows = table.numbered()
-        if table.key in {"", key} and rows and max(rows) < size and 0 in rows:
-            return rows
-    for choices in section.choices:
-        if set(choices) == set(range(size)):
-            return {n: {"num": str(n), "observation": text} for n, text in choices.items()}
-    return {}
-
-
-def _from_row(path: str, row: Row, space: spaces.Box, index: int, prefix: str) -> Field:
-    cells = list(row.items())
-    meaning = row.get("observation") or row.get("action") or (cells[1][1] if len(cells) > 1 else "")
-    if meaning in {"", "-"}:
-        meaning = "unused"
-    meaning = re.sub(r"\s*Equals to .*", "", meaning).strip(". ")
-    name = identifier(meaning)
-    if prefix and not name.startswith(prefix):
-        name = f"{prefix}_{name}"
-    low, high = float(space.low[index]), float(space.high[index])
-    return Field(
-        name or f"n{index}",
-        path,
-        finite(low),
-        finite(high),
-        unit=_unit(row),
-        meaning="" if says_all(name, meaning) else meaning,
-    )
-
-
-def _unit(row: Row) -> str:
-    cell = next((text for title, text in row.items() if "unit" in title), "")
-    inner = re.search(r"\(([^)]*)\)", cell)
-    unit = inner[1] if inner else cell
-    if not unit:
-        unit = "rad" if re.search(r"\brad\b", row.get("min", "")) else ""
-    return unit if unit in _UNITS else ""
-
-
-def _prefix(key: str) -> str:
-    """Goal dictionaries describe three similar arrays; their keys keep the names apart."""
-    return identifier(key).replace("_goal", "") if key.endswith("_goal") else ""
 
 
 def _groups(path: str, key: str, space: spaces.Box, section: Section, start: int) -> Iterator[Field]:
@@ -204,7 +154,7 @@ def _groups(path: str, key: str, space: spaces.Box, section: Section, start: int
 def _documented_groups(text: str) -> list[tuple[str, int, str]]:
     """Lists such as "- qvel (9 elements): the velocities", as name, number and meaning."""
     found = re.findall(r"^- ([\w()]+) \((\d+) elements?(?: by default)?\):\s*([^\n]*)", text, re.MULTILINE)
-    return [(name, int(n), meaning.split(". ")[0].rstrip(".")) for name, n, meaning in found]
+    return [(name, int(n), re.split(r"\. |, \(", meaning)[0].rstrip(".")) for name, n, meaning in found]
 
 
 def _whole_numbers(path: str, key: str, space: Any) -> Iterator[Field]:
@@ -229,10 +179,6 @@ def bounds(space: spaces.Box, part: Any = ...) -> tuple[float, float]:
     if low.size == 0:
         return -math.inf, math.inf
     return finite(float(low.min())), finite(float(high.max()))
-
-
-def finite(bound: float) -> float:
-    return math.copysign(math.inf, bound) if abs(bound) > _UNBOUNDED else bound
 
 
 def choices_of(space: spaces.Discrete, section: Section) -> list[Choice]:

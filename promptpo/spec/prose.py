@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z(])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 
 _ASIDE = re.compile(
     r"reward threshold|\bv\d\b|\bv0\b|render|gymnasium\.make|\bpass(?:ing|ed)\b|as follows|id string|"
     r"`?info`? contains|action_mask|[Aa]rgument|exclude_current_positions|heuristic|\b[Gg]if\b|"
     r"To play|learn to fly|classical RL|It is useful|diagram|[Hh]indsight|reset\(\)|"
-    r"visualized|refactored|introduced (?:in|by)|following|Time-Learning|shared environment art|"
+    r"visualized|refactored|introduced (?:in|by)|can be initialized|Time-Learning|shared environment art|"
     r"use_contact_forces|multivariate|In this case, the observation space|Regardless of whether|kinematics observations are derived|inverse kinematics|simulator step|More information|"
-    r"approach and handling|One can read|no longer|intermediate result|sutton_barto|consists of the",
+    r"approach and handling|One can read|no longer|intermediate result|sutton_barto|consists of the|"
+    r"consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit",
 )
 """Sentences about the library rather than the task."""
 
@@ -32,8 +33,14 @@ _LISTED = re.compile(r"- (?:\w+: (?:its value|this key)|[\w()]+ \(\d+ element)")
 
 def trimmed(text: str, limit: int) -> str:
     """Prose without asides, cut at a sentence before `limit` characters."""
-    lines = [_kept(line) for line in text.splitlines()]
-    return _cut("\n".join(line for line in lines if line.strip()), limit)
+    lines = [_kept(line) for line in text.splitlines() if not re.match(r"- (?:sparse|dense):", line)]
+    lines = [line for line, after in zip(lines, [*lines[1:], ""], strict=False) if not _announces_nothing(line, after)]
+    return cut("\n".join(line for line in lines if line.strip()), limit)
+
+
+def _announces_nothing(line: str, after: str) -> bool:
+    """Whether a line ends with a colon after which the announced table or code is not shown."""
+    return line.rstrip().endswith(":") and not re.match(r"\s*(?:[-+|]|\d+\.)", after)
 
 
 def _kept(line: str) -> str:
@@ -45,7 +52,8 @@ def _kept(line: str) -> str:
     return "" if re.fullmatch(r"(?:[-\d.]+|Note:|where|By default,?)?", kept) else indent + kept
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
+    """A text cut after a sentence, or a word, before `limit` characters."""
     if len(text) <= limit:
         return text
     ends = [m.end() for m in re.finditer(r"[.!?](?=\s|$)|\n", text) if m.end() <= limit]
@@ -74,7 +82,7 @@ def ending(text: str, limit: int) -> str:
     kept = re.sub(r"Termination: ?", "", kept)
     if re.fullmatch(r"The episode (?:ends|will terminate)[^\n]*:?", kept.strip()) and kept.strip().endswith(":"):
         return ""
-    return _cut(kept.strip(), limit)
+    return cut(kept.strip(), limit)
 
 
 def without_defaults(text: str) -> str:

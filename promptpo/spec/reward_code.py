@@ -42,10 +42,13 @@ def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode |
     if step is None:
         return None
     if step.module.__name__ in SIMULATORS:
+        words = {"goal": 'next_obs["desired_goal"]', "achieved_goal": 'next_obs["achieved_goal"]'}
         entry = next((m for n in ("evaluate_state", "_reward", "compute_reward") if (m := source.method(n))), None)
         if entry is None:
             return None
-        return _Collector(source, max_chars).collect(entry, {0} if entry.node.name == "evaluate_state" else None)
+        goal_aware = {"achieved_goal", "goal"} <= {arg.arg for arg in entry.node.args.args}
+        collector = _Collector(source, max_chars, words=words if goal_aware else {})
+        return collector.collect(entry, {0} if entry.node.name == "evaluate_state" else None)
     return _Collector(source, max_chars).collect(step, {REWARD}, is_step=True)
 
 

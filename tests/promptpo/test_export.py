@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo.export import MARKER, Provenance, exported, policy_part
+from promptpo.exporting import MARKER, Provenance, exported, policy_part
 from promptpo.records import Task
 
 BARE = """class Policy:

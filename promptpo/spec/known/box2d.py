@@ -19,7 +19,7 @@ right_leg_contact = obs[7]; 0 .. 1; 1 when the leg touches the ground
 
 LANDER_ENGINES = """
 main_engine = action[0]; -1 .. 1; off below 0; from 0 to 1 its power rises from 50 % to 100 %
-side_engines = action[1]; -1 .. 1; off from -0.5 to 0.5; below, the left one fires, above, the right one, with 50 % to 100 % power
+side_engines = action[1]; -1 .. 1; off from -0.5 to 0.5; below the left one fires (accelerates to the left), above the right one, at 50 % to 100 %
 """
 
 WALKER = """
@@ -66,7 +66,12 @@ def known(env: Any) -> Known | None:
             observation=fields(LANDER),
             observation_note="Positions and velocities are scaled, not in metres.",
             action=fields(LANDER_ENGINES) if env.continuous else (),
-            action_note="" if env.continuous else "Firing the left engine pushes the craft to the right, and the reverse.",
+            action_note=""
+            if env.continuous
+            else (
+                "Measured: the left engine accelerates the craft to the left and turns it counter-clockwise "
+                "(angle rises), the right one the reverse."
+            ),
             end="The craft crashes, leaves the picture sideways (|x| >= 1), or comes to rest.",
         )
     if name == "BipedalWalker":

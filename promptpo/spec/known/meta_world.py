@@ -64,7 +64,7 @@ TASKS = {
 }
 """Task to "what to do | what obj1 is | what the goal is | what obj2 is"; the last only where there is one."""
 
-HEIGHT = "z is up; the table is near z = 0"
+HEIGHT = "x points to the right, y away from the robot, z up; the table is near z = 0"
 
 
 def known(env: Any) -> Known | None:
@@ -75,18 +75,18 @@ def known(env: Any) -> Known | None:
     task, first, goal, *second = (part.strip() for part in TASKS[name].split("|"))
     source = Source(env)
     rows = [
-        "hand = obs[0:3]; m; x, y, z of the gripper: +x right, +y away from the robot, +z up",
+        "hand = obs[0:3]; m; x, y, z of the gripper",
         "gripper_opening = obs[3]; 0 .. 1; 1 is fully open",
         f"obj1 = obs[4:7]; m; x, y, z of the {first}",
-        f"obj1_quaternion = obs[7:11]; {_orientation(source)}",
+        f"obj1_quaternion = obs[7:11]; -1 .. 1; {_orientation(source)}",
     ]
     if second:
-        rows += [f"obj2 = obs[11:14]; m; x, y, z of the {second[0]}", "obj2_quaternion = obs[14:18]; its orientation"]
+        rows += [f"obj2 = obs[11:14]; m; x, y, z of the {second[0]}", "obj2_quaternion = obs[14:18]; -1 .. 1; its orientation"]
     else:
         rows += ["no_obj2 = obs[11:18]; always 0 in this task"]
     rows += [
         "previous = obs[18:36]; obs[0:18] of the step before; at the first step the same as obs[0:18]",
-        f"goal = obs[36:39]; m; x, y, z of the goal: {goal}",
+        f"goal = obs[36:39]; m; x, y, z: {goal}",
     ]
     return Known(
         description=f"A robot arm with a two-finger gripper above a table. {task}.",
