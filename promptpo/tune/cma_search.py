@@ -71,6 +71,7 @@ class CmaSearch:
         self._per_vector = 0
         self._horizon: int | None = -1
         self._restarts = 0
+        self._veterans: list[Vector] = []
         self._seen_worse = False
         self._recheck: list[Vector] = [self.space.encode(self.space.defaults)]
         self._begin(self._recheck[0])
@@ -89,7 +90,8 @@ class CmaSearch:
         horizon = clock.stage_horizon()
         if horizon != self._horizon:
             if self._horizon != -1:
-                self._recheck += [entry.vector for entry in self.archive.forget_returns()]
+                self._veterans = [entry.vector for entry in self.archive.forget_returns()]
+                self._recheck += self._veterans
             self._horizon = horizon
             self._best, self._since_best = -math.inf, 0
         self._choose_seeds_per_vector(clock)
@@ -132,7 +134,7 @@ class CmaSearch:
 
     def finalists(self, n: int) -> list[Finalist]:
         """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
-        elites = [entry.vector for entry in self.archive.entries]
+        elites = [entry.vector for entry in self.archive.entries] + self._veterans
         centre = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
         finalists: list[Finalist] = []
         for values in map(self.space.decode, [*elites[:1], centre, *elites[1:]]):

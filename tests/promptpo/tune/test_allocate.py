@@ -148,3 +148,10 @@ def test_a_rejected_source_gives_no_episodes():
     """Trials without an episode are kept apart from those that have one."""
     assert aligned(Rollout((), None, 0, "", 0.0, unfinished=(0, 1)), 2) == [None, None]
     assert aligned(Rollout((), None, 0, "", 0.0), 1) == [None]
+
+
+def test_short_budgets_keep_what_short_episodes_taught(drive):
+    """Where no full-length generation is affordable, the elites of the short ones go into the final choice."""
+    (tuned,), _ = drive([start()], hill, steps=40_000, length=1000)
+    values = {name: value for name, (value, _, _) in read_params(tuned.source).items()}
+    assert hill(Trial(0, values)) > -1.0
