@@ -174,20 +174,17 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--candidates", type=int, default=200, help="rejected candidates for the overhead")
     args = parser.parse_args()
-    result = {
-        "overlap": [overlap(latency, 4, 40, 4) for latency in (0.3, 1.0)],
-        "overhead": overhead(args.candidates // 4, 4),
-    }
+    rows = [overlap(latency, 4, 40, 4) for latency in (0.3, 1.0)]
+    own = overhead(args.candidates // 4, 4)
     if args.json:
-        print(json.dumps(result))
+        print(json.dumps({"overlap": rows, "overhead": own}))
         return
-    for row in result["overlap"]:  # type: ignore[attr-defined] # a list of rows
+    for row in rows:
         print(
             f"latency {row['latency_s']} s, {row['candidates']} candidates: wall / max(model, rollouts) = {row['wall_ratio']}"
         )
-    row = result["overhead"]
     print(
-        f"own CPU per candidate: {row['overhead_ms']} ms; last quarter of {row['candidates']:.0f}: {row['overhead_ms_late']} ms"
+        f"own CPU per candidate: {own['overhead_ms']} ms; last quarter of {own['candidates']:.0f}: {own['overhead_ms_late']} ms"
     )
 
 

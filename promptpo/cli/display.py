@@ -95,13 +95,13 @@ class LiveDisplay(PlainDisplay):
         from rich.live import Live
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._live = Live(
-            console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
-        )
         self._config: Config | None = None
         self._history: History | None = None
         self._asked = self._answered = self._tuning_steps = 0
         self._doing = ""
+        self._live = Live(
+            console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
+        )
 
     def line(self, text: str) -> None:
         """Print one line above the live part."""
