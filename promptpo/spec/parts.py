@@ -129,6 +129,8 @@ def identifier(text: str, words: int = NAME_WORDS) -> str:
 
 def says_all(name: str, meaning: str) -> bool:
     """Whether a name made from a meaning already says everything that the meaning says."""
+    if " - " in meaning:
+        return False
     words = re.findall(r"[a-z0-9]+", re.sub(r"['`*]", "", meaning.lower()))
     return {word for word in words if word not in _STOP} <= set(name.split("_"))
 

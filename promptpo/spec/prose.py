@@ -74,7 +74,9 @@ def note(text: str, limit: int, *, choices: bool = False) -> str:
 
 def ending(text: str, limit: int) -> str:
     """When an episode ends, without what the time limit does."""
-    lines = [line for line in text.splitlines() if not _TRUNCATION.search(line)]
+    text = re.sub(r" argument\b", "", re.sub(r"\((?:which is )?the default\)", "", text))
+    lines = [" ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()]
+    lines = [line for line in lines if line.strip() and not re.fullmatch(r"\s*(?:\d+\.|-)", line)]
     kept = trimmed("\n".join(lines), 10 * limit)
     kept = re.sub(r"(?m)^(\s*)\d+\.\s*(?:Termination: ?)?", r"\1- ", kept)
     kept = re.sub(r"(?m)^- Termination:?\s*\n", "", kept)

@@ -134,8 +134,8 @@ def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
 def _remark(item: Field) -> str:
     """What stands behind a field: "-1 .. 1 rad; meaning"."""
     if item.spans:
-        seen = "seen " if item.seen else ""
-        span = seen + ", ".join(f"{rough(low)} .. {rough(high)}" for low, high in item.spans)
+        seen, digits = ("seen ", rough) if item.seen else ("", number)
+        span = seen + ", ".join(f"{digits(low)} .. {digits(high)}" for low, high in item.spans)
     elif math.isfinite(item.low) or math.isfinite(item.high):
         span = f"{number(item.low)} .. {number(item.high)}"
     elif item.seen:

@@ -31,12 +31,12 @@ hip_1_angle = obs[4]; rad
 hip_1_speed = obs[5]; scaled to -1 .. 1
 knee_1_angle = obs[6]; rad; offset by +1
 knee_1_speed = obs[7]; scaled to -1 .. 1
-leg_1_contact = obs[8]; 0 .. 1; 1 when the lower leg touches the ground
+leg_1_contact = obs[8]; 1 when the lower leg touches the ground, else 0
 hip_2_angle = obs[9]; rad
 hip_2_speed = obs[10]; scaled to -1 .. 1
 knee_2_angle = obs[11]; rad; offset by +1
 knee_2_speed = obs[12]; scaled to -1 .. 1
-leg_2_contact = obs[13]; 0 .. 1; 1 when the lower leg touches the ground
+leg_2_contact = obs[13]; 1 when the lower leg touches the ground, else 0
 lidar = obs[14:24]; 10 distances to the ground as a share of the range, from straight down (first) to nearly ahead (last)
 """
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpo.spec.known.base import Known
+from promptpo.spec.known.base import Known, fields
+
+FETCH = """
+dx = action[0]; -1 .. 1; moves the gripper's target; 1 stands for 0.05 m
+dy = action[1]; -1 .. 1; likewise in y
+dz = action[2]; -1 .. 1; likewise in z
+"""
 
 
 def known(env: Any) -> Known | None:
     """The map of a maze; nothing for the other environments, whose documentation has tables."""
     maze = getattr(env, "maze", None)
     if maze is None:
-        return None
+        return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else None
     rows = "\n".join("".join(str(cell) for cell in row) for row in maze.maze_map)
     scale = maze.maze_size_scaling
     return Known(
@@ -33,3 +39,8 @@ def known(env: Any) -> Known | None:
             else "The goal is reached."
         ),
     )
+
+
+def _fetch(env: Any) -> Known:
+    grip = "no effect: the gripper stays closed" if env.block_gripper else "opens (+) or closes (-) the fingers"
+    return Known(action=fields(f"{FETCH}grip = action[3]; -1 .. 1; {grip}"), action_note="")

@@ -106,8 +106,8 @@ def _blackjack(env: Any) -> Known:
         natural = "a win with a natural gives +1 as any other"
     return Known(
         observation=fields(
-            "player_sum = obs[0]; 4 .. 31; above 21 only after going bust\n"
-            "dealer_card = obs[1]; 1 .. 10; the dealer's open card, 1 is an ace\n"
+            "player_sum = obs[0]; 0 .. 31; at least 4; above 21 only after going bust\n"
+            "dealer_card = obs[1]; 0 .. 10; the dealer's open card, 1 (an ace) to 10\n"
             "usable_ace = obs[2]; 0 .. 1; 1 when the player holds an ace that counts 11 without going bust"
         ),
         observation_note="",

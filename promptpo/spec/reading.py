@@ -1,0 +1,157 @@
+"""Reading a spec's text: what it says, as values. The text is parsed and never executed."""
+
+from __future__ import annotations
+
+import ast
+import io
+import math
+import re
+import tokenize
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)"
+RANGE = re.compile(rf"({_NUMBER}) \.\. ({_NUMBER})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One field as a spec's text describes it.
+
+    Attributes:
+        name: Its name.
+        expression: What is assigned to it.
+        line: Where.
+        ranges: The ranges in its comment, in order.
+        seen: Whether these are observed rather than declared.
+        remark: The whole comment.
+    """
+
+    name: str
+    expression: ast.expr
+    line: int
+    ranges: Sequence[tuple[float, float]]
+    seen: bool
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A class of a spec: State or Action.
+
+    Attributes:
+        line: Where it begins.
+        docstring: Its documentation.
+        fields: What its constructor assigns.
+        constants: Class constants: name to (value, line).
+    """
+
+    line: int
+    docstring: str
+    fields: Sequence[Said]
+    constants: Mapping[str, tuple[Any, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a spec's text says.
+
+    Attributes:
+        docstring: Of the module.
+        parts: "State" and "Action", where they are described.
+        reward: The function that describes the reward; None where there is none.
+        functions: All functions, the reward's included.
+        episode: The literal dictionary; None where there is none.
+        episode_line: Where it stands.
+        classes: Every class name, with its line.
+    """
+
+    docstring: str
+    parts: Mapping[str, Part]
+    reward: ast.FunctionDef | None
+    functions: Sequence[ast.FunctionDef]
+    episode: Mapping[Any, Any] | None
+    episode_line: int
+    classes: Mapping[str, int]
+
+
+def read(text: str) -> Reading:
+    """Read a spec.
+
+    Raises:
+        SyntaxError: It is no valid Python.
+    """
+    tree = ast.parse(text)
+    comments = _comments(text)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    episode, line = _episode(tree)
+    return Reading(
+        docstring=ast.get_docstring(tree) or "",
+        parts={node.name: _part(node, comments) for node in classes if node.name in {"State", "Action"}},
+        reward=next((node for node in functions if node.name == "reward"), None),
+        functions=functions,
+        episode=episode,
+        episode_line=line,
+        classes={node.name: node.lineno for node in classes},
+    )
+
+
+def _comments(text: str) -> dict[int, str]:
+    """Line to the comment on it, whole-line comments joined onto the first line of code below them."""
+    found: dict[int, str] = {}
+    waiting: list[str] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            comment = token.string.lstrip("# ").strip()
+            if token.line.strip().startswith("#"):
+                waiting.append(comment)
+            else:
+                found[token.start[0]] = comment
+        elif token.type not in {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE} and waiting:
+            found[token.start[0]] = " ".join(waiting)
+            waiting = []
+    return found
+
+
+def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> Part:
+    fields = []
+    constants: dict[str, tuple[Any, int]] = {}
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+            fields = [said for inner in statement.body if (said := _said(inner, comments)) is not None]
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            constants[statement.targets[0].id] = (_literal(statement.value), statement.lineno)
+    return Part(node.lineno, ast.get_docstring(node) or "", fields, constants)
+
+
+def _said(statement: ast.stmt, comments: Mapping[int, str]) -> Said | None:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
+        return None
+    remark = comments.get(statement.lineno, "")
+    spans = remark.split(";")[0]
+    ranges = [(_float(low), _float(high)) for low, high in RANGE.findall(spans)]
+    name = statement.targets[0].attr
+    return Said(name, statement.value, statement.lineno, ranges, spans.startswith("seen"), remark)
+
+
+def _float(text: str) -> float:
+    return math.inf if text.lstrip("+").lower() == "inf" else float(text)
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+
+
+def _episode(tree: ast.Module) -> tuple[dict[Any, Any] | None, int]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "EPISODE" for t in node.targets):
+            value = _literal(node.value)
+            return (value if isinstance(value, dict) else {}), node.lineno
+    return None, 0
