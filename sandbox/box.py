@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import gymnasium
 
+from sandbox.cores import CoreClaim
 from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
 from sandbox.guest import wire
 from sandbox.guest.plain import encode
@@ -38,14 +39,23 @@ class Sandbox:
         limits: What policies may use.
         layers: Which layers of protection to apply; all by default.
         allow_weaker: Work although this system lacks layers.
+        core: The core that host and guest share during a rollout; None claims a free one, -1 leaves
+            them to the scheduler.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, layers: Layers | None = None, allow_weaker: bool = False
+        self,
+        limits: Limits | None = None,
+        *,
+        layers: Layers | None = None,
+        allow_weaker: bool = False,
+        core: int | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.layers = layers or Layers()
         self.allow_weaker = allow_weaker
+        self._core = core
+        self._claim: CoreClaim | None = None
         self._zygotes: dict[bool, Zygote] = {}
         self._current: Zygote | None = None
         self._status: SandboxStatus | None = None
@@ -111,6 +121,8 @@ class Sandbox:
         if not envs:
             raise ValueError("rollout needs at least one environment")
         runner = self._runner(source)
+        claim = self._claimed_core()
+        before = claim.enter()
         try:
             return runner.run(
                 list(envs)[: len(trials)],
@@ -123,6 +135,13 @@ class Sandbox:
         except BaseException:
             self._end_guest(quietly=True)
             raise
+        finally:
+            claim.leave(before)
+
+    def _claimed_core(self) -> CoreClaim:
+        if self._claim is None:
+            self._claim = CoreClaim(self._core)
+        return self._claim
 
     def call(self, source: str, target: str, argument: PlainData) -> CallResult:
         """Call one function, or one method of a freshly constructed class, that returns text.
@@ -184,6 +203,9 @@ class Sandbox:
         for zygote in self._zygotes.values():
             zygote.close()
         self._zygotes.clear()
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
         self._current = None
 
     def _runner(self, source: str) -> Runner:
@@ -200,7 +222,7 @@ class Sandbox:
                 zygote = self._zygotes[scipy] = Zygote(self.limits, self.layers, scipy=scipy)
             self._current = zygote
             try:
-                guest, active, missing = zygote.fork()
+                guest, active, missing = zygote.fork(None if self._claim is None else self._claim.core)
             except SandboxBrokenError:
                 zygote.close()
                 del self._zygotes[scipy]

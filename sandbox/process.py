@@ -19,7 +19,7 @@ from sandbox.errors import SandboxBrokenError
 from sandbox.guest import wire
 from sandbox.guest.plain import PlainDataError, decode
 from sandbox.guest.wire import HEADER
-from sandbox.guest.zygote import ENDED, FORKED
+from sandbox.guest.zygote import ENDED, FORKED, REQUEST
 from sandbox.results import Layers, Limits
 
 _START_SECONDS = 60.0
@@ -242,8 +242,11 @@ class Zygote:
         """Its process id."""
         return self._process.pid
 
-    def fork(self) -> tuple[Guest, list[str], list[str]]:
+    def fork(self, core: int | None = None) -> tuple[Guest, list[str], list[str]]:
         """A new guest, once the last one has been ended.
+
+        Args:
+            core: Where it shall run.
 
         Returns:
             The guest, and the layers that are in force and missing.
@@ -259,7 +262,11 @@ class Zygote:
             _enlarge(descriptor)
         guest = Guest(reading, writing, self._limits.message_bytes)
         try:
-            socket.send_fds(self._control, [b"F"], [their_reading, their_writing])
+            socket.send_fds(
+                self._control,
+                [REQUEST.pack(b"F", -1 if core is None else core)],
+                [their_reading, their_writing],
+            )
             self._receive(FORKED.size)
         except OSError as error:
             guest.close()
@@ -285,7 +292,7 @@ class Zygote:
         self._guest.close()
         self._guest = None
         try:
-            self._control.sendall(b"K")
+            self._control.sendall(REQUEST.pack(b"K", -1))
             status, cpu_seconds, resident = ENDED.unpack(self._receive(ENDED.size))
         except OSError as error:
             raise self._broken() from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import random
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,10 @@ class Modules:
         for name, allowed in MODULES.items():
             if name.split(".")[0] != "scipy" or scipy:
                 module = importlib.import_module(name)
-                self._members[name] = {key: getattr(module, key) for key in allowed if hasattr(module, key)}
+                members = {key: getattr(module, key) for key in allowed if hasattr(module, key)}
+                self._members[name] = {
+                    key: value for key, value in members.items() if not isinstance(value, ModuleType)
+                }
         self._fixed = {
             name: Facade(name, members)
             for name, members in self._members.items()
@@ -66,20 +70,46 @@ class Modules:
     def _nest(facades: dict[str, Facade], outer: str, inner: str) -> None:
         facades[outer].__dict__[inner] = facades[f"{outer}.{inner}"]
 
-    def for_episode(self, digest: bytes) -> dict[str, Facade]:
+    def for_episode(self, digest: bytes) -> EpisodeModules:
         """The modules of one episode, with random generators of its own.
 
         Args:
             digest: 32 bytes that decide all of the episode's random numbers.
         """
-        facades = dict(self._fixed)
-        facades["random"] = Facade("random", self._members["random"] | _random_members(digest))
-        facades["numpy.random"] = Facade(
-            "numpy.random", self._members["numpy.random"] | _numpy_random_members(digest)
-        )
-        inner = {part: facades[f"numpy.{part}"] for part in ("fft", "linalg", "random", "typing")}
-        facades["numpy"] = Facade("numpy", self._members["numpy"] | inner)
-        return facades
+        return EpisodeModules(self._fixed, self._members, digest)
+
+
+class EpisodeModules(dict[str, Facade]):
+    """Facades by name; those with random generators are built when they are first asked for."""
+
+    def __init__(self, fixed: dict[str, Facade], members: dict[str, dict[str, Any]], digest: bytes) -> None:
+        super().__init__(fixed)
+        self._all = members
+        self._digest = digest
+
+    def __missing__(self, name: str) -> Facade:
+        if name == "random":
+            facade = Facade(name, self._all[name] | _random_members(self._digest))
+        elif name == "numpy.random":
+            facade = Facade(name, self._all[name] | _numpy_random_members(self._digest))
+        elif name == "numpy":
+            inner = {part: self[f"numpy.{part}"] for part in ("fft", "linalg", "typing")}
+            facade = _Numpy(name, self._all[name] | inner)
+            facade.__dict__["<random>"] = lambda: self["numpy.random"]
+        else:
+            raise KeyError(name)
+        self[name] = facade
+        return facade
+
+
+class _Numpy(Facade):
+    """numpy, whose ``random`` is built only for those who use it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "random":
+            raise AttributeError(f"numpy.{name} is not available to a policy")
+        self.__dict__["random"] = module = self.__dict__["<random>"]()
+        return module
 
 
 def _random_members(digest: bytes) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from time import perf_counter
 from types import CodeType
 from typing import Any
@@ -12,7 +13,8 @@ import numpy as np
 
 from sandbox.gate.check import Rejected, admit
 from sandbox.guest import wire
-from sandbox.guest.actions import Layout, coerce, sample
+from sandbox.guest.actions import sample
+from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
@@ -22,7 +24,7 @@ from sandbox.guest.wire import HEADER, message
 SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
-READ, WRITE = 0, 1
+READ = 0
 
 
 class Lane:
@@ -49,7 +51,7 @@ class Guest:
         self.code: CodeType | None = None
         self.gate = True
         self.output_limit = 0
-        self.layout: Layout = ()
+        self._new_batch: Callable[[], ActionBatch] = PlainBatch
         self.lanes: list[Lane] = []
         self.row_dtype: np.dtype[Any] = np.dtype(float)
         self.row_shape: tuple[int, ...] | None = None
@@ -63,11 +65,11 @@ class Guest:
             if kind == wire.STEP_FIXED:
                 rows = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
                 if self.row_shape is None:
-                    self._step(rows.tolist(), copy=False)
+                    self._step(rows.tolist())
                 else:
-                    self._step(rows.reshape(len(self.lanes), *self.row_shape), copy=True)
+                    self._step(list(rows.reshape(len(self.lanes), *self.row_shape).copy()))
             elif kind == wire.STEP_PLAIN:
-                self._step(decode(payload[HEADER.size :]), copy=False)
+                self._step(decode(payload[HEADER.size :]))
             elif kind == wire.LANES:
                 self._change_lanes(decode(payload[HEADER.size :]))
             elif kind == wire.LAYOUT:
@@ -106,39 +108,33 @@ class Guest:
             os._exit(0)
         return data
 
-    def _send(self, data: bytes) -> None:
-        sent = os.write(WRITE, data)
-        while sent < len(data):
-            data = data[sent:]
-            sent = os.write(WRITE, data)
-
     def _fail(self, error: BaseException) -> None:
-        self._send(message(wire.FAILED, encode(describe_failure(error))))
+        send(message(wire.FAILED, encode(describe_failure(error))))
 
     def _flush_output(self, lane: Lane) -> None:
         if lane.output.parts:
             text = lane.output.take().encode("utf-8", "replace")
-            self._send(message(wire.OUTPUT, text, lane.index))
+            send(message(wire.OUTPUT, text, lane.index))
 
     # Loading and lanes
 
     def _load(self, request: dict[str, Any]) -> None:
         self.gate = request["gate"]
         self.output_limit = request["output_bytes"]
-        self.layout = request["layout"]
+        self._new_batch = batch_of(request["layout"])
         source = request["source"]
         try:
             tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
             if isinstance(tree, Rejected):
-                self._send(message(wire.FAILED, encode(("rejected", tree.message, tree.detail))))
+                send(message(wire.FAILED, encode(("rejected", tree.message, tree.detail))))
                 return
             self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
         except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
             text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
-            self._send(message(wire.FAILED, encode(("rejected", text, ""))))
+            send(message(wire.FAILED, encode(("rejected", text, ""))))
             return
         remember_source(source)
-        self._send(message(wire.READY))
+        send(message(wire.READY))
 
     def _module(self, digest: bytes, output: Output) -> dict[str, Any]:
         """A fresh copy of the module."""
@@ -165,58 +161,52 @@ class Guest:
                 self._fail(error)
             else:
                 self._flush_output(lane)
-                self._send(message(wire.READY, b"", 1))
+                send(message(wire.READY, b"", 1))
                 self.lanes.append(lane)
         self.lanes.sort(key=lambda lane: lane.index)
 
     # Steps
 
-    def _step(self, observations: Any, *, copy: bool) -> None:
-        """Ask every lane for its action; send them all at once unless some are slow."""
-        pending: list[Any] = []
+    def _step(self, observations: Any) -> None:
+        """Ask every lane for its action; send them all at once unless some are slow.
+
+        Whatever goes wrong in one lane is reported in its place and ends that lane alone.
+        """
+        batch = self._new_batch()
+        add, fast_type = batch.add, batch.fast_type
         failed: list[Lane] = []
         before = perf_counter()
         for lane, obs in zip(self.lanes, observations, strict=True):
-            if lane.slow and pending:
-                self._send_actions(pending)
+            if lane.slow:
+                batch.send()
             try:
-                pending.append(self._action(lane.act(obs.copy() if copy else obs)))
+                action = lane.act(obs)
+                if type(action) is fast_type:
+                    batch.pending.append(action)
+                else:
+                    add(action)
             except BaseException as error:  # noqa: BLE001 - reported to the host
-                self._send_actions(pending)
+                batch.send()
                 self._flush_output(lane)
                 self._send_failure(error, obs)
                 failed.append(lane)
             if lane.output.parts:
                 self._flush_output(lane)
             now = perf_counter()
-            lane.slow = now - before > SLOW_SECONDS
-            if lane.slow:
-                self._send_actions(pending)
+            if now - before > SLOW_SECONDS:
+                lane.slow = True
+                batch.send()
+            elif lane.slow:
+                lane.slow = False
             before = now
-        self._send_actions(pending)
+        batch.send()
         if failed:
             self.lanes = [lane for lane in self.lanes if lane not in failed]
-
-    def _action(self, value: Any) -> Any:
-        return coerce(self.layout, value, bounds=False)
-
-    def _send_actions(self, pending: list[Any]) -> None:
-        if not pending:
-            return
-        kind = self.layout[0]
-        if kind == "discrete":
-            data = np.array(pending, "<i8").tobytes()
-        elif kind == "box":
-            data = b"".join([action.tobytes() for action in pending])
-        else:
-            data = encode(pending)
-        self._send(message(wire.ACTIONS, data, len(pending)))
-        pending.clear()
 
     def _send_failure(self, error: BaseException, obs: Any) -> None:
         kind, text, detail = describe_failure(error)
         detail = f"{detail}\nobs was {sample(obs)}".strip()
-        self._send(message(wire.FAILED, encode((kind, text, detail))))
+        send(message(wire.FAILED, encode((kind, text, detail))))
 
     # Calls
 
@@ -238,7 +228,7 @@ class Guest:
             self._fail(error)
         else:
             self._flush_output(lane)
-            self._send(message(wire.TEXT, data))
+            send(message(wire.TEXT, data))
 
 
 def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.gate.exposed import EXPOSED
-from sandbox.gate.names import ATTRIBUTES, BUILTINS, READABLE_SPECIALS
+from sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES, READABLE_SPECIALS
 from sandbox.gate.transformer import READ_GUARD, UPDATE_GUARD, WRITE_GUARD
 from sandbox.guest.facades import Facade
 
@@ -147,9 +147,14 @@ def importer(facades: dict[str, Facade]) -> Callable[..., Facade]:
     from ``sys.modules``; it gets an empty stand-in, and so would a policy.
     """
 
-    def import_(name: str, _globals: Any = None, _locals: Any = None, fromlist: Any = (), level: int = 0) -> Facade:
-        if level == 0 and name in facades:
-            return facades[name] if fromlist else facades[name.split(".")[0]]
+    def import_(
+        name: str, _globals: Any = None, _locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Facade:
+        if level == 0 and name in MODULES:
+            try:
+                return facades[name] if fromlist else facades[name.split(".")[0]]
+            except KeyError:
+                raise ImportError(f"the module {name} is not installed here") from None
         if level == 0 and name in sys.modules:
             return _INERT
         raise ImportError(f"the module {name} is not available to a policy")

@@ -14,6 +14,8 @@ import socket
 import struct
 import sys
 
+REQUEST = struct.Struct("<ch")
+"""What to do, and the core to run on (-1: any)."""
 FORKED = struct.Struct("<q")
 ENDED = struct.Struct("<qdq")
 """Wait status, CPU seconds, greatest resident KiB."""
@@ -61,18 +63,19 @@ class _Zygote:
         """Fork and end guests."""
         pid = 0
         while True:
-            request, descriptors, _, _ = socket.recv_fds(self.control, 1, 2)
-            if not request:
+            request, descriptors, _, _ = socket.recv_fds(self.control, REQUEST.size, 2)
+            if len(request) < REQUEST.size:
                 self._end(pid)
                 return
-            if request == b"F":
+            what, core = REQUEST.unpack(request)
+            if what == b"F":
                 pid = os.fork()
                 if pid == 0:
-                    self._become_guest(descriptors)
+                    self._become_guest(descriptors, core)
                 for inherited in descriptors:
                     os.close(inherited)
                 self.control.sendall(FORKED.pack(pid))
-            elif request == b"K":
+            elif what == b"K":
                 self.control.sendall(self._end(pid))
                 pid = 0
 
@@ -89,8 +92,10 @@ class _Zygote:
         _, status, usage = os.wait4(pid, 0)
         return ENDED.pack(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 
-    def _become_guest(self, descriptors: list[int]) -> None:
+    def _become_guest(self, descriptors: list[int], core: int) -> None:
         try:
+            if core >= 0 and sys.platform == "linux":
+                os.sched_setaffinity(0, {core})
             from sandbox.guest import confine, wire
             from sandbox.guest.loop import Guest
             from sandbox.guest.plain import encode

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sandbox.guest.actions import InvalidActionError, Layout, box_problem, coerce, describe, sample
+from sandbox.guest.actions import InvalidActionError, Layout, box_problem, describe, sample
 from sandbox.guest.plain import PlainDataError, decode
 from sandbox.process import GuestGoneError
 from sandbox.spaces import gym_action
@@ -20,6 +20,10 @@ class ActionDecoder:
         space: The action space.
         layout: The same as plain data.
         clip: Whether continuous actions are clipped into the bounds.
+
+    Attributes:
+        row_bytes: Size of one action; 0 where it varies.
+        clean: Whether the last batch holds nothing but valid, unclipped actions.
     """
 
     def __init__(self, space: gymnasium.Space[Any], layout: Layout, *, clip: bool) -> None:
@@ -28,6 +32,7 @@ class ActionDecoder:
         self.kind = layout[0]
         self.clip = clip
         self.row_bytes = 0
+        self.clean = True
         if self.kind == "discrete":
             self.row_bytes = 8
             self._low, self._high = layout[2], layout[2] + layout[1] - 1
@@ -50,6 +55,7 @@ class ActionDecoder:
         Raises:
             GuestGoneError: The bytes are malformed.
         """
+        self.clean = True
         if self.kind == "discrete":
             return self._discrete(payload, count)
         if self.kind == "box":
@@ -60,20 +66,14 @@ class ActionDecoder:
             raise GuestGoneError("the guest sent a malformed action") from error
         if not isinstance(values, list) or len(values) != count:
             raise GuestGoneError("the guest sent a malformed action")
+        self.clean = False
         return [self._checked(value) for value in values]
 
     def _checked(self, value: Any) -> Any:
         try:
             return gym_action(self.space, self.layout, value)
         except InvalidActionError as error:
-            if self.clip:
-                return self._clipped_inside(value, error)
             return error
-
-    def _clipped_inside(self, value: Any, error: InvalidActionError) -> Any:
-        """Containers are not clipped: which part was meant is the policy's business."""
-        del value
-        return error
 
     def _discrete(self, payload: bytes | memoryview, count: int) -> list[Any]:
         if len(payload) != 8 * count:
@@ -82,6 +82,7 @@ class ActionDecoder:
         low, high = self._low, self._high
         for action in actions:
             if not low <= action <= high:
+                self.clean = False
                 return [a if low <= a <= high else self._wrong(a) for a in actions]
         return actions
 
@@ -97,6 +98,7 @@ class ActionDecoder:
         batch = np.frombuffer(payload, self._dtype).reshape(count, *self._shape).copy()
         if bool(((batch >= self._row_low) & (batch <= self._row_high)).all()):
             return list(batch)
+        self.clean = False
         return [self._checked_box(row) for row in batch]
 
     def _checked_box(self, row: Any) -> Any:
@@ -119,6 +121,3 @@ class Clipped:
 
     def __init__(self, action: Any) -> None:
         self.action = action
-
-
-__all__ = ["ActionDecoder", "Clipped", "coerce"]

@@ -14,7 +14,8 @@ from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
 from sandbox.lockstep.acting import ActionDecoder
-from sandbox.lockstep.session import LaneTimeoutError, Ledger, MemoryShortError, Options, Session
+from sandbox.lockstep.ledger import LaneTimeoutError, Ledger, MemoryShortError
+from sandbox.lockstep.session import Options, Session
 from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, Usage, decode_failure
 from sandbox.results import Episode, Failure, Limits, Rollout, Trial
 from sandbox.spaces import layout_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -12,74 +12,17 @@ import gymnasium
 import numpy as np
 
 from sandbox.guest import wire
-from sandbox.guest.actions import InvalidActionError, sample
 from sandbox.guest.plain import encode
-from sandbox.guest.wire import HEADER, message
+from sandbox.guest.wire import message
 from sandbox.lockstep.acting import ActionDecoder, Clipped
+from sandbox.lockstep.exchange import Exchange, NoAction
 from sandbox.lockstep.lane import Lane
+from sandbox.lockstep.ledger import LaneTimeoutError, Ledger, MemoryShortError
 from sandbox.lockstep.observing import ObservationEncoder
 from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, decode_failure
-from sandbox.results import Episode, Failure, Limits, Trial
+from sandbox.results import Failure, Limits
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
-
-
-@dataclass
-class Ledger:
-    """What a rollout has so far, over all the guests it took.
-
-    Attributes:
-        trials: All of them, in order.
-        stop_on_failure: Whether a failure cancels the trials after it.
-        episodes: By index of the trial.
-        outputs: Captured prints by index of the trial.
-        steps: Environment steps taken.
-        step_limit: How many may be taken.
-        policy_seconds: Time spent waiting for guests.
-        first_failure: Index of the first failing trial so far.
-    """
-
-    trials: Sequence[Trial]
-    stop_on_failure: bool
-    step_limit: int | None = None
-    episodes: dict[int, Episode] = field(default_factory=dict)
-    outputs: dict[int, str] = field(default_factory=dict)
-    steps: int = 0
-    policy_seconds: float = 0.0
-    first_failure: int | None = None
-
-    def add(self, position: int, episode: Episode) -> None:
-        """Note a finished or failed episode."""
-        self.episodes[position] = episode
-        if episode.failure is not None and (self.first_failure is None or position < self.first_failure):
-            self.first_failure = position
-
-    def cancelled(self, position: int) -> bool:
-        """Whether a failure before it makes this trial pointless."""
-        return self.stop_on_failure and self.first_failure is not None and position > self.first_failure
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether no environment step is left."""
-        return self.step_limit is not None and self.steps >= self.step_limit
-
-
-class LaneTimeoutError(Exception):
-    """One lane's policy took too long.
-
-    Args:
-        lane: The lane.
-        seconds: The limit.
-        what: What it was doing.
-    """
-
-    def __init__(self, lane: Lane, seconds: float, what: str) -> None:
-        super().__init__(what)
-        self.lane, self.seconds, self.what = lane, seconds, what
-
-
-class MemoryShortError(Exception):
-    """A policy ran out of the memory that it shares with the other lanes."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +141,7 @@ class Session:
         while True:
             kind, count, payload = self.guest.chunk(seconds)
             if kind == wire.OUTPUT:
-                self._note_output(count, payload)
+                self.note_output(count, payload)
             elif kind == wire.FAILED:
                 return decode_failure(payload)
             elif kind == wire.READY and count == 1 and not payload:
@@ -242,7 +185,12 @@ class Session:
         for lane in [lane for lane in self.lanes if self.ledger.cancelled(lane.position)]:
             self._release(lane)
 
-    def _note_output(self, index: int, payload: bytes) -> None:
+    def note_output(self, index: int, payload: bytes) -> None:
+        """Keep what a lane printed, as far as there is room.
+
+        Raises:
+            GuestGoneError: There is no such lane.
+        """
         lane = next((lane for lane in self.lanes if lane.index == index), None)
         if lane is None:
             raise GuestGoneError("the guest sent output for no lane")
@@ -256,37 +204,75 @@ class Session:
         """Rounds until an episode ends, a policy fails or the step budget is spent."""
         lanes = self.lanes
         ledger = self.ledger
-        deadline_share = min(lane.share_before - lane.seconds for lane in lanes) + self.limits.episode_seconds
-        exchange = _Exchange(self, lanes)
+        exchange = Exchange(self, lanes)
+        horizons = [lane.last_round for lane in lanes if lane.last_round > 0]
+        horizon = min(horizons, default=-1)
+        oldest = min(lane.share_before - lane.seconds for lane in lanes)
         batch = self.encoder.message([lane.obs for lane in lanes])
-        record = self.options.record
-        while self.lanes is lanes:
+        while self.lanes is lanes and not ledger.exhausted:
             self._round += 1
-            actions = exchange(batch)
-            if ledger.step_limit is not None and ledger.steps + len(lanes) > ledger.step_limit:
-                actions = actions[: ledger.step_limit - ledger.steps]
-            for lane, action in zip(lanes, actions, strict=False):
-                if type(action) is Clipped:
-                    action = action.action  # noqa: PLW2901
-                    lane.clipped += 1
-                elif isinstance(action, _NoAction):
-                    self._fail(lane, action.failure, self._round - lane.first_round - 1)
-                    continue
-                obs, reward, terminated, truncated, info = lane.step(action)
-                ledger.steps += 1
-                lane.obs = obs
-                lane.total += reward  # type: ignore[assignment]
-                if info and ("success" in info or "is_success" in info):
-                    lane.note_success(info)
-                if record:
-                    self._record(lane, action, reward)
-                if terminated or truncated or self._round == lane.last_round:
-                    self._end(lane, terminated=terminated, truncated=truncated or not terminated)
-            if self.lanes is not lanes or ledger.exhausted:
+            actions, special = exchange(batch)
+            short = ledger.step_limit is not None and ledger.steps + len(lanes) > ledger.step_limit
+            if special or short or self.options.record:
+                room = len(lanes) if ledger.step_limit is None else ledger.step_limit - ledger.steps
+                rows = self._careful_round(lanes, actions, room)
+            else:
+                rows = self._quick_round(lanes, actions)
+            if self._round == horizon:
+                self._cut(lanes)
+            if self.lanes is not lanes:
                 return
-            if self._share > deadline_share:
-                self._check_episode_time()
-            batch = self.encoder.message([lane.obs for lane in lanes])
+            batch = self.encoder.from_rows(rows, lanes)
+            if self._share - oldest > self.limits.episode_seconds:
+                self.check_episode_time()
+
+    def _quick_round(self, lanes: list[Lane], actions: list[Any]) -> list[bytes]:
+        """One step of every lane; its observations as raw rows, fewer where some are not alike.
+
+        This loop is what a rollout's speed hangs on: nothing is in it that could be done once a round.
+        """
+        rows: list[bytes] = []
+        dtype, shape = self.encoder.dtype, self.encoder.shape
+        ended: list[tuple[Lane, bool, bool]] = []
+        for lane, action in zip(lanes, actions, strict=True):
+            obs, reward, terminated, truncated, info = lane.step(action)
+            lane.total += reward
+            lane.obs = obs
+            if type(obs) is np.ndarray and obs.dtype is dtype and obs.shape == shape:
+                rows.append(obs.tobytes())
+            if info and ("success" in info or "is_success" in info):
+                lane.note_success(info)
+            if terminated or truncated:
+                ended.append((lane, terminated, truncated))
+        self.ledger.steps += len(lanes)
+        for lane, terminated, truncated in ended:
+            self._end(lane, terminated=terminated, truncated=truncated)
+        return rows
+
+    def _careful_round(self, lanes: list[Lane], actions: list[Any], room: int) -> list[bytes]:
+        """One step of every lane that has an action, while the step budget has room; recorded if asked for."""
+        for lane, action in zip(lanes[:room], actions, strict=False):
+            if isinstance(action, NoAction):
+                self._fail(lane, action.failure, self._round - lane.first_round - 1)
+                continue
+            if type(action) is Clipped:
+                action = action.action  # noqa: PLW2901
+                lane.clipped += 1
+            lane.obs, reward, terminated, truncated, info = lane.step(action)
+            lane.total += reward
+            self.ledger.steps += 1
+            lane.note_success(info)
+            if self.options.record:
+                self._record(lane, action, reward)
+            if terminated or truncated:
+                self._end(lane, terminated=terminated, truncated=truncated)
+        return []
+
+    def _cut(self, lanes: list[Lane]) -> None:
+        """Truncate the episodes that have reached their trial's horizon."""
+        for lane in lanes:
+            if lane.last_round == self._round and lane in self.lanes:
+                self._end(lane, truncated=True)
 
     def _record(self, lane: Lane, action: Any, reward: Any) -> None:
         assert lane.recorded is not None  # noqa: S101
@@ -295,89 +281,24 @@ class Session:
         actions.append(action.copy() if isinstance(action, np.ndarray) else action)
         rewards.append(float(reward))
 
-    def _check_episode_time(self) -> None:
+    def check_episode_time(self) -> None:
+        """Look for a lane whose policy has used up its episode's time.
+
+        Raises:
+            LaneTimeoutError: There is one.
+        """
         limit = self.limits.episode_seconds
         for lane in self.lanes:
             if lane.seconds + self._share - lane.share_before > limit:
                 raise LaneTimeoutError(lane, limit, "its act calls in one episode together")
 
     def charge(self, lanes: Sequence[Lane], seconds: float) -> None:
-        """Charge time to some of the lanes."""
+        """Charge policy time to some of the lanes, in equal shares."""
+        self.ledger.policy_seconds += seconds
         for lane in lanes:
             lane.seconds += seconds / len(lanes)
 
-
-class _NoAction:
-    """Stands in for the action of a lane that failed."""
-
-    __slots__ = ("failure",)
-
-    def __init__(self, failure: tuple[str, str, str]) -> None:
-        self.failure = failure
-
-
-class _Exchange:
-    """Sends a batch and gets the actions of a fixed set of lanes."""
-
-    def __init__(self, session: Session, lanes: list[Lane]) -> None:
-        self.session = session
-        self.lanes = lanes
-        self.guest = session.guest
-        self.seconds = session.limits.step_seconds
-        size = session.decoder.row_bytes * len(lanes)
-        self.header = HEADER.pack(wire.ACTIONS, 0, len(lanes), size) if session.decoder.row_bytes else b"?"
-        self.expected = HEADER.size + size
-        self.decode: Callable[[bytes | memoryview, int], list[Any]] = session.decoder.decode
-
-    def __call__(self, batch: bytes) -> list[Any]:
-        session, lanes = self.session, self.lanes
-        began = perf_counter()
-        try:
-            self.guest.send(batch, self.seconds)
-            data = self.guest.read(max(self.expected + 1, 4096), self.seconds)
-        except GuestTimeoutError:
-            raise LaneTimeoutError(lanes[0], self.seconds, "one act call") from None
-        if len(data) == self.expected and data.startswith(self.header):
-            taken = perf_counter() - began
-            session._share += taken / len(lanes)  # noqa: SLF001
-            session.ledger.policy_seconds += taken
-            actions = self.decode(memoryview(data)[HEADER.size :], len(lanes))
-        else:
-            self.guest.push_back(data)
-            actions = self._slowly(began)
-        if any(type(action) is InvalidActionError for action in actions):
-            actions = [self._explained(lane, action) for lane, action in zip(lanes, actions, strict=True)]
-        return actions
-
-    def _slowly(self, began: float) -> list[Any]:
-        """Collect an answer that comes in several chunks, and charge each lane its own time."""
-        session, lanes = self.session, self.lanes
-        actions: list[Any] = []
-        while len(actions) < len(lanes):
-            try:
-                kind, count, payload = self.guest.chunk(self.seconds)
-            except GuestTimeoutError:
-                raise LaneTimeoutError(lanes[len(actions)], self.seconds, "one act call") from None
-            if kind == wire.OUTPUT:
-                session._note_output(count, payload)  # noqa: SLF001
-                continue
-            before = len(actions)
-            if kind == wire.ACTIONS and 0 < count <= len(lanes) - before:
-                actions += self.decode(payload, count)
-            elif kind == wire.FAILED:
-                actions.append(_NoAction(decode_failure(payload)))
-            else:
-                raise GuestGoneError("the guest sent a message out of order")
-            now = perf_counter()
-            session.charge(lanes[before : len(actions)], now - began)
-            session.ledger.policy_seconds += now - began
-            began = now
-        self.guest.finish()
-        session._check_episode_time()  # noqa: SLF001
-        return actions
-
-    @staticmethod
-    def _explained(lane: Lane, action: Any) -> Any:
-        if type(action) is not InvalidActionError:
-            return action
-        return _NoAction(("invalid_action", str(action), f"obs was {sample(lane.obs)}"))
+    def charge_all(self, seconds: float) -> None:
+        """Charge policy time to all lanes, in equal shares."""
+        self.ledger.policy_seconds += seconds
+        self._share += seconds / len(self.lanes)

@@ -1,0 +1,64 @@
+"""Keeping a host and its guest on one core: they take turns, and a wake-up across cores costs ten times as much.
+
+Several sandboxes on one machine must not meet on the same core while others idle, so each claims one: by
+binding an abstract socket named after it, which the kernel frees when its owner dies.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+
+class CoreClaim:
+    """One core for this sandbox, while it lives.
+
+    Where nothing can be claimed (not Linux, or more sandboxes than cores) `core` is None, and the scheduler
+    decides.
+
+    Args:
+        core: A certain core, which is taken without a claim; None claims a free one, -1 none.
+    """
+
+    def __init__(self, core: int | None = None) -> None:
+        self.core = None if core == -1 else core
+        self._socket: socket.socket | None = None
+        if core is None and sys.platform == "linux":
+            self._claim()
+
+    def _claim(self) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        start = os.getpid() % len(cores)
+        for core in cores[start:] + cores[:start]:
+            claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            try:
+                claim.bind(f"\0sandbox-core-{core}")
+            except OSError:
+                claim.close()
+                continue
+            self.core, self._socket = core, claim
+            return
+
+    def enter(self) -> set[int] | None:
+        """Move this thread to the core; what to give `leave`."""
+        if self.core is None or sys.platform != "linux":
+            return None
+        before = os.sched_getaffinity(0)
+        try:
+            os.sched_setaffinity(0, {self.core})
+        except OSError:
+            return None
+        return before
+
+    @staticmethod
+    def leave(before: set[int] | None) -> None:
+        """Let this thread run where it could before."""
+        if before is not None and sys.platform == "linux":
+            os.sched_setaffinity(0, before)
+
+    def close(self) -> None:
+        """Give the core up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
