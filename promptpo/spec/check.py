@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from promptpo.spec.spaces import AnySpace
 
 EPISODE_KEYS = ("max_steps", "start", "end", "success", "solved_from_mean_return")
+NO_BOUND = 1e30
+"""A float32's largest number means that there is no bound."""
+
 TOLERANCE = 0.01
 """Bounds may be rounded by one per cent."""
 
@@ -85,7 +88,9 @@ def _contradictions(
         yield Contradiction(1, f"it describes {named[1]}, but the environment is {task.env_id}.")
     for name, line in reading.classes.items():
         if name not in {"State", "Action"}:
-            yield Contradiction(line, f"class {name} has no meaning in a spec; the classes are State and Action.")
+            yield Contradiction(
+                line, f"class {name} has no meaning in a spec; the classes are State and Action."
+            )
     if "State" in reading.parts:
         observations = observed.observations
         yield from _part("obs", reading.parts["State"], facts.observation_space, observations, complete=False)
@@ -136,7 +141,10 @@ def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradict
     taken = np.array([np.ravel(np.asarray(leaf.read(value), dtype=float)) for value in values])
     for i, ((said_low, said_high), (is_low, is_high)) in enumerate(zip(ranges, actual, strict=True)):
         if said_low > said_high:
-            yield Contradiction(said.line, f"{said.name}: the lower bound {said_low:g} is above the upper bound {said_high:g}.")
+            yield Contradiction(
+                said.line,
+                f"{said.name}: the lower bound {said_low:g} is above the upper bound {said_high:g}.",
+            )
         elif not said.seen and _declared(is_low) and _declared(is_high):
             if not (_close(said_low, is_low) and _close(said_high, is_high)):
                 message = f"{said.name} lies in {is_low:.6g} .. {is_high:.6g}, not in {said_low:g} .. {said_high:g}."
@@ -153,7 +161,10 @@ def _computed(said: Said, root: str, space: AnySpace) -> Iterator[Contradiction]
     if not isinstance(space, spaces.Discrete) or not said.ranges:
         return
     try:
-        values = [arithmetic(said.expression, {root: n}) for n in range(int(space.start), int(space.start + space.n))]
+        values = [
+            arithmetic(said.expression, {root: n})
+            for n in range(int(space.start), int(space.start + space.n))
+        ]
     except PathError as error:
         yield Contradiction(said.line, f"{said.name}: {error}")
         return
@@ -165,29 +176,49 @@ def _computed(said: Said, root: str, space: AnySpace) -> Iterator[Contradiction]
 
 def _form(root: str, part: Part, space: AnySpace) -> Iterator[Contradiction]:
     """What the docstring's first lines say about shape, range and keys."""
-    head = part.docstring.split("\n\n")[0].replace("\n", " ")
-    shape = re.search(r"np\.ndarray(?: of \w+)?, shape \(([\d, ]*)\)", head)
-    if shape and not isinstance(space, spaces.Dict | spaces.Tuple):
-        described = tuple(int(n) for n in re.findall(r"\d+", shape[1]))
-        if described != tuple(space.shape or ()):
-            yield Contradiction(part.line, f"the {root} has shape {tuple(space.shape or ())}, not {described}.")
-        kind = re.search(r"shape \([\d, ]*\), (\w+)", head)
-        if kind and kind[1] not in {str(space.dtype), "for"}:
-            yield Contradiction(part.line, f"the {root} has dtype {space.dtype}, not {kind[1]}.")
-    whole = re.match(r"(?:obs: |What act returns: )int, (\S+) \.\. (\d+)", head)
-    if whole and isinstance(space, spaces.Discrete):
-        actual = (int(space.start), int(space.start + space.n - 1))
-        if (int(whole[1]), int(whole[2])) != actual:
-            yield Contradiction(part.line, f"the {root} is {actual[0]} .. {actual[1]}, not {whole[1]} .. {whole[2]}.")
-    if whole and not isinstance(space, spaces.Discrete):
-        yield Contradiction(part.line, f"the {root} is no int: it is {type(space).__name__}, shape {space.shape}.")
-    if shape and isinstance(space, spaces.Discrete):
-        yield Contradiction(part.line, f"the {root} is an int, not an array.")
-    if isinstance(space, spaces.Dict) and not any(isinstance(s, spaces.Dict) for s in space.spaces.values()):
-        for key in re.findall(r'"(\w+)"', head):
-            if key not in space.spaces:
-                keys = ", ".join(space.spaces)
-                yield Contradiction(part.line, f"the {root} has no key {key!r}; it has {keys}.")
+    head = part.docstring.split("\n\n", maxsplit=1)[0].replace("\n", " ")
+    for message in (
+        *_array_form(root, head, space),
+        *_whole_form(root, head, space),
+        *_dict_form(root, head, space),
+    ):
+        yield Contradiction(part.line, message)
+
+
+def _array_form(root: str, head: str, space: AnySpace) -> Iterator[str]:
+    found = re.search(r"np\.ndarray(?: of \w+)?, shape \(([\d, ]*)\)(?:, (\w+))?", head)
+    if found is None or isinstance(space, spaces.Dict | spaces.Tuple):
+        return
+    if isinstance(space, spaces.Discrete):
+        yield f"the {root} is an int, not an array."
+        return
+    shape, actual = tuple(int(n) for n in re.findall(r"\d+", found[1])), tuple(space.shape or ())
+    if shape != actual:
+        yield f"the {root} has shape {actual}, not {shape}."
+    if found[2] not in {str(space.dtype), "for", None}:
+        yield f"the {root} has dtype {space.dtype}, not {found[2]}."
+
+
+def _whole_form(root: str, head: str, space: AnySpace) -> Iterator[str]:
+    found = re.match(r"(?:obs: |What act returns: )int, (-?\d+) \.\. (-?\d+)", head)
+    if found is None:
+        return
+    if not isinstance(space, spaces.Discrete):
+        yield f"the {root} is no int: it is {type(space).__name__}, shape {space.shape}."
+        return
+    first, last = int(space.start), int(space.start + space.n - 1)
+    if (int(found[1]), int(found[2])) != (first, last):
+        yield f"the {root} is {first} .. {last}, not {found[1]} .. {found[2]}."
+
+
+def _dict_form(root: str, head: str, space: AnySpace) -> Iterator[str]:
+    if not isinstance(space, spaces.Dict) or any(
+        isinstance(item, spaces.Dict) for item in space.spaces.values()
+    ):
+        return
+    for key in re.findall(r'"(\w+)"', head):
+        if key not in space.spaces:
+            yield f"the {root} has no key {key!r}; it has {', '.join(space.spaces)}."
 
 
 def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Contradiction]:
@@ -196,11 +227,15 @@ def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Con
     if not isinstance(space, spaces.Discrete):
         if part.constants:
             line = next(iter(part.constants.values()))[1]
-            yield Contradiction(line, f"the action is no choice of numbered values: it is {type(space).__name__}.")
+            yield Contradiction(
+                line, f"the action is no choice of numbered values: it is {type(space).__name__}."
+            )
         return
     first, last = int(space.start), int(space.start + space.n - 1)
     if example and not first <= int(example[1]) <= last:
-        yield Contradiction(part.line, f"the example {example[1]} is no action: actions are {first} .. {last}.")
+        yield Contradiction(
+            part.line, f"the example {example[1]} is no action: actions are {first} .. {last}."
+        )
     values: dict[int, str] = {}
     for name, (value, line) in part.constants.items():
         if not isinstance(value, int) or not first <= value <= last:
@@ -211,12 +246,18 @@ def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Con
             values[value] = name
     missing = sorted(set(range(first, last + 1)) - set(values))
     if part.constants and missing:
-        yield Contradiction(part.line, f"it leaves out the action {', '.join(map(str, missing))}; there are {space.n}.")
+        yield Contradiction(
+            part.line, f"it leaves out the action {', '.join(map(str, missing))}; there are {space.n}."
+        )
 
 
 def _reward(reading: Reading, facts: TaskFacts) -> Iterator[Contradiction]:
     """Indices of observation and action inside the reward's code."""
-    roots = {"obs": facts.observation_space, "next_obs": facts.observation_space, "action": facts.action_space}
+    roots = {
+        "obs": facts.observation_space,
+        "next_obs": facts.observation_space,
+        "action": facts.action_space,
+    }
     for function in reading.functions:
         parameters = {arg.arg for arg in function.args.args}
         local = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -246,7 +287,9 @@ def _episode(reading: Reading, facts: TaskFacts, observed: Observed) -> Iterator
         yield Contradiction(line, f"an episode has at most {facts.horizon} steps, not {steps}.")
     threshold = episode.get("solved_from_mean_return")
     if threshold is not None and threshold != facts.reward_threshold:
-        yield Contradiction(line, f"the task counts as solved from {facts.reward_threshold}, not from {threshold}.")
+        yield Contradiction(
+            line, f"the task counts as solved from {facts.reward_threshold}, not from {threshold}."
+        )
     for key in re.findall(r'info\["(\w+)"\]', str(episode.get("success", ""))):
         if not any(key in step.info for step in observed.steps):
             keys = ", ".join(observed.steps[-1].info) or "nothing"
@@ -254,7 +297,7 @@ def _episode(reading: Reading, facts: TaskFacts, observed: Observed) -> Iterator
 
 
 def _declared(bound: float) -> bool:
-    return math.isfinite(bound) and abs(bound) < 1e30  # noqa: PLR2004 - a float32's largest number means "none"
+    return math.isfinite(bound) and abs(bound) < NO_BOUND
 
 
 def _close(a: float, b: float) -> bool:
@@ -263,5 +306,3 @@ def _close(a: float, b: float) -> bool:
 
 def _slack(bound: float) -> float:
     return TOLERANCE * abs(bound) + 1e-6 if math.isfinite(bound) else 0.0
-
-

@@ -17,7 +17,6 @@ from promptpo.spec.fields import (
     compile_path,
     example_of,
     fields_of,
-    finite,
     form_of,
     with_seen,
 )
@@ -29,6 +28,7 @@ from promptpo.spec.prose import ending, note, trimmed, without_defaults
 from promptpo.spec.render import number, render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward_code import reward_code, with_values
+from promptpo.spec.rows import finite
 from promptpo.spec.spaces import leaves
 from promptpo.spec.user import merged, read_spec_file
 
@@ -151,10 +151,11 @@ def describe(
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
     if observed.repeats:
         return ()
-    return (
+    message = (
         f"{task.name} does not repeat an episode when it is reset with the same seed, so candidates are "
-        "compared on different episodes: draw random numbers from self.np_random after super().reset(seed=seed).",
+        "compared on different episodes; draw random numbers from self.np_random after super().reset(seed=seed)."
     )
+    return (message,)
 
 
 def _parts(
@@ -184,7 +185,9 @@ def _parts(
     parts = _observation(parts, env, docs, extra, observed, room, sources)
     parts = _action(parts, env, docs, extra, room, sources, clip_actions=clip_actions)
     parts = _reward(parts, env, docs, extra, room, sources)
-    sources["EPISODE"] = "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
+    sources["EPISODE"] = (
+        "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
+    )
     return parts, sources
 
 
@@ -250,7 +253,9 @@ def _action(
     clip_actions: bool,
 ) -> Parts:
     space, section = env.action_space, docs["action"]
-    notes = [extra.action_note if extra.action_note is not None else note(section.text, room.note, choices=True)]
+    notes = [
+        extra.action_note if extra.action_note is not None else note(section.text, room.note, choices=True)
+    ]
     if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
         notes.append(
             "Values outside the bounds are clipped to them, and counted."
@@ -262,7 +267,11 @@ def _action(
         choices = list(extra.choices) or choices_of(space, section)
     found = () if isinstance(space, spaces.Discrete) else extra.action or fields_of("action", space, section)
     sources["Action"] = (
-        "known" if extra.action or extra.choices else "documentation" if section.tables or section.choices else "space"
+        "known"
+        if extra.action or extra.choices
+        else "documentation"
+        if section.tables or section.choices
+        else "space"
     )
     return replace(
         parts,

@@ -6,9 +6,8 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
-import os
 import sys
-from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -27,6 +26,8 @@ from promptpo.spec.repeat import repeating
 from promptpo.spec.spaces import check_spaces, with_standard_spaces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from promptpo.records import Task
 
 
@@ -108,15 +109,14 @@ def _registered(env_id: str) -> str:
 
 
 def _import_users_module(module: str, env_id: str) -> None:
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that nothing in it can shadow an installed package
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # last, so that nothing in it can shadow an installed package
     try:
         importlib.import_module(module)
     except Exception as fault:  # the user's own module: anything can come out of it
-        if isinstance(fault, ModuleNotFoundError) and fault.name == module.split(".")[0]:
-            raise UsageError(
-                f"{env_id}: there is no module {module!r} on the path or in {os.getcwd()}."
-            ) from fault
+        if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
+            raise UsageError(f"{env_id}: there is no module {module!r} on the path or in {here}.") from fault
         raise UsageError(
             f"{env_id}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
         ) from fault

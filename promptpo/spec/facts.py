@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.environments import make_env
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import gymnasium
 
     from promptpo.records import Task

@@ -91,7 +91,9 @@ def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[
             yield from _fields(f"{path}[{name!r}]".replace("'", '"'), name, inner, section)
     elif isinstance(space, spaces.Tuple):
         for index, inner in enumerate(space.spaces):
-            yield from _fields(f"{path}[{index}]", f"{key}_{index}" if key else f"part_{index}", inner, section)
+            yield from _fields(
+                f"{path}[{index}]", f"{key}_{index}" if key else f"part_{index}", inner, section
+            )
     elif isinstance(space, spaces.Box):
         yield from _box(path, key, space, section)
     elif isinstance(space, spaces.Discrete):
@@ -111,12 +113,15 @@ def _box(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[F
             path,
             low,
             high,
-            form=f"{space.dtype} array of shape {space.shape}" if space.shape != () else f"{space.dtype} scalar",
+            form=f"{space.dtype} array of shape {space.shape}"
+            if space.shape != ()
+            else f"{space.dtype} scalar",
         )
         return
     covered = 0
-    for item, covered in documented_fields(path, key, space, section):  # noqa: B007 - counts to the end
+    for item, end in documented_fields(path, key, space, section):
         yield item
+        covered = end
     if covered == space.shape[0]:
         return
     yield from _groups(path, key, space, section, covered)
@@ -230,7 +235,7 @@ def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
         return item
     if table.ndim == 1:
         return replace(item, seen=(float(table.min()), float(table.max())))
-    if table.ndim == 2 and table.shape[1] <= SPANNED:  # noqa: PLR2004
+    if table.ndim > 1 and table.shape[1] <= SPANNED:
         spans = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
         return replace(item, spans=tuple(spans), seen=(float(table.min()), float(table.max())))
     return item

@@ -32,7 +32,9 @@ def fitted(parts: Parts, tokens: int) -> Parts:
 def _steps() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions, the one that costs least first."""
     yield lambda p: replace(p, samples=())
-    yield lambda p: replace(p, observation_note=cut(p.observation_note, 250), description=cut(p.description, 350))
+    yield lambda p: replace(
+        p, observation_note=cut(p.observation_note, 250), description=cut(p.description, 350)
+    )
     yield lambda p: replace(p, start=cut(p.start, 320), end=cut(p.end, 350))
     yield _without_long_reward_text
     yield _without_ranges
@@ -68,5 +70,7 @@ def _with_whole_arrays(parts: Parts) -> Parts:
 
 def _without_meanings(parts: Parts) -> Parts:
     """Only single numbers lose their meaning: their names have most of it."""
-    observation = [f if f.form or f.path.endswith(":]") else replace(f, meaning="") for f in parts.observation]
+    observation = [
+        f if f.form or f.path.endswith(":]") else replace(f, meaning="") for f in parts.observation
+    ]
     return replace(parts, observation=observation, action=[replace(f, meaning="") for f in parts.action])

@@ -34,7 +34,8 @@ def folded(method: Method, source: Source) -> Function:
     local = {arg.arg for arg in ast.walk(method.node.args) if isinstance(arg, ast.arg)}
     local |= {n.id for n in ast.walk(method.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     result = _Folder(source, vars(method.module), local).visit(copy.deepcopy(method.node))
-    assert isinstance(result, ast.FunctionDef)  # noqa: S101 - the folder keeps the kind of the outermost node
+    if not isinstance(result, ast.FunctionDef):  # the folder keeps the kind of the outermost node
+        raise TypeError(result)
     return ast.fix_missing_locations(result)
 
 
@@ -67,7 +68,11 @@ class _Folder(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``self.settings.get(name, 0)`` looks a weight up: the table is written out with its weights only."""
         visited = self.generic_visit(node)
-        if isinstance(visited, ast.Call) and isinstance(visited.func, ast.Attribute) and visited.func.attr == "get":
+        if (
+            isinstance(visited, ast.Call)
+            and isinstance(visited.func, ast.Attribute)
+            and visited.func.attr == "get"
+        ):
             attribute = visited.func
             attribute.value = self._constant(attribute.value, lambda: _weights(self._value(attribute.value)))  # type: ignore[assignment]
         return visited
@@ -146,13 +151,13 @@ def _index(node: ast.Subscript) -> Any:
 def _no_table(value: Any) -> Any:
     """The value, unless it is a table: only the entries that are used belong into a text."""
     if isinstance(value, dict):
-        raise LookupError
+        raise LookupError("a table")  # noqa: TRY004 - it is looked up, not typed, wrongly
     return value
 
 
 def _weights(value: Any) -> Any:
     if not isinstance(value, dict):
-        raise LookupError
+        raise LookupError("no table")  # noqa: TRY004 - it is looked up, not typed, wrongly
     return {k: v for k, v in value.items() if REWARDING.search(str(k)) and type(v) in {int, float} and v}
 
 

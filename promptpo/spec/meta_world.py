@@ -9,7 +9,6 @@ benchmark's own distribution, and the training, validation and test seeds of `pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,8 @@ from gymnasium.wrappers import OrderEnforcing, TimeLimit
 from promptpo.errors import UnknownEnvironmentError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from promptpo.records import Task
 
 NAMESPACE = "Meta-World/"
@@ -118,7 +119,7 @@ def _goals(name: str, build_seed: int) -> Sequence[Any]:
     """The 50 goals of a build seed; takes about half a second, so all environments of a process share them."""
     import metaworld
 
-    goals: Sequence[Any] = metaworld.MT1(name, seed=build_seed).train_tasks
+    goals: Sequence[Any] = metaworld.MT1(name, seed=build_seed).train_tasks  # type: ignore[no-untyped-call]
     return goals
 
 
@@ -131,4 +132,4 @@ def _installed() -> bool:
 def _classes() -> dict[str, Any]:
     import metaworld
 
-    return dict(metaworld.ALL_V3_ENVIRONMENTS)
+    return dict(metaworld.ALL_V3_ENVIRONMENTS)  # type: ignore[attr-defined]

@@ -26,6 +26,7 @@ class Field:
         whole: Whether it takes whole numbers only.
         seen: Smallest and largest value observed; None where nothing was observed.
         spans: For a few numbers in a row: smallest and largest value of each.
+        alias: A name that does not come from a model file; empty where `name` is such a one.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Field:
     whole: bool = False
     seen: tuple[float, float] | None = None
     spans: Sequence[tuple[float, float]] = ()
+    alias: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +113,12 @@ class Parts:
     sampling: str = ""
 
 
-_STOP = frozenset(
+_STOP = frozenset(  # noqa: SIM905 - reads better as a sentence
     "the of a an and in to on at by is its with respect value values current equals for from along".split()
 )
-_KEYWORDS = re.compile(r"^(?:\d|and$|or$|not$|in$|is$|if$|for$|from$|pass$|return$|None$|True$|False$|class$|def$|lambda$)")
+_KEYWORDS = re.compile(
+    r"^(?:\d|and$|or$|not$|in$|is$|if$|for$|from$|pass$|return$|None$|True$|False$|class$|def$|lambda$)"
+)
 NAME_WORDS = 6
 
 

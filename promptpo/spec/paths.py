@@ -88,7 +88,9 @@ def _key(node: ast.expr) -> Any:
 def _step(current: Any, key: Any, text: str, root: str) -> Any:
     if isinstance(current, spaces.Dict):
         if key not in current.spaces:
-            raise PathError(f"{text} does not exist: the {root} has the keys {', '.join(map(repr, current.spaces))}.")
+            raise PathError(
+                f"{text} does not exist: the {root} has the keys {', '.join(map(repr, current.spaces))}."
+            )
         return current.spaces[key]
     if isinstance(current, spaces.Tuple):
         if not isinstance(key, int) or not -len(current.spaces) <= key < len(current.spaces):

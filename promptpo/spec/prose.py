@@ -17,7 +17,9 @@ _ASIDE = re.compile(
 )
 """Sentences about the library rather than the task."""
 
-_TRUNCATION = re.compile(r"[Tt]runcat|[Ll]ength of the episode|Episode length|duration of an episode|Timeout|time ?limit")
+_TRUNCATION = re.compile(
+    r"[Tt]runcat|[Ll]ength of the episode|Episode length|duration of an episode|Timeout|time ?limit"
+)
 
 _SHAPE = re.compile(
     r"^(?:The observation (?:is|space)|By default, however|The action (?:is a `?ndarray|space is a)|An action|"
@@ -34,7 +36,11 @@ _LISTED = re.compile(r"- (?:\w+: (?:its value|this key)|[\w()]+ \(\d+ element)")
 def trimmed(text: str, limit: int) -> str:
     """Prose without asides, cut at a sentence before `limit` characters."""
     lines = [_kept(line) for line in text.splitlines() if not re.match(r"- (?:sparse|dense):", line)]
-    lines = [line for line, after in zip(lines, [*lines[1:], ""], strict=False) if not _announces_nothing(line, after)]
+    lines = [
+        line
+        for line, after in zip(lines, [*lines[1:], ""], strict=False)
+        if not _announces_nothing(line, after)
+    ]
     return cut("\n".join(line for line in lines if line.strip()), limit)
 
 
@@ -75,14 +81,18 @@ def note(text: str, limit: int, *, choices: bool = False) -> str:
 def ending(text: str, limit: int) -> str:
     """When an episode ends, without what the time limit does."""
     text = re.sub(r" argument\b", "", re.sub(r"\((?:which is )?the default\)", "", text))
-    lines = [" ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()]
+    lines = [
+        " ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()
+    ]
     lines = [line for line in lines if line.strip() and not re.fullmatch(r"\s*(?:\d+\.|-)", line)]
     kept = trimmed("\n".join(lines), 10 * limit)
     kept = re.sub(r"(?m)^(\s*)\d+\.\s*(?:Termination: ?)?", r"\1- ", kept)
     kept = re.sub(r"(?m)^- Termination:?\s*\n", "", kept)
     kept = re.sub(r"(?m)^ +- ", "- ", kept)
     kept = re.sub(r"Termination: ?", "", kept)
-    if re.fullmatch(r"The episode (?:ends|will terminate)[^\n]*:?", kept.strip()) and kept.strip().endswith(":"):
+    if re.fullmatch(r"The episode (?:ends|will terminate)[^\n]*:?", kept.strip()) and kept.strip().endswith(
+        ":"
+    ):
         return ""
     return cut(kept.strip(), limit)
 

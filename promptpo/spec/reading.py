@@ -151,7 +151,9 @@ def _literal(node: ast.expr) -> Any:
 
 def _episode(tree: ast.Module) -> tuple[dict[Any, Any] | None, int]:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "EPISODE" for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "EPISODE" for t in node.targets
+        ):
             value = _literal(node.value)
             return (value if isinstance(value, dict) else {}), node.lineno
     return None, 0

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from promptpo.spec.parts import Choice, Field, Parts
 
 WIDTH = 108
+TWO_DIGITS_BELOW = 10
+WRITTEN_OUT = 1e4
+"""Whole numbers from here on are written with all their digits."""
+
 ALIGN_UP_TO = 54
 """Comments start in one column where the code before them is no longer than this."""
 
@@ -153,13 +157,14 @@ def number(value: float) -> str:
     """A number with four significant digits."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    text = f"{value:.4g}" if abs(value) < 1e4 or value != int(value) else str(int(value))
+    whole = value == int(value) and abs(value) >= WRITTEN_OUT
+    text = str(int(value)) if whole else f"{value:.4g}"
     return "0" if text == "-0" else text
 
 
 def rough(value: float) -> str:
     """An observed number with two or three digits."""
-    return number(float(f"{value:.2g}") if abs(value) < 10 else float(f"{value:.3g}"))  # noqa: PLR2004
+    return number(float(f"{value:.2g}") if abs(value) < TWO_DIGITS_BELOW else float(f"{value:.3g}"))
 
 
 def _action(parts: Parts) -> str:
@@ -187,7 +192,9 @@ def _reward(parts: Parts) -> str:
         first = f"{head}\n{_docstring(*_split(parts.reward_text))}\n{body}"
     words = [f"{name}: {text}." for name, text in parts.reward_code.words.items()]
     wrapped = [line for word in words for line in textwrap.wrap(word, WIDTH - 2)]
-    return "\n\n\n".join([first, *others]) + ("\n\n\n" + "\n".join(f"# {line}" for line in wrapped) if words else "")
+    return "\n\n\n".join([first, *others]) + (
+        "\n\n\n" + "\n".join(f"# {line}" for line in wrapped) if words else ""
+    )
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -218,4 +225,6 @@ def _string(text: str) -> str:
 def _samples(parts: Parts) -> str:
     if not parts.samples:
         return ""
-    return "\n".join([f"# Observed in {parts.sampling}: obs, action -> reward", *(f"#   {s}" for s in parts.samples)])
+    return "\n".join(
+        [f"# Observed in {parts.sampling}: obs, action -> reward", *(f"#   {s}" for s in parts.samples)]
+    )

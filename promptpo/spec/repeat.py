@@ -21,11 +21,13 @@ class FreshWorld(gymnasium.Wrapper[Any, Any, Any, Any]):
     first step after a reset differs from that of a new environment.
     """
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in a world without a past."""
-        import Box2D  # noqa: PLC0415 - comes with the environment that is wrapped
+        import Box2D  # type: ignore[import-untyped]
 
         walker: Any = self.env.unwrapped
-        walker._destroy()  # noqa: SLF001 - reset would do it, in the world that is to be replaced
+        walker._destroy()  # noqa: SLF001
         walker.world = Box2D.b2World()
         return self.env.reset(seed=seed, options=options)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.fields import fields_of
-from promptpo.spec.parts import Field, Parts
+from promptpo.spec.parts import Field, Parts, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import gymnasium
 
@@ -22,32 +22,36 @@ NEUTRAL: Mapping[str, str] = {
     "cart": "base", "pole": "rod", "pendulum": "rod", "acrobot": "system", "mountain": "slope", "hill": "slope",
     "car": "body", "flag": "mark",
     # toy text
-    "frozen": "safe", "lake": "grid", "ice": "floor", "slippery": "unreliable", "hole": "trap", "taxi": "carrier",
+    "frozen": "free", "lake": "grid", "ice": "floor", "slippery": "unreliable", "hole": "trap", "taxi": "carrier",
     "cab": "carrier", "passenger": "item", "cliff": "trap", "blackjack": "game", "dealer": "opponent",
-    "ace": "special", "bust": "over", "player": "agent",
+    "ace": "extra", "bust": "over", "player": "agent",
     # Box2D
     "lander": "craft", "lunar": "craft", "moon": "ground", "rocket": "craft", "helipad": "target", "pad": "target",
-    "landing": "target", "engine": "thruster", "hull": "trunk", "lidar": "rangefinder", "walker": "robot",
+    "landing pad": "target", "landing": "settling", "engine": "thruster", "hull": "trunk", "lidar": "rangefinder", "walker": "robot",
     "bipedal": "robot", "racing": "driving", "tile": "piece", "track": "road",
     # MuJoCo
     "cheetah": "robot", "ant": "robot", "hopper": "robot", "humanoid": "robot", "swimmer": "robot",
     "reacher": "arm", "pusher": "arm", "torso": "trunk", "abdomen": "trunk", "pelvis": "trunk", "waist": "trunk",
     "thigh": "segment1", "shin": "segment2", "foot": "segment3", "leg": "limb", "hip": "joint1", "knee": "joint2",
     "ankle": "joint2", "shoulder": "joint3", "elbow": "joint4", "fingertip": "tip", "bthigh": "joint1",
-    "mujoco": "simulator", "fwd": "forward",
+    "mujoco": "simulator", "rootx": "x", "rooty": "y", "rootz": "z", "fwd": "forward",
     # robotics and driving
     "sawyer": "arm", "fetch": "arm", "hamacher": "soft_and", "caging": "enclosing", "tcp": "tool",
     "highway": "road", "ego": "own", "minigrid": "grid",
 }  # fmt: skip
 """Words that identify an environment, and neutral ones that keep the meaning."""
 
-COMMON = frozenset(
+COMMON = frozenset(  # noqa: SIM905 - reads better as a text
     """the env environment discrete continuous open close push pull pick place reach press turn slide door window
     drawer handle button box lock large medium small inverted double half random empty dynamic obstacles go to red
     ball key room rooms wall plate stick lever peg side back into top down topdown out of hole-v3 maze point grid
-    simple my stand up standup easy hard custom test game dense sparse goal four two way fast insert""".split()
+    simple my meta world stand up standup easy hard custom test game dense sparse goal four two way fast insert""".split()
 )
 """Words of ids that name nothing in particular: they stay where they occur in meanings."""
+
+
+SHORTEST = 3
+"""Letters that a word of a name has at least, to say anything."""
 
 
 def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Parts:
@@ -65,7 +69,13 @@ def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Part
         return _bare(parts, env)
     words = _Words(parts, env)
     hidden: Parts = words.in_value(replace(parts, title="", description="", blocks=words.maps()))
-    return hidden
+    return replace(hidden, observation=_renumbered(hidden.observation), action=_renumbered(hidden.action))
+
+
+def _renumbered(found: Sequence[Field]) -> list[Field]:
+    """Fields whose new names may coincide, with a number behind those that do."""
+    names = unique([item.name for item in found])
+    return [replace(item, name=name) for item, name in zip(found, names, strict=True)]
 
 
 def _bare(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
@@ -87,12 +97,21 @@ class _Words:
 
     def __init__(self, parts: Parts, env: gymnasium.Env[Any, Any]) -> None:
         self._parts = parts
-        letters = {c for block in parts.blocks.values() for line in _drawing(block) for c in line if c.isupper()}
+        letters = {
+            c for block in parts.blocks.values() for line in _drawing(block) for c in line if c.isupper()
+        }
         self._letters = {letter: chr(ord("a") + i) for i, letter in enumerate(sorted(letters))}
-        names = _names(env)
+        names = {name for name in _names(env) if name.lower() not in NEUTRAL}
         compound = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-        self._compound = re.compile(rf"(?<![A-Za-z])(?:{compound})(?![A-Za-z])", re.IGNORECASE) if names else None
-        own = {word: "object" for name in names for word in _split(name) if word not in COMMON and len(word) > 2}  # noqa: PLR2004
+        self._compound = (
+            re.compile(rf"(?<![A-Za-z])(?:{compound})(?![A-Za-z])", re.IGNORECASE) if names else None
+        )
+        own = {
+            word: "object"
+            for name in _names(env)
+            for word in _split(name)
+            if word not in COMMON and len(word) >= SHORTEST
+        }
         self._table = {**own, **NEUTRAL}
         words = "|".join(sorted(self._table, key=len, reverse=True))
         self._word = re.compile(rf"(?<![A-Za-z])({words})(s?)(?![A-Za-z])", re.IGNORECASE)
@@ -100,7 +119,9 @@ class _Words:
     def maps(self) -> dict[str, str]:
         """Drawings with other letters: a famous map would give itself away."""
         return {
-            name: "\n".join(self._redrawn(line) if line in _drawing(text) else line for line in text.splitlines())
+            name: "\n".join(
+                self._redrawn(line) if line in _drawing(text) else line for line in text.splitlines()
+            )
             for name, text in self._parts.blocks.items()
         }
 
@@ -114,7 +135,7 @@ class _Words:
         if isinstance(value, Field):
             return replace(
                 value,
-                name=self.in_text(value.name),
+                name=self.in_text(value.alias or value.name),
                 meaning=self.in_text(value.meaning),
                 form=value.form,
             )
@@ -149,7 +170,11 @@ class _Words:
 
 
 def _drawing(text: str) -> list[str]:
-    return [line for line in text.splitlines() if re.fullmatch(r"[A-Z.|:+\- 0-9a-z]*", line) and not re.search(r"[a-z]{3}", line)]
+    return [
+        line
+        for line in text.splitlines()
+        if re.fullmatch(r"[A-Z.|:+\- 0-9a-z]*", line) and not re.search(r"[a-z]{3}", line)
+    ]
 
 
 def _names(env: gymnasium.Env[Any, Any]) -> set[str]:

@@ -43,7 +43,9 @@ def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode |
         return None
     if step.module.__name__ in SIMULATORS:
         words = {"goal": 'next_obs["desired_goal"]', "achieved_goal": 'next_obs["achieved_goal"]'}
-        entry = next((m for n in ("evaluate_state", "_reward", "compute_reward") if (m := source.method(n))), None)
+        entry = next(
+            (m for n in ("evaluate_state", "_reward", "compute_reward") if (m := source.method(n))), None
+        )
         if entry is None:
             return None
         goal_aware = {"achieved_goal", "goal"} <= {arg.arg for arg in entry.node.args.args}
@@ -134,10 +136,10 @@ class _Collector:
 
     def _static(self, node: ast.AST) -> str | None:
         """The method's name in ``ClassName.method``."""
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in {cls.__name__ for cls in type(self.source.env).__mro__}:
-                return node.attr
-        return None
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return None
+        classes = {cls.__name__ for cls in type(self.source.env).__mro__}
+        return node.attr if node.value.id in classes else None
 
     def _foreign(self, node: ast.Call, module: ModuleType, calls: list[Any]) -> None:
         """A function of the environment's module, or one that it imports."""
@@ -215,9 +217,9 @@ class _Plain(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``reward_utils.tolerance(...)`` is called ``tolerance(...)``."""
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-            if node.func.value.id in {"reward_utils", "utils"}:
-                node.func = ast.Name(node.func.attr, ast.Load())
+        function = node.func
+        if isinstance(function, ast.Attribute) and ast.unparse(function.value) in {"reward_utils", "utils"}:
+            node.func = ast.Name(function.attr, ast.Load())
         return node
 
 

@@ -19,7 +19,9 @@ _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _UNBOUNDED = 1e30  # a float32 bound near 3.4e38 means "none"
 
 
-def documented_fields(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[tuple[Field, int]]:
+def documented_fields(
+    path: str, key: str, space: spaces.Box, section: Section
+) -> Iterator[tuple[Field, int]]:
     """Fields for the first numbers of an array, as far as a table names them.
 
     Rows that differ by their axis only ("x position", "y position", "z position") become one field.
@@ -82,7 +84,9 @@ def _axes(rows: dict[int, Row], start: int) -> int:
 def _group(path: str, rows: dict[int, Row], space: spaces.Box, start: int, n: int, *, prefix: str) -> Field:
     """One field for the rows of several axes."""
     pattern, _ = _axis(rows[start])
-    meaning = re.sub(r"(?:\b(?:in|along|of) )?(?:the )?#[- ]?(?:coordinate|direction|axis)?(?: #)?(?: of\b)?", " ", pattern)
+    meaning = re.sub(
+        r"(?:\b(?:in|along|of) )?(?:the )?#[- ]?(?:coordinate|direction|axis)?(?: #)?(?: of\b)?", " ", pattern
+    )
     meaning = re.sub(r"\bin (?:the MuJoCo simulation|global coordinates)\b", "", meaning)
     meaning = re.sub(r"\s+", " ", meaning).strip(" -.")
     unit = _unit(rows[start])
@@ -110,7 +114,8 @@ def _from_row(path: str, row: Row, space: spaces.Box, index: int, prefix: str) -
     if meaning in {"", "-"}:
         meaning = "unused"
     unit = _unit(row)
-    name = _model_name(row, unit) or identifier(_short(meaning))
+    plain = identifier(_short(meaning))
+    name = _model_name(row, unit) or plain
     if unit == "N m":
         meaning = re.sub(r"^Torque applied (?:on|to) (?:the (?:rotor|hinge) )?", "", meaning)
     if prefix and not name.startswith(prefix):
@@ -123,13 +128,18 @@ def _from_row(path: str, row: Row, space: spaces.Box, index: int, prefix: str) -
         finite(high),
         unit=unit,
         meaning="" if says_all(name, meaning) else meaning,
+        alias="" if name == plain else plain,
     )
 
 
 def _short(meaning: str) -> str:
     """A meaning without words that the unit or the place says: "x-coordinate of the torso" is "x of the torso"."""
     meaning = re.sub(r"\bin (?:the MuJoCo simulation|global coordinates)\b", "", meaning)
-    return re.sub(r"\b([xyz])[- ](?:coordinate|direction|axis)\b|\b(?:coordinate|direction|axis) ([xyz])\b", r"\1\2", meaning)
+    return re.sub(
+        r"\b([xyz])[- ](?:coordinate|direction|axis)\b|\b(?:coordinate|direction|axis) ([xyz])\b",
+        r"\1\2",
+        meaning,
+    )
 
 
 def _model_name(row: Row, unit: str) -> str:
@@ -160,6 +170,5 @@ def _prefix(key: str) -> str:
 
 
 def finite(bound: float) -> float:
+    """A bound, or infinity where it stands for none."""
     return math.copysign(math.inf, bound) if abs(bound) > _UNBOUNDED else bound
-
-

@@ -106,13 +106,7 @@ def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | 
         return ast.If(statement.test, body or [ast.Pass()], orelse)
     if isinstance(statement, ast.For | ast.While | ast.With):
         body = _kept(statement.body, needed, opaque)
-        if not body:
-            return None
-        if isinstance(statement, ast.For):
-            return ast.For(statement.target, statement.iter, body, [])
-        if isinstance(statement, ast.While):
-            return ast.While(statement.test, body, [])
-        return ast.With(statement.items, body)
+        return _around(statement, body) if body else None
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if any(_wanted(target, statement, needed, opaque) for target in targets):
@@ -121,6 +115,15 @@ def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | 
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return _move() if MOVES.search(ast.unparse(statement)) else None
     return None
+
+
+def _around(statement: ast.For | ast.While | ast.With, body: list[ast.stmt]) -> ast.stmt:
+    """A compound statement with another body."""
+    if isinstance(statement, ast.For):
+        return ast.For(statement.target, statement.iter, body, [])
+    if isinstance(statement, ast.While):
+        return ast.While(statement.test, body, [])
+    return ast.With(statement.items, body)
 
 
 def _wanted(target: ast.expr, statement: ast.stmt, needed: set[str], opaque: set[str]) -> bool:
@@ -138,12 +141,11 @@ def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: 
     """Local names that carry the environment's state from or into its attributes."""
     packed: set[str] = set()
     if is_step:
-        for node in returns:
-            if isinstance(node.value, ast.Tuple) and node.value.elts:
-                packed |= _locals(node.value.elts[0])
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Assign):
-            continue
+        for returned in returns:
+            if isinstance(returned.value, ast.Tuple) and returned.value.elts:
+                packed |= _locals(returned.value.elts[0])
+    assignments = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    for node in assignments:
         for target in node.targets:
             names = _locals(target)
             if any(isinstance(t, ast.Attribute) and not REWARDING.search(t.attr) for t in _targets(target)):
@@ -213,7 +215,11 @@ def _move() -> ast.stmt:
 
 
 def _is_move(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name) and statement.value.id == MOVED
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Name)
+        and statement.value.id == MOVED
+    )
 
 
 def _with_one_move(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 AnySpace = spaces.Space[Any]
 

@@ -39,11 +39,15 @@ def read_spec_file(path: str) -> UserSpec:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from error
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
+        ) from error
     try:
         return parse_spec(text)
     except SyntaxError as error:
-        raise UsageError(f"{path}, line {error.lineno}: a spec has to be valid Python ({error.msg}).") from error
+        raise UsageError(
+            f"{path}, line {error.lineno}: a spec has to be valid Python ({error.msg})."
+        ) from error
 
 
 def parse_spec(text: str) -> UserSpec:

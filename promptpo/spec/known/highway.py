@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
+from promptpo.spec.folding import folded
 from promptpo.spec.known.base import Known
 from promptpo.spec.parts import Choice, Field
+from promptpo.spec.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +55,18 @@ def known(env: Any) -> Known:
         action_note="Lane changes and speeds that the road does not allow have no effect."
         if _choices(env.action_type)
         else "",
+        end=_end(env),
     )
+
+
+def _end(env: Any) -> str:
+    """The condition on which the environment's source ends an episode."""
+    source = Source(env)
+    method = source.method("_is_terminated")
+    if method is None:
+        return ""
+    returned = [n.value for n in ast.walk(folded(method, source)) if isinstance(n, ast.Return) and n.value]
+    return f"When {ast.unparse(returned[-1]).replace('self.', 'env.')}." if returned else ""
 
 
 def _choices(action_type: Any) -> Sequence[Choice]:
@@ -116,9 +130,13 @@ def _goal(observation: Any) -> tuple[Sequence[Field], str]:
 def _grid(observation: Any) -> tuple[Sequence[Field], str]:
     names = list(observation.features)
     (x_low, x_high), (y_low, y_high) = observation.grid_size
-    layers = tuple(Field(n, f"obs[{i}]", form="2-d array", meaning=MEANING.get(n, n)) for i, n in enumerate(names))
+    layers = tuple(
+        Field(n, f"obs[{i}]", form="2-d array", meaning=MEANING.get(n, n)) for i, n in enumerate(names)
+    )
     step = observation.grid_step
-    aligned = "turned with the vehicle" if observation.align_to_vehicle_axes else "aligned with the world's axes"
+    aligned = (
+        "turned with the vehicle" if observation.align_to_vehicle_axes else "aligned with the world's axes"
+    )
     return layers, (
         f"Each layer is a grid around the vehicle, {aligned}: first index along x from {x_low:g} to {x_high:g} m, "
         f"second along y from {y_low:g} to {y_high:g} m, in cells of {step[0]:g} by {step[1]:g} m."

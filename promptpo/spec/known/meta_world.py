@@ -76,12 +76,15 @@ def known(env: Any) -> Known | None:
     source = Source(env)
     rows = [
         "hand = obs[0:3]; m; x, y, z of the gripper",
-        "gripper_opening = obs[3]; 0 .. 1; 1 is fully open",
+        "gripper_opening = obs[3]; -1 .. 1; 0 is closed, 1 is fully open; never negative",
         f"obj1 = obs[4:7]; m; x, y, z of the {first}",
         f"obj1_quaternion = obs[7:11]; -1 .. 1; {_orientation(source)}",
     ]
     if second:
-        rows += [f"obj2 = obs[11:14]; m; x, y, z of the {second[0]}", "obj2_quaternion = obs[14:18]; -1 .. 1; its orientation"]
+        rows += [
+            f"obj2 = obs[11:14]; m; x, y, z of the {second[0]}",
+            "obj2_quaternion = obs[14:18]; -1 .. 1; its orientation",
+        ]
     else:
         rows += ["no_obj2 = obs[11:18]; always 0 in this task"]
     rows += [
@@ -125,7 +128,11 @@ def _success(source: Source) -> str:
                 return _plain(ast.unparse(node.value), names)
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and key.value == "success" and not isinstance(value, ast.Name):
+                    if (
+                        isinstance(key, ast.Constant)
+                        and key.value == "success"
+                        and not isinstance(value, ast.Name)
+                    ):
                         return _plain(ast.unparse(value), names)
     return ""
 

@@ -38,7 +38,14 @@ def known(env: Any) -> Known:
                 form=f"uint8 array of shape ({size}, {size}, 3)",
                 meaning="image[i, j] = (object, colour, state) of a cell in view, see CODES",
             ),
-            Field("direction", 'obs["direction"]', 0, 3, whole=True, meaning="0 right, 1 down, 2 left, 3 up on the map"),
+            Field(
+                "direction",
+                'obs["direction"]',
+                0,
+                3,
+                whole=True,
+                meaning="0 right, 1 down, 2 left, 3 up on the map",
+            ),
             Field("mission", 'obs["mission"]', form="str", meaning="what to do, in words"),
         ),
         observation_note=(

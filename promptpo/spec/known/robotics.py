@@ -42,5 +42,7 @@ def known(env: Any) -> Known | None:
 
 
 def _fetch(env: Any) -> Known:
-    grip = "no effect: the gripper stays closed" if env.block_gripper else "opens (+) or closes (-) the fingers"
+    grip = (
+        "no effect: the gripper stays closed" if env.block_gripper else "opens (+) or closes (-) the fingers"
+    )
     return Known(action=fields(f"{FETCH}grip = action[3]; -1 .. 1; {grip}"), action_note="")

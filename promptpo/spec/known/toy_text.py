@@ -22,7 +22,9 @@ def _frozen_lake(env: Any) -> Known:
     rows, columns = env.nrow, env.ncol
     grid = "\n".join(b"".join(row).decode() for row in env.desc)
     reward = ""
-    schedule = getattr(env, "reward_schedule", None) or (env.spec.kwargs.get("reward_schedule") if env.spec else None)
+    schedule = getattr(env, "reward_schedule", None) or (
+        env.spec.kwargs.get("reward_schedule") if env.spec else None
+    )
     if schedule:
         goal, hole, frozen = schedule
         reward = f"Stepping onto the goal: {goal}. Into a hole: {hole}. Onto any other cell: {frozen}."
@@ -50,7 +52,9 @@ def _frozen_lake(env: Any) -> Known:
 
 def _taxi(env: Any) -> Known:
     grid = "\n".join(row.tobytes().decode() for row in env.desc)
-    stands = ", ".join(f"{n} {letter} ({r}, {c})" for n, (letter, (r, c)) in enumerate(zip("RGYB", env.locs, strict=True)))
+    stands = ", ".join(
+        f"{n} {letter} ({r}, {c})" for n, (letter, (r, c)) in enumerate(zip("RGYB", env.locs, strict=True))
+    )
     return Known(
         description=(
             "Drive a taxi in a 5x5 grid to the passenger, pick the passenger up, drive to the destination "
@@ -81,7 +85,7 @@ def _cliff_walking(env: Any) -> Known:
     cells = [["." for _ in range(columns)] for _ in range(rows)]
     for row in range(rows):
         for column in range(columns):
-            if env._cliff[row, column]:  # noqa: SLF001 - the map of this instance is stored nowhere else
+            if env._cliff[row, column]:  # noqa: SLF001 - the map is stored nowhere else
                 cells[row][column] = "C"
     cells[rows - 1][0], cells[rows - 1][columns - 1] = "S", "G"
     grid = "\n".join("".join(row) for row in cells)
