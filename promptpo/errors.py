@@ -5,6 +5,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 ├── UnknownEnvironmentError   no such environment id
 ├── UnsupportedSpaceError     an observation or action space that no policy can be written for
 ├── EnvironmentFaultError     the environment itself raised, hung or died
+├── SandboxFaultError         policies cannot be confined here
 ├── MissingExtraError         a package that an extra brings is not installed
 ├── ProviderError             the language model cannot be reached or refuses every call
 │   └── MissingKeyError       no API key where one is needed
@@ -33,6 +34,10 @@ class UnsupportedSpaceError(UsageError):
 
 class EnvironmentFaultError(PromptPOError, RuntimeError):
     """The environment itself raised, hung or died; the policy is not to blame."""
+
+
+class SandboxFaultError(PromptPOError, RuntimeError):
+    """Policies cannot be confined here; nothing was run."""
 
 
 class MissingExtraError(PromptPOError, ImportError):

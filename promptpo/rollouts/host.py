@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from promptpo.errors import EnvironmentFaultError, PromptPOError
+import cloudpickle
+import gymnasium
+
+from promptpo.errors import EnvironmentFaultError, PromptPOError, SandboxFaultError
 from promptpo.rollouts.jobs import Call, Job, Settings, Work
-from sandbox import CallResult, Rollout, Sandbox, SandboxStatus
+from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus
 
-if TYPE_CHECKING:
-    import gymnasium
+
+class Pulse(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Counts steps where another process can see them; nothing else changes.
+
+    Args:
+        env: The environment.
+        pulse: Something with a number as ``value``.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Any) -> None:
+        super().__init__(env)
+        self._pulse = pulse
+
+    def step(self, action: Any) -> Any:
+        """Step, and count it."""
+        self._pulse.value += 1
+        return self.env.step(action)
 
 
 class Host:
@@ -19,10 +37,15 @@ class Host:
 
     Args:
         settings: The task and the limits.
+        pulse: Its ``value`` is counted up at every environment step, for whoever watches over a hang.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, pulse: Any = None) -> None:
         self.settings = settings
+        self._pulse = pulse
+        if settings.registration is not None:
+            entry = cloudpickle.loads(settings.registration)
+            gymnasium.registry.setdefault(entry.id, entry)
         self.sandbox = Sandbox(settings.limits, allow_weaker=settings.allow_weaker)
         self._envs: list[gymnasium.Env[Any, Any]] = []
 
@@ -31,7 +54,8 @@ class Host:
         from promptpo.spec.environments import make_env
 
         while len(self._envs) < n:
-            self._envs.append(make_env(self.settings.task))
+            env = make_env(self.settings.task)
+            self._envs.append(env if self._pulse is None else Pulse(env, self._pulse))
         return self._envs[:n]
 
     def answer(self, work: Work) -> Rollout | CallResult | SandboxStatus:
@@ -39,12 +63,16 @@ class Host:
 
         Raises:
             EnvironmentFaultError: The environment raised.
+            SandboxFaultError: Policies cannot be confined here.
         """
-        if work is None:
-            return self.sandbox.status
-        if isinstance(work, Call):
-            return self.sandbox.call(work.source, work.target, work.argument)
-        return self.run(work)
+        try:
+            if work is None:
+                return self.sandbox.status
+            if isinstance(work, Call):
+                return self.sandbox.call(work.source, work.target, work.argument)
+            return self.run(work)
+        except SandboxError as error:
+            raise SandboxFaultError(str(error)) from error
 
     def run(self, job: Job) -> Rollout:
         """Roll out one job in this process.
@@ -63,7 +91,7 @@ class Host:
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
             )
-        except PromptPOError:
+        except (PromptPOError, SandboxError):
             raise
         except Exception as error:  # the environment's own code: anything can come out of it
             self._envs.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from promptpo.errors import EnvironmentFaultError, PromptPOError
@@ -56,7 +56,10 @@ class Settings:
         allow_weaker: Accept missing sandbox layers.
         clip_actions: Clip continuous actions into their bounds.
         lanes: Episodes in lockstep.
-        env_timeout: Seconds without a finished environment step after which the environment counts as hung.
+        env_timeout: Seconds without a finished environment step, beyond what the policies may take, after
+            which the environment counts as hung.
+        registration: The pickled registry entry of an environment that was registered in this process,
+            so that workers find environments of scripts and notebooks; see `with_registration`.
     """
 
     task: Task
@@ -64,7 +67,13 @@ class Settings:
     allow_weaker: bool = False
     clip_actions: bool = True
     lanes: int = LANES
-    env_timeout: float = 120.0
+    env_timeout: float = 60.0
+    registration: bytes | None = None
+
+    @property
+    def patience(self) -> float:
+        """Seconds without an environment step that honest policies cannot use up."""
+        return self.env_timeout + self.lanes * (self.limits.step_seconds + self.limits.construct_seconds)
 
 
 class Executor(Protocol):
@@ -108,6 +117,24 @@ def deadline(settings: Settings, work: Work) -> float:
     """
     episodes = len(work.trials) if isinstance(work, Job) else 1
     return settings.env_timeout + episodes * settings.limits.episode_seconds
+
+
+def with_registration(settings: Settings) -> Settings:
+    """The settings, with the environment's registry entry of this process where it has one.
+
+    cloudpickle takes classes of a script or notebook along by value. This goes from us to our own
+    workers; nothing that a policy's process sends is ever unpickled.
+    """
+    import cloudpickle
+    import gymnasium
+
+    entry = gymnasium.registry.get(settings.task.env_id)
+    if entry is None:
+        return settings
+    try:
+        return replace(settings, registration=cloudpickle.dumps(entry))
+    except Exception:  # noqa: BLE001 - an entry that cannot travel is looked up by name over there
+        return settings
 
 
 def gave_up(settings: Settings, reason: Exception) -> EnvironmentFaultError:

@@ -10,6 +10,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import EnvironmentFaultError
 from promptpo.rollouts.host import Host
-from promptpo.rollouts.jobs import Call, Job, Settings, Work, WorkerLostError, deadline, gave_up
+from promptpo.rollouts.jobs import Call, Job, Settings, Work, WorkerLostError, gave_up, with_registration
 from sandbox import CallResult, Rollout, SandboxStatus
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _serve(settings: Settings, connection: Connection) -> None:
+def _serve(settings: Settings, connection: Connection, pulse: Any) -> None:
     """A worker process: answers jobs until its parent closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     _die_with_parent()
     try:
-        host: Host | None = Host(settings)
+        host: Host | None = Host(settings, pulse)
         fault: Exception | None = None
     except Exception as error:  # noqa: BLE001 - reported to the parent for every job
         host, fault = None, error
@@ -75,20 +76,20 @@ class _Worker:
     settings: Settings
     process: Any = field(default=None, init=False)
     connection: Any = field(default=None, init=False)
+    pulse: Any = field(default=None, init=False)
     closing: bool = field(default=False, init=False)
 
-    def ask(self, work: Work, timeout: float) -> Any:
+    def ask(self, work: Work) -> Any:
         """Send one piece of work and wait for its answer.
 
         Raises:
-            WorkerLostError: The process died or stayed silent.
+            WorkerLostError: The process died, or took no environment step for too long.
         """
         if self.process is None:
             self._start()
         try:
             self.connection.send(work)
-            if not self.connection.poll(timeout):
-                raise WorkerLostError(f"no answer for {timeout:.0f} seconds")
+            self._wait()
             answer = self.connection.recv()
         except (EOFError, OSError) as error:
             self.kill()
@@ -100,12 +101,24 @@ class _Worker:
             raise answer
         return answer
 
+    def _wait(self) -> None:
+        """Return when there is an answer."""
+        patience = self.settings.patience
+        steps, since = self.pulse.value, time.monotonic()
+        while not self.connection.poll(min(1.0, patience)):
+            if self.pulse.value != steps:
+                steps, since = self.pulse.value, time.monotonic()
+            elif time.monotonic() - since > patience:
+                raise WorkerLostError(f"no environment step for {patience:.0f} seconds")
+
     def _start(self) -> None:
         if self.closing:
             raise WorkerLostError("the executor is closing")
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(self.settings, theirs), daemon=True)
+        self.pulse = context.RawValue("Q", 0)
+        arguments = (self.settings, theirs, self.pulse)
+        self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with _without_main_module():
             self.process.start()
         theirs.close()
@@ -153,7 +166,7 @@ class LocalExecutor:
     """
 
     def __init__(self, settings: Settings, jobs: int = 0) -> None:
-        self.settings = settings
+        self.settings = settings = with_registration(settings)
         self.jobs = jobs or usable_cores()
         self._workers = [_Worker(settings) for _ in range(self.jobs)]
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
@@ -184,12 +197,11 @@ class LocalExecutor:
 
     def _work(self, work: Work) -> Any:
         worker = self._idle.get()
-        timeout = deadline(self.settings, work)
         try:
             try:
-                return worker.ask(work, timeout)
+                return worker.ask(work)
             except WorkerLostError:
-                return worker.ask(work, timeout)
+                return worker.ask(work)
         except WorkerLostError as error:
             raise gave_up(self.settings, error) from error
         finally:

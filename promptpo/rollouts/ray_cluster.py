@@ -6,7 +6,16 @@ import asyncio
 from typing import Any
 
 from promptpo.errors import MissingExtraError, UsageError
-from promptpo.rollouts.jobs import Call, Job, Settings, Work, WorkerLostError, deadline, gave_up
+from promptpo.rollouts.jobs import (
+    Call,
+    Job,
+    Settings,
+    Work,
+    WorkerLostError,
+    deadline,
+    gave_up,
+    with_registration,
+)
 from sandbox import CallResult, Rollout, SandboxStatus
 
 
@@ -33,7 +42,7 @@ class RayExecutor:
             raise MissingExtraError(
                 'Ray is not installed; install it with: pip install "promptpo[ray]"'
             ) from error
-        self.settings = settings
+        self.settings = settings = with_registration(settings)
         self._ray: Any = ray  # its own types are partial
         self._started = not ray.is_initialized()
         if self._started:

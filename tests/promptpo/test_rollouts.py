@@ -91,11 +91,32 @@ def test_an_environment_that_raises_is_told_in_one_sentence():
 
 def test_an_environment_that_hangs_is_given_up():
     """After the time-out its process is killed, and once more; then it is told."""
-    settings = replace(thermostat("Hangs"), env_timeout=1.0, limits=Limits(episode_seconds=0.5))
+    limits = Limits(step_seconds=0.05, construct_seconds=0.5)
+    settings = replace(thermostat("Hangs"), env_timeout=1.0, limits=limits, lanes=1)
     started = time.monotonic()
     with pytest.raises(EnvironmentFaultError, match="hung"):
         run(settings, Job(HEAT, trials(1)))
     assert time.monotonic() - started < 30
+
+
+def test_an_environment_registered_in_a_script_is_found():
+    """Classes that only exist in this process's registry travel to the workers by value."""
+    import gymnasium
+
+    from tests.environments import Thermostat
+
+    class Local(Thermostat):
+        """A class that cannot be imported by name."""
+
+        def step(self, action):
+            """Constant reward."""
+            observation, _, *rest = super().step(action)
+            return observation, 2.0, *rest
+
+    gymnasium.register("Local/Env-v0", entry_point=Local, max_episode_steps=10)
+    settings = Settings(Task("Local/Env-v0"), Limits())
+    rollout = run(settings, Job(HEAT, (Trial(0, None, 10),)))
+    assert rollout.episodes[0].return_ == 20.0
 
 
 def test_closing_ends_running_work_at_once():
