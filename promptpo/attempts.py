@@ -7,6 +7,7 @@ anything, so a resumed run passes through here without paying twice.
 from __future__ import annotations
 
 import asyncio
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -34,6 +35,9 @@ UNBOUNDED_HORIZON = 10_000
 
 TUNING_STEPS = 100_000
 """Steps of one round's tuning where the run has no step limit."""
+
+TUNING_EPISODES = 10_000
+"""Episodes of one round's tuning, about."""
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -199,8 +203,8 @@ class Laboratory:
             for a in sorted(attempts, key=Attempt.rank, reverse=True)
             if runs(a) and not a.candidate.duplicate_of and _tunable(a.candidate.source)
         ]
-        steps = self._steps_for_tuning(rounds_left)
-        if not starts or steps < self.arena.horizon or self.config.tune == "none" or not self.recipe.tune:
+        steps = self._steps_for_tuning(attempts, rounds_left)
+        if not starts or steps <= 0 or self.config.tune == "none" or not self.recipe.tune:
             return []
         by_id = {attempt.id: attempt for attempt in attempts}
         measured = []
@@ -219,20 +223,25 @@ class Laboratory:
             measured.append(self._recorded(attempt))
         return measured
 
-    def _steps_for_tuning(self, rounds_left: int) -> int:
+    def _steps_for_tuning(self, attempts: Sequence[Attempt], rounds_left: int) -> int:
         """The budget split between new structures and tuning.
 
         Steps that are left are divided evenly over the rounds that are left, so that later structures,
         which know more, get as much as early ones. Of a round's part, tuning gets what measuring and
         validating its result does not need: judging a structure takes a few episodes, finding its
-        numbers takes hundreds. Where a round's part is too small for that, this round gets all.
+        numbers takes hundreds. Where a round's part is too small for that, this round gets all. Very
+        short episodes cost more than their steps tell, so their number is bounded too.
         """
+        lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
+        if not lengths:
+            return 0
+        most = round(TUNING_EPISODES * statistics.fmean(lengths))
         left = self._ledger.steps_left()
         if left is None:
-            return TUNING_STEPS
+            return min(most, TUNING_STEPS)
         episodes = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
-        needed = episodes * self.arena.horizon
-        return max(left // max(1, rounds_left) - needed, 0) or left - needed
+        needed = episodes * (self.spec.horizon or 2 * max(lengths))
+        return min(most, max(left // max(1, rounds_left) - needed, 0) or left - needed)
 
     def may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
         """Whether a candidate reached the threshold in training, so that validating comes before tuning."""

@@ -181,9 +181,10 @@ class Config:
 MOST_TRAINING_EPISODES = 10
 MOST_VALIDATION_EPISODES = 20
 PAPER_EPISODES = 5
+SHORT_EPISODE = 100
 
 
-def with_episodes(config: Config, horizon: int) -> Config:
+def with_episodes(config: Config, horizon: int | None) -> Config:
     """Decide how many episodes judge a candidate, where the user did not.
 
     Ten for training and twenty for validation, fewer where episodes are so long that either would take
@@ -192,8 +193,9 @@ def with_episodes(config: Config, horizon: int) -> Config:
 
     Args:
         config: As the user gave it.
-        horizon: Longest episode in steps.
+        horizon: Longest episode in steps; None where the environment sets none, which are short ones.
     """
+    horizon = horizon or SHORT_EPISODE
     budget, recipe = config.budget, config.switches
     fifth = budget.steps // 5 if budget.steps is not None else None
     train, validation = config.episodes, config.validation_episodes

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo import __version__
-from promptpo.attempts import UNBOUNDED_HORIZON
 from promptpo.calls import completion_of
 from promptpo.config import Config, load_config, save_config, with_episodes
 from promptpo.exporting import Provenance, exported, summary_of
@@ -122,7 +121,7 @@ class Session:
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)
         spec = describe(config.task, reveal=config.reveal, spec_file=config.spec_file)
-        config = with_episodes(config, spec.horizon or UNBOUNDED_HORIZON)
+        config = with_episodes(config, spec.horizon)
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists() or config != load_config(self.directory / CONFIG):
                 save_config(config, self.directory / CONFIG)
