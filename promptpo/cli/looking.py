@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from promptpo.cli.arguments import Film, RunDir
+from promptpo.cli.arguments import (
+    AsJson,
+    EnvKwargs,
+    EnvOption,
+    Film,
+    FirstSeed,
+    Horizon,
+    PolicyFile,
+    RunDir,
+    Weaker,
+    json_object,
+)
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +28,51 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
+    app.command(epilog="Example: promptpo play best.py --env CartPole-v1 --video best.gif")(play)
     app.command(epilog="Example: promptpo report runs/CartPole-v1-20260101-120000 --open")(report)
+
+
+def play(
+    policy: PolicyFile,
+    env: EnvOption,
+    human: Annotated[bool, typer.Option("--human", help="Show a window.")] = False,
+    video: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the episodes as FILE.gif or FILE.mp4.")
+    ] = None,
+    episodes: Annotated[int, typer.Option(help="How many.")] = 1,
+    seed: FirstSeed = 0,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    allow_weaker_sandbox: Weaker = False,
+    as_json: AsJson = False,
+) -> None:
+    """Watch a policy: in a window, or as a video file.
+
+    The policy runs in the sandbox; what it did is then repeated in an environment that another process
+    renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
+    and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+    """
+    from promptpo.cli.show import watched
+    from promptpo.film import has_screen
+    from promptpo.play import play as watch
+
+    if not human and video is None:
+        human = has_screen()
+        video = None if human else policy.with_suffix(".gif")
+    found = watch(
+        policy,
+        env,
+        video=video,
+        human=human,
+        episodes=episodes,
+        seed=seed,
+        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
+        max_episode_steps=max_episode_steps,
+        allow_weaker_sandbox=allow_weaker_sandbox,
+    )
+    print(watched(found, env, as_json=as_json))
+    if found.evaluation.outcome != "ok":
+        raise typer.Exit(1)
 
 
 def report(

@@ -12,12 +12,13 @@ from promptpo.errors import RunError
 from promptpo.feedback import OUTCOME_WORDS, number, one_line
 from promptpo.journal import Event, Kind, from_json, read_run
 from promptpo.ledger import Ledger
-from promptpo.records import Attempt, Measured
+from promptpo.records import Attempt, Evaluation, Measured
 from promptpo.report import RESULT
 from promptpo.session import CONFIG
 
 if TYPE_CHECKING:
     from promptpo.api import Played
+    from promptpo.play import Watched
 
 
 def overview(run: Path) -> str:
@@ -85,7 +86,37 @@ def candidate_in_full(run: Path, candidate: str) -> str:
 
 def played(result: Played) -> str:
     """What an evaluation gave, in words."""
-    evaluation = result.evaluation
+    lines = _rolled_out(result.evaluation, result.env_id)
+    if result.evaluation.episodes:
+        lines[-1] += f" in {result.seconds:.1f} s"
+    return "\n".join(lines)
+
+
+def watched(found: Watched, env_id: str, *, as_json: bool) -> str:
+    """What `promptpo play` found, in words or as JSON."""
+    evaluation = found.evaluation
+    if as_json:
+        value = {
+            "env": env_id,
+            "returns": list(evaluation.returns),
+            "steps": evaluation.steps,
+            "video": str(found.video) if found.video else None,
+            "outcome": evaluation.outcome,
+            "error": evaluation.error or None,
+        }
+        return json.dumps(value)
+    lines = _rolled_out(evaluation, env_id)
+    if found.video is not None:
+        lines.append(f"wrote {found.video}")
+    if not found.same:
+        lines.append(
+            "The environment did not repeat its episodes exactly: the pictures are of others than the returns."
+        )
+    return "\n".join(lines)
+
+
+def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
+    """The outcome of rollouts, in lines; the last one tells the returns, where there are any."""
     lines = []
     if evaluation.outcome != "ok":
         lines.append(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}")
@@ -96,8 +127,8 @@ def played(result: Played) -> str:
         text = f"mean return {number(evaluation.mean_return)} over {len(returns)} episodes (min {number(min(returns))}, max {number(max(returns))})"
         if evaluation.success_rate is not None:
             text += f", success {evaluation.success_rate:.0%}"
-        lines.append(f"{result.env_id}: {text}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
-    return "\n".join(lines)
+        lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
+    return lines
 
 
 def _attempts(events: Mapping[Kind, list[Event]]) -> list[Attempt]:

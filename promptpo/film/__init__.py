@@ -6,6 +6,6 @@ renderer that hangs or takes its process down therefore harms nothing.
 """
 
 from promptpo.film.episodes import record, trajectory_of
-from promptpo.film.replay import Film, RenderingError, film, show, write_video
+from promptpo.film.replay import Film, RenderingError, film, has_screen, show, write_video
 
-__all__ = ["Film", "RenderingError", "film", "record", "show", "trajectory_of", "write_video"]
+__all__ = ["Film", "RenderingError", "film", "has_screen", "record", "show", "trajectory_of", "write_video"]

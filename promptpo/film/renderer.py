@@ -34,8 +34,6 @@ def main(request: Path) -> None:
     task = from_json(Task, wanted["task"])
     try:
         answer = _render(task, wanted)
-    except PromptPOError as error:
-        answer = {"error": str(error)}
     except Exception as error:  # noqa: BLE001 - foreign renderers raise anything
         answer = {"error": explained(task, error)}
     Path(wanted["answer"]).write_text(json.dumps(answer), encoding="utf-8")
@@ -134,13 +132,20 @@ def _equal(repeated: float, recorded: float) -> bool:
 
 def explained(task: Task, error: Exception) -> str:
     """One sentence about a renderer's error, with its cure where that is known."""
-    text = (str(error).strip().splitlines() or ["no message"])[0].rstrip(".")
+    text = (
+        str(error).removeprefix(f"the environment {task.env_id} could not be built: ").strip().splitlines()
+        or ["no message"]
+    )[0].rstrip(".")
     words = f"{type(error).__name__} {error}".lower()
-    if any(word in words for word in ("opengl", "egl", "glfw", "osmesa", "mujoco_gl", "gladloadgl")):
+    if any(word in words for word in ("opengl", "egl", "glfw", "osmesa", "mujoco_gl", "glgeterror")):
         return (
             f"{task.env_id} cannot be rendered: {text}. Set MUJOCO_GL=egl (Debian: apt install libegl1 "
             "libegl-mesa0 libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6)."
         )
+    if "could not be built" in words and "render_mode" in words:
+        return f"{task.env_id} cannot be rendered: its constructor takes no render_mode."
+    if isinstance(error, PromptPOError):
+        return str(error)
     if "video device" in words or "display" in words or "x11" in words:
         return f"{task.env_id} cannot be shown: there is no screen here ({text}); write a file with --video instead."
     if isinstance(error, ImportError) or "not installed" in words:

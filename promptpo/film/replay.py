@@ -73,13 +73,27 @@ def write_video(
     return _render(task, episodes, "video", seconds, path=str(path.absolute()))
 
 
-def show(task: Task, episodes: Sequence[Episode]) -> None:
+def show(task: Task, episodes: Sequence[Episode]) -> bool:
     """Show recorded episodes in a window, in real time.
+
+    Returns:
+        Whether they gave the recorded returns again.
 
     Raises:
         RenderingError: There is no screen, or the environment has no window.
     """
-    _render(task, episodes, "human", None)
+    if not has_screen():
+        raise RenderingError(
+            "there is no screen here (DISPLAY is not set); write a file with --video instead."
+        )
+    return bool(_render(task, episodes, "human", None)["same"])
+
+
+def has_screen() -> bool:
+    """Whether a window can be expected to open here."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _render(
