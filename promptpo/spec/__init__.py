@@ -1,8 +1,21 @@
 """Environments and what a language model is told about them."""
 
 from promptpo.spec.check import Contradiction, check_spec
-from promptpo.spec.describe import TaskSpec, describe
+from promptpo.spec.describe import TaskSpec, describe, describe_env
+from promptpo.spec.draft import Ask, Draft, draft_spec
 from promptpo.spec.environments import make_env
 from promptpo.spec.facts import TaskFacts, task_facts
 
-__all__ = ["Contradiction", "TaskFacts", "TaskSpec", "check_spec", "describe", "make_env", "task_facts"]
+__all__ = [
+    "Ask",
+    "Contradiction",
+    "Draft",
+    "TaskFacts",
+    "TaskSpec",
+    "check_spec",
+    "describe",
+    "describe_env",
+    "draft_spec",
+    "make_env",
+    "task_facts",
+]

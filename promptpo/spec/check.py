@@ -6,7 +6,7 @@ import ast
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from gymnasium import spaces
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from promptpo.records import Task
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Part, Reading, Said
     from promptpo.spec.spaces import AnySpace
@@ -76,12 +75,37 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         facts = facts_from(env, observed.steps[-1].info)
     finally:
         env.close()
+    return contradictions_in(reading, task, facts, observed)
+
+
+class Known(Protocol):
+    """What has to be known of an environment to check a spec: `TaskFacts` and `TaskSpec` know it."""
+
+    @property
+    def observation_space(self) -> AnySpace: ...  # noqa: D102 - named as in TaskFacts
+    @property
+    def action_space(self) -> AnySpace: ...  # noqa: D102
+    @property
+    def horizon(self) -> int | None: ...  # noqa: D102
+    @property
+    def reward_threshold(self) -> float | None: ...  # noqa: D102
+
+
+def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Observed) -> list[Contradiction]:
+    """What a spec says that is not so, in the order of its lines.
+
+    Args:
+        reading: The spec.
+        task: The environment that it is to describe.
+        facts: Its spaces, horizon and threshold.
+        observed: Some of its steps.
+    """
     found = list(_contradictions(reading, task, facts, observed))
     return sorted(dict.fromkeys(found), key=lambda item: item.line)
 
 
 def _contradictions(
-    reading: Reading, task: Task, facts: TaskFacts, observed: Observed
+    reading: Reading, task: Task, facts: Known, observed: Observed
 ) -> Iterator[Contradiction]:
     named = re.match(r"Task: (\S+?)\.?(?:\s|$)", reading.docstring)
     if named and named[1] not in {task.env_id, task.env_id.rpartition(":")[2]}:
@@ -251,7 +275,7 @@ def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Con
         )
 
 
-def _reward(reading: Reading, facts: TaskFacts) -> Iterator[Contradiction]:
+def _reward(reading: Reading, facts: Known) -> Iterator[Contradiction]:
     """Indices of observation and action inside the reward's code."""
     roots = {
         "obs": facts.observation_space,
@@ -273,7 +297,7 @@ def _reward(reading: Reading, facts: TaskFacts) -> Iterator[Contradiction]:
                 yield Contradiction(node.lineno, f"{function.name}: {error}")
 
 
-def _episode(reading: Reading, facts: TaskFacts, observed: Observed) -> Iterator[Contradiction]:
+def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return

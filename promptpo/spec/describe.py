@@ -30,7 +30,7 @@ from promptpo.spec.reveal import revealed
 from promptpo.spec.reward_code import reward_code, with_values
 from promptpo.spec.rows import finite
 from promptpo.spec.spaces import leaves
-from promptpo.spec.user import merged, read_spec_file
+from promptpo.spec.user import UserSpec, merged, read_spec_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from promptpo.records import Reveal, Task
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Known
-    from promptpo.spec.observe import Observed
+    from promptpo.spec.observe import Observed, Step
 
 Detail = Literal["short", "normal", "full"]
 
@@ -125,17 +125,43 @@ def describe(
     user = read_spec_file(spec_file) if spec_file is not None else None
     env = make_env(task)
     try:
-        observed = observe(env, task.name)
-        facts = facts_from(env, observed.steps[-1].info)
-        parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
-        parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
+        spec, _ = describe_env(env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions)
     finally:
         env.close()
+    return spec
+
+
+def describe_env(
+    env: gymnasium.Env[Any, Any],
+    task: Task,
+    *,
+    reveal: Reveal = "named",
+    detail: Detail = "normal",
+    user: UserSpec | None = None,
+    clip_actions: bool = True,
+) -> tuple[TaskSpec, Observed]:
+    """Describe an environment that is already built, with whatever wrappers it has.
+
+    Args:
+        env: The environment; it is left in the middle of an episode.
+        task: What to call it.
+        reveal: As for `describe`.
+        detail: As for `describe`.
+        user: What the user wrote.
+        clip_actions: As for `describe`.
+
+    Returns:
+        The spec, and the steps that were observed for it.
+    """
+    observed = observe(env, task.name)
+    facts = facts_from(env, observed.steps[-1].info)
+    parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
+    parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
     text = render(parts)
     if user is not None:
         text, written = merged(user, parts)
         sources = {**sources, **dict.fromkeys(written, "user")}
-    return TaskSpec(
+    spec = TaskSpec(
         text=text,
         observation_space=facts.observation_space,
         action_space=facts.action_space,
@@ -146,6 +172,7 @@ def describe(
         sources=sources,
         warnings=_warnings(task, observed),
     )
+    return spec, observed
 
 
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
@@ -313,17 +340,26 @@ def _success(key: str | None, condition: str) -> str:
 
 def _samples(observed: Observed, count: int) -> tuple[str, ...]:
     """A few steps as text; none where observations are long or no plain numbers."""
-    return tuple(
-        f"{_short(step.observation)}, {_short(step.action)} -> {number(step.reward)}"
-        for step in observed.steps[:count]
-        if np.size(_flat(step.observation)) <= SAMPLED_NUMBERS
-    )
+    few = (step for step in observed.steps[:count] if len(_flat(step.observation)) <= SAMPLED_NUMBERS)
+    return tuple(sample_row(step) for step in few)
+
+
+def sample_row(step: Step, *, following: bool = False) -> str:
+    """One observed step as text, with three or four digits for each number.
+
+    Args:
+        step: What was observed.
+        following: Whether to show the next observation too.
+    """
+    row = f"{_short(step.observation)}, {_short(step.action)} -> {number(step.reward)}"
+    return f"{row}, {_short(step.next_observation)}" if following else row
 
 
 def _flat(value: Any) -> Any:
-    if isinstance(value, dict):
-        return [_flat(item) for item in value.values()]
-    return np.ravel(value)
+    if isinstance(value, dict | tuple):
+        parts = value.values() if isinstance(value, dict) else value
+        return [number for part in parts for number in _flat(part)]
+    return list(np.ravel(value))
 
 
 def _short(value: Any) -> str:

@@ -113,8 +113,8 @@ class Parts:
     sampling: str = ""
 
 
-_STOP = frozenset(  # noqa: SIM905 - reads better as a sentence
-    "the of a an and in to on at by is its with respect value values current equals for from along".split()
+_STOP = frozenset(
+    "the of a an and in to on at by is its with respect value values current equals for from along".split()  # noqa: SIM905 - reads better as a sentence
 )
 _KEYWORDS = re.compile(
     r"^(?:\d|and$|or$|not$|in$|is$|if$|for$|from$|pass$|return$|None$|True$|False$|class$|def$|lambda$)"

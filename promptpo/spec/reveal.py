@@ -41,11 +41,11 @@ NEUTRAL: Mapping[str, str] = {
 }  # fmt: skip
 """Words that identify an environment, and neutral ones that keep the meaning."""
 
-COMMON = frozenset(  # noqa: SIM905 - reads better as a text
+COMMON = frozenset(
     """the env environment discrete continuous open close push pull pick place reach press turn slide door window
     drawer handle button box lock large medium small inverted double half random empty dynamic obstacles go to red
     ball key room rooms wall plate stick lever peg side back into top down topdown out of hole-v3 maze point grid
-    simple my meta world stand up standup easy hard custom test game dense sparse goal four two way fast insert""".split()
+    simple my meta world stand up standup easy hard custom test game dense sparse goal four two way fast insert""".split()  # noqa: SIM905 - reads better as a text
 )
 """Words of ids that name nothing in particular: they stay where they occur in meanings."""
 
