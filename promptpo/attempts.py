@@ -20,7 +20,7 @@ from promptpo.llm.base import Completion, FatalProviderError, Message, Situation
 from promptpo.population import History, Plan, runs
 from promptpo.records import Attempt, Candidate, Evaluation, Measured
 from promptpo.summaries import Summariser
-from promptpo.tune import Start, read_params
+from promptpo.tune import Start, lift_constants, read_params, read_table, unlift_constants
 
 if TYPE_CHECKING:
     from promptpo.config import Config
@@ -199,10 +199,11 @@ class Laboratory:
     async def tune(self, history: History, attempts: Sequence[Attempt], rounds_left: int) -> list[Attempt]:
         """Tune the numbers of the round's candidates that have any, and measure what came out."""
         starts = [
-            Start(a.id, a.candidate.source, a.evaluation.mean_return)
+            Start(a.id, self._with_params(a.candidate.source), a.evaluation.mean_return)
             for a in sorted(attempts, key=Attempt.rank, reverse=True)
-            if runs(a) and not a.candidate.duplicate_of and _tunable(a.candidate.source)
+            if runs(a) and not a.candidate.duplicate_of
         ]
+        starts = [s for s in starts if read_params(s.source) or read_table(s.source) is not None]
         steps = self._steps_for_tuning(attempts, rounds_left)
         if not starts or steps <= 0 or self.config.tune == "none" or not self.recipe.tune:
             return []
@@ -210,18 +211,25 @@ class Laboratory:
         measured = []
         for tuned in await self.arena.tune(attempts[0].candidate.round, starts, steps, self.threshold):
             parent = by_id[tuned.id]
-            if tuned.source == parent.candidate.source:
+            source = tuned.source
+            if self.config.lift_constants and not read_params(parent.candidate.source):
+                source = unlift_constants(source)
+            if source == parent.candidate.source:
                 continue
             candidate = replace(
                 parent.candidate,
                 id=f"{parent.id}t",
-                source=tuned.source,
+                source=source,
                 parents=(parent.id,),
                 tuned=dict(tuned.changes),
             )
             attempt = await self._measure(candidate, history, prose=parent.prose, notes=tuned.notes)
             measured.append(self._recorded(attempt))
         return measured
+
+    def _with_params(self, source: str) -> str:
+        """The source to tune: with its literals as PARAMS where it declares none and the user wants that."""
+        return lift_constants(source) if self.config.lift_constants else source
 
     def _steps_for_tuning(self, attempts: Sequence[Attempt], rounds_left: int) -> int:
         """The budget split between new structures and tuning.
@@ -287,9 +295,3 @@ def _once_more(completion: Completion, answer: answers.Answer) -> list[Message]:
     text = prompting.render("continue", what=ANSWER_PROBLEMS[answer.problem or "no_code"], shorter=shorter)
     said = completion.text.strip()[-4000:] or "(an empty answer)"
     return [Message("assistant", said), Message("user", text)]
-
-
-def _tunable(source: str) -> bool:
-    from promptpo.tune import read_table
-
-    return bool(read_params(source)) or read_table(source) is not None

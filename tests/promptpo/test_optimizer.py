@@ -215,6 +215,17 @@ def test_declared_numbers_are_tuned(tmp_path):
     assert '"angle": (-1.0' not in run.source
 
 
+def test_literals_are_tuned_where_asked(tmp_path):
+    """With --lift-constants the numbers of a policy without PARAMS are tuned and put back as literals."""
+    poor = GOOD.replace("obs[2] + 0.5 * obs[3] > 0", "-0.9 * obs[2] + 0.05 * obs[3] > 0.01")
+    run = optimize(
+        Model(default=poor), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, lift_constants=True
+    )
+    assert run.data["best"]["candidate"] == "r1c1t"
+    assert run.mean_return > 100
+    assert "PARAMS" not in run.source
+
+
 def test_the_run_stops_when_it_is_solved(tmp_path):
     """The registered threshold, on validation seeds, ends the run."""
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=4, candidates=1, stop_at=300.0)
