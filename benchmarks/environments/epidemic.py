@@ -11,7 +11,7 @@ the size that was estimated for COVID-19 early in 2020.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -76,10 +76,10 @@ class EpidemicEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ## Observation Space
     | Num | Observation | Min | Max |
     |-----|-------------|-----|-----|
-    | 0   | new cases reported yesterday, per 100,000 people (about half of all, and noisy) | 0 | 100000 |
-    | 1   | the same, mean of the last 7 days | 0 | 100000 |
-    | 2   | hospital beds in use, as a multiple of the beds there are | 0 | 25 |
-    | 3   | stage of rules in force, 0 (none) to 4 (lockdown) | 0 | 4 |
+    | 0   | reported cases (yesterday, per 100,000 people; about half of all, and noisy) | 0 | 100000 |
+    | 1   | weekly cases (mean of the reports of the last 7 days) | 0 | 100000 |
+    | 2   | beds in use (as a multiple of the beds there are) | 0 | 25 |
+    | 3   | stage (of the rules in force, 0 none to 4 lockdown) | 0 | 4 |
     | 4   | day | 0 | 180 |
 
     ## Action Space
@@ -98,7 +98,7 @@ class EpidemicEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     After 180 days.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode = render_mode

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -106,7 +106,7 @@ def risk(glucose: float) -> float:
     Args:
         glucose: mg/dL, more than 1.
     """
-    return 10.0 * (1.509 * (math.log(glucose) ** 1.084 - 5.381)) ** 2
+    return float(10.0 * (1.509 * (math.log(glucose) ** 1.084 - 5.381)) ** 2)
 
 
 class GlucoseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -121,12 +121,12 @@ class GlucoseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     ## Observation Space
     | Num | Observation | Min | Max | Unit |
     |-----|-------------|-----|-----|------|
-    | 0   | glucose by the sensor | 0 | 600 | mg/dL |
-    | 1   | glucose by the sensor 5 minutes ago | 0 | 600 | mg/dL |
-    | 2   | carbohydrates eaten at this moment; 0 at most times | 0 | 150 | g |
-    | 3   | insulin given in the last 5 minutes | 0 | 5 | U |
-    | 4   | insulin given so far that still acts, if it fades with a time constant of 60 minutes | 0 | 70 | U |
-    | 5   | time of day | 0 | 24 | h |
+    | 0   | sensor glucose | 0 | 600 | mg/dL |
+    | 1   | previous sensor glucose (5 minutes ago) | 0 | 600 | mg/dL |
+    | 2   | carbohydrates (eaten at this moment; 0 at most times) | 0 | 150 | g |
+    | 3   | last insulin (given in the last 5 minutes) | 0 | 5 | U |
+    | 4   | insulin on board (given so far, if it fades with a time constant of 60 minutes) | 0 | 70 | U |
+    | 5   | hour (of the day) | 0 | 24 | h |
 
     ## Action Space
     Insulin infusion for the next 5 minutes in units (U) per minute.
@@ -146,7 +146,7 @@ class GlucoseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     When glucose falls below 40 mg/dL (the person faints) or rises above 600 mg/dL; else after 24 hours.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode = render_mode

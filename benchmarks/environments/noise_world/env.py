@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -58,7 +58,7 @@ class NoiseWorldEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     `board`: which board, 0 to 6; 0 has 5 x 5 cells, the others 10 x 10.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, board: int = 0, render_mode: str | None = None) -> None:
         self._board = _board(board)

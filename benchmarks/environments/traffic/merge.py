@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,8 @@ TIME_STEP = 0.2
 RAMP, ROAD = 200.0, 200.0
 """Length of the ramp before, and of the road after, the point where the lanes meet, m."""
 STRONGEST_BRAKING, STRONGEST_ACCELERATION = 5.0, 3.0
+HARDEST_BRAKING = 8.0
+"""Of the others, m/s^2: the model has no bound of its own when somebody cuts in."""
 FAR, SEEN = 200.0, 2
 """How far the sensors reach, m, and how many vehicles they report in each direction."""
 VEHICLES = 24
@@ -35,21 +37,21 @@ class TrafficMergeEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     | Num | Observation | Min | Max | Unit |
     |-----|-------------|-----|-----|------|
-    | 0   | own position; 0 is where the lanes meet | -200 | 210 | m |
+    | 0   | own position (0 is where the lanes meet) | -200 | 210 | m |
     | 1   | own speed | 0 | 40 | m/s |
-    | 2   | distance to the first vehicle ahead, front bumper to front bumper | 0 | 200 | m |
-    | 3   | its speed | 0 | 40 | m/s |
-    | 4   | distance to the second vehicle ahead | 0 | 200 | m |
-    | 5   | its speed | 0 | 40 | m/s |
-    | 6   | distance to the first vehicle behind | -200 | 0 | m |
-    | 7   | its speed | 0 | 40 | m/s |
-    | 8   | distance to the second vehicle behind | -200 | 0 | m |
-    | 9   | its speed | 0 | 40 | m/s |
+    | 2   | distance ahead (of the first vehicle ahead, front bumper to front bumper) | 0 | 200 | m |
+    | 3   | speed ahead | 0 | 40 | m/s |
+    | 4   | second distance ahead | 0 | 200 | m |
+    | 5   | second speed ahead | 0 | 40 | m/s |
+    | 6   | distance behind (of the first vehicle behind) | -200 | 0 | m |
+    | 7   | speed behind | 0 | 40 | m/s |
+    | 8   | second distance behind | -200 | 0 | m |
+    | 9   | second speed behind | 0 | 40 | m/s |
 
     ## Action Space
     | Num | Action | Min | Max | Unit |
     |-----|--------|-----|-----|------|
-    | 0   | acceleration; speeds below 0 become 0 | -5 | 3 | m/s^2 |
+    | 0   | acceleration (speeds below 0 become 0) | -5 | 3 | m/s^2 |
 
     ## Rewards
     Each step costs 0.02, plus 0.005 times the squared acceleration, plus 0.02 times the squared
@@ -64,7 +66,7 @@ class TrafficMergeEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     At position 200, at a collision, or after 300 steps of 0.2 seconds.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode = render_mode
@@ -114,9 +116,11 @@ class TrafficMergeEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         behind = self._follower()
         if self._position >= 0 and behind is not None:
             ahead[behind], ahead_speeds[behind] = self._position, self._speed
-        return self._driver.acceleration_for(
+        wanted = self._driver.acceleration_for(
             self._speeds, ahead - self._others - LENGTH, self._speeds - ahead_speeds
         )
+        bounded: NDArray[np.float64] = np.maximum(wanted, -HARDEST_BRAKING)
+        return bounded
 
     def _follower(self) -> int | None:
         """The first vehicle of the main road that is behind the controlled one."""
@@ -133,7 +137,7 @@ class TrafficMergeEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             for pair in (*seen, *[(nowhere, self._speed)] * (SEEN - len(seen))):
                 values += [float(pair[0]), float(pair[1])]
         space = self.observation_space
-        return np.clip(values, space.low, space.high).astype(np.float32)  # type: ignore[attr-defined]
+        return np.clip(np.array(values), space.low, space.high).astype(np.float32)  # type: ignore[attr-defined]
 
 
 def _moved(

@@ -6,7 +6,7 @@ with one vehicle under control as in Stern et al. (Transp. Res. C 89, 2018).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -79,13 +79,13 @@ class TrafficRingEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     | Num | Observation | Min | Max | Unit |
     |-----|-------------|-----|-----|------|
     | 0   | own speed | 0 | 40 | m/s |
-    | 1   | speed of the vehicle ahead | 0 | 40 | m/s |
-    | 2   | gap to the vehicle ahead, bumper to bumper | -5 | 230 | m |
+    | 1   | speed ahead (of the vehicle ahead) | 0 | 40 | m/s |
+    | 2   | gap ahead (to the vehicle ahead, bumper to bumper) | -5 | 230 | m |
 
     ## Action Space
     | Num | Action | Min | Max | Unit |
     |-----|--------|-----|-----|------|
-    | 0   | acceleration of the controlled vehicle; speeds below 0 become 0 | -3 | 3 | m/s^2 |
+    | 0   | acceleration (of the controlled vehicle; speeds below 0 become 0) | -3 | 3 | m/s^2 |
 
     ## Rewards
     At each step the mean speed of all vehicles divided by 5 m/s, minus 0.02 times the squared
@@ -98,7 +98,7 @@ class TrafficRingEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     At a collision of the controlled vehicle or any other; else after 600 steps (5 minutes).
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode = render_mode
@@ -122,7 +122,7 @@ class TrafficRingEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold an acceleration for half a second."""
         acceleration = float(np.clip(action[0], -STRONGEST, STRONGEST))
-        safe = all([self._ring.advance(acceleration) for _ in range(SUBSTEPS)])
+        safe = all(self._ring.advance(acceleration) for _ in range(SUBSTEPS))
         reward = float(self._ring.speeds.mean()) / 5.0 - 0.02 * acceleration**2
         if not safe:
             reward -= 100.0

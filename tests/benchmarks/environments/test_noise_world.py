@@ -1,0 +1,161 @@
+"""NoiseWorld: boards, chances, and the exact optimum."""
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.environments.noise_world.board import (
+    BOARDS,
+    GOAL,
+    MOVES,
+    PIT,
+    TRAP,
+    WALL,
+    Board,
+    State,
+    board,
+    draw,
+)
+from benchmarks.environments.noise_world.optimum import number_of, optimal_return, solve
+
+NUMBERS = range(len(BOARDS))
+
+
+def corridor(milestones=(), misfortune=None, codes=(0, 0, 0)):
+    """A board of three rows whose middle row leads from the left to the goal on the right."""
+    grid = np.full((3, 3), WALL)
+    grid[1] = codes
+    grid[1, 2] = GOAL
+    return Board(grid, misfortune or {}, (1, 0), (1, 2), milestones)
+
+
+def test_a_board_is_drawn_the_same_every_time():
+    """The recipe decides the board."""
+    first, second = draw(BOARDS[4]), draw(BOARDS[4])
+    assert np.array_equal(first.codes, second.codes)
+    assert (first.start, first.goal, first.milestones) == (second.start, second.goal, second.milestones)
+    assert first.misfortune == second.misfortune
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_boards_hold_what_they_should(number):
+    """One goal everywhere; one wall and one pit on large boards; milestones on the last three."""
+    codes = board(number).codes
+    large = number > 0
+    assert codes.shape == ((10, 10) if large else (5, 5))
+    counts = {code: int((codes == code).sum()) for code in (WALL, PIT, GOAL, 6, 7)}
+    last = number >= 4
+    assert counts == {WALL: large, PIT: large, GOAL: 1, 6: last, 7: last}
+    assert set(np.unique(codes[codes < WALL])) == {0, 1, 2}
+
+
+@given(st.sampled_from(list(NUMBERS)), st.integers(0, 99), st.integers(0, 3))
+@settings(max_examples=200, deadline=None)
+def test_probabilities_sum_to_one_and_stay_on_the_board(number, cell, action):
+    """Whatever happens, it happens with certainty, and not inside the wall."""
+    this = board(number)
+    row, column = divmod(cell % this.size**2, this.size)
+    results = this.transitions(State((row, column)), action)
+    assert sum(result.probability for result in results) == pytest.approx(1)
+    for result in results:
+        assert this.codes[result.state.cell] != WALL or result.state.cell == (row, column)
+
+
+def test_a_steady_corridor_is_walked_in_two_steps():
+    """Two steps at -1 and a bonus of 3^3."""
+    assert solve(corridor()).value == pytest.approx(27 - 2)
+
+
+def test_a_slippery_start_costs_what_the_geometric_distribution_says():
+    """With chance p to stay, the first step takes 1/(1-p) tries; within 9 steps nearly as many."""
+    p = 0.5
+    value = solve(corridor(misfortune={1: p}, codes=(1, 0, 0))).value
+    by_hand = sum((1 - p) * p**k * (27 - (k + 2)) for k in range(8)) + p**8 * -9
+    assert value == pytest.approx(by_hand)
+
+
+def test_the_goal_pays_only_after_the_milestones_in_order():
+    """Passing the milestone on the way pays; a milestone behind the goal cannot be reached first."""
+    assert solve(corridor(milestones=((1, 1),))).value == pytest.approx(27 - 2)
+    there_and_back = corridor(milestones=((1, 1), (1, 0)))
+    assert solve(there_and_back).value == pytest.approx(27 - 4)
+    assert there_and_back.transitions(State((1, 1), 1), 1)[0].reward == -1.0
+
+
+def test_a_trap_throws_back_to_the_start_and_keeps_milestones():
+    """Misfortune on trap ground."""
+    this = corridor(milestones=((1, 1),), misfortune={TRAP: 0.3}, codes=(0, TRAP, 0))
+    failed = this.transitions(State((1, 1), 1), 1)[1]
+    assert failed.state == State((1, 0), 1)
+    assert failed.probability == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_boards_can_be_solved(number):
+    """The bonus is within reach on every board."""
+    assert 0.3 * board(number).size ** 3 < optimal_return(number) < board(number).size ** 3
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_the_best_policy_earns_its_value_in_the_environment(number):
+    """Rolling the optimal policy out gives the optimal return, within four standard errors."""
+    this, best = board(number), solve(board(number))
+    env = gymnasium.make(f"promptpo/NoiseWorld-{number}-v0")
+    returns = []
+    for seed in range(300):
+        env.reset(seed=seed)
+        total, over, t = 0.0, False, 0
+        while not over:
+            action = best.actions[t, number_of(env.unwrapped._state, this.size)]
+            _, reward, terminated, truncated, _ = env.step(action)
+            total, over, t = total + reward, terminated or truncated, t + 1
+        returns.append(total)
+    error = np.std(returns) / np.sqrt(len(returns))
+    assert abs(np.mean(returns) - best.value) < 4 * error + 1e-9
+
+
+def test_an_episode_is_decided_by_its_seed():
+    """The same seed and actions give the same episode."""
+
+    def play(seed):
+        env = gymnasium.make("promptpo/NoiseWorld-2-v0")
+        env.reset(seed=seed)
+        return [env.step(np.int64(action))[0].tolist() for action in (0, 1, 2, 3) * 5]
+
+    assert play(3) == play(3)
+
+
+def test_the_observation_hides_the_ground():
+    """Kinds of ground are numbers; milestones visited are not told at all."""
+    env = gymnasium.make("promptpo/NoiseWorld-4-v0")
+    observation, info = env.reset(seed=0)
+    assert observation.shape == (4 + 100,)
+    assert info == {}
+    assert not any(word in told_about_milestones() for word in ("mileston", "slip", "trap", "reset"))
+
+
+def told_about_milestones():
+    """What a model is told about the board with milestones."""
+    from promptpo.records import Task
+    from promptpo.spec import describe
+
+    return describe(Task("benchmarks.environments:promptpo/NoiseWorld-4-v0")).text.lower()
+
+
+def test_rendering():
+    """An image, and a text with the walker in it."""
+    env = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render().count("@") == 1
+    env = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="rgb_array")
+    env.reset(seed=0)
+    assert env.render().shape == (120, 120, 3)
+
+
+def test_an_unknown_board_is_refused():
+    """By its number."""
+    with pytest.raises(ValueError, match="boards 0 to 6"):
+        board(7)
+    assert len(MOVES) == 4
