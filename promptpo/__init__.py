@@ -14,11 +14,29 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from promptpo.api import evaluate, export, load_run, optimize, resume
+    from promptpo.policy import load_policy
+    from promptpo.report.page import write_report
     from promptpo.session import Observer, RunResult
 
-__all__ = ["Observer", "RunResult", "__version__", "evaluate", "export", "load_run", "optimize", "resume"]
+__all__ = [
+    "Observer",
+    "RunResult",
+    "__version__",
+    "evaluate",
+    "export",
+    "load_policy",
+    "load_run",
+    "optimize",
+    "resume",
+    "write_report",
+]
 
-_HOMES = {"Observer": "promptpo.session", "RunResult": "promptpo.session"}
+_HOMES = {
+    "Observer": "promptpo.session",
+    "RunResult": "promptpo.session",
+    "load_policy": "promptpo.policy",
+    "write_report": "promptpo.report.page",
+}
 
 
 def __getattr__(name: str) -> Any:

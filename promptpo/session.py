@@ -93,6 +93,12 @@ class RunResult:
         """The exported file."""
         return self.directory / BEST
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the numbers, the best policy's source, and where the report is."""
+        from promptpo.report.notebook import summary
+
+        return summary(self.directory, self.data, self.source)
+
     def __repr__(self) -> str:
         low, high = self.ci95
         return (
