@@ -11,7 +11,7 @@ import gymnasium
 
 from promptpo.errors import EnvironmentFaultError, PromptPOError, SandboxFaultError
 from promptpo.rollouts.jobs import Call, Job, Settings, Work
-from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus
+from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus, SandboxUnavailableError
 
 
 class Pulse(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -71,6 +71,8 @@ class Host:
             if isinstance(work, Call):
                 return self.sandbox.call(work.source, work.target, work.argument)
             return self.run(work)
+        except SandboxUnavailableError as error:
+            raise SandboxFaultError(f"{error}; --allow-weaker-sandbox accepts it.") from error
         except SandboxError as error:
             raise SandboxFaultError(str(error)) from error
 
