@@ -9,6 +9,7 @@ stall (Auger and Hansen, "A Restart CMA Evolution Strategy With Increasing Popul
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,7 +160,9 @@ class CmaSearch:
 
     def _begin(self, mean: Vector, population: int | None = None, sigma: float | None = None) -> None:
         """A fresh distribution around a point."""
-        import cma
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
+            import cma
 
         options: dict[str, Any] = {
             "bounds": [0.0, 1.0],

@@ -16,7 +16,9 @@ QUICK = ["--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5"
 
 def environment(**more):
     """The environment of a new user: no keys, and the tests' own modules importable."""
-    kept = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("PROMPTPO")}
+    kept = {
+        k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("PROMPTPO")
+    }
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **more}
 
@@ -68,17 +70,35 @@ def test_the_exported_file_gives_the_same_in_plain_python(solved):
         check=True,
     )
     result = json.loads((folder / "run" / "result.json").read_text())
-    returns = [float(line.rsplit(" ", 1)[1]) for line in played.stdout.splitlines() if line.startswith("episode")]
+    returns = [
+        float(line.rsplit(" ", 1)[1]) for line in played.stdout.splitlines() if line.startswith("episode")
+    ]
     assert returns == result["test"]["returns"]
 
 
 def test_evaluate_prints_the_documented_json(solved):
     """Keys, values and exit code 0."""
     folder, _ = solved
-    done = promptpo("evaluate", "run/best.py", "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json", cwd=folder)
+    done = promptpo(
+        "evaluate",
+        "run/best.py",
+        "--env",
+        "CartPole-v1",
+        "--episodes",
+        "3",
+        "--seed",
+        "5",
+        "--json",
+        cwd=folder,
+    )
     value = json.loads(done.stdout)
     assert set(value) >= {"env", "episodes", "returns", "mean_return", "steps", "seconds", "outcome", "error"}
-    assert (value["env"], value["episodes"], value["outcome"], value["error"]) == ("CartPole-v1", 3, "ok", None)
+    assert (value["env"], value["episodes"], value["outcome"], value["error"]) == (
+        "CartPole-v1",
+        3,
+        "ok",
+        None,
+    )
     assert value["steps"] == sum(value["returns"])
     assert done.returncode == 0
 
@@ -167,7 +187,18 @@ def test_mistakes_get_one_sentence(tmp_path, arguments, words, code):
 def start_slow_run(folder):
     """A run that is in the middle of its rounds when this returns."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "promptpo", "optimize", "Pendulum-v1", "--out", "run", "--max-steps", "50000000", *QUICK],
+        [
+            sys.executable,
+            "-m",
+            "promptpo",
+            "optimize",
+            "Pendulum-v1",
+            "--out",
+            "run",
+            "--max-steps",
+            "50000000",
+            *QUICK,
+        ],
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -211,7 +242,9 @@ def test_ctrl_c_twice_stops_at_once(tmp_path):
 def test_help_is_quick():
     """`--help` does not load the heavy packages."""
     code = "import sys; from promptpo.cli.app import run; run(['--help']); print(sorted({'torch','numpy','gymnasium','openai','anthropic','pydantic','jinja2'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -219,6 +252,24 @@ def test_output_to_a_closed_pipe_is_no_traceback(solved):
     """`promptpo export RUN | head -1` ends quietly."""
     folder, _ = solved
     command = f"{sys.executable} -m promptpo export run | head -1"
-    done = subprocess.run(command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith('"""Policy for CartPole-v1')
+
+
+def test_nothing_but_our_own_words_is_printed(solved):
+    """No library's warning reaches the user, in the base install either (matplotlib is no part of it)."""
+    folder, done = solved
+    block = "import sys; sys.modules['matplotlib'] = None; from promptpo.cli.app import run; run(['optimize', 'CartPole-v1', '--out', 'quiet', '--test-episodes', '3'])"
+    again = subprocess.run(
+        [sys.executable, "-c", block],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for text in (done.stderr, again.stderr):
+        assert "Warning" not in text
