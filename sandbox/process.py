@@ -18,8 +18,7 @@ from typing import Any
 from sandbox.errors import SandboxBrokenError
 from sandbox.guest import wire
 from sandbox.guest.plain import PlainDataError, decode
-from sandbox.guest.wire import HEADER
-from sandbox.guest.zygote import ENDED, FORKED, REQUEST
+from sandbox.guest.wire import ENDED, FORKED, HEADER, REQUEST
 from sandbox.results import Layers, Limits
 
 _START_SECONDS = 60.0

@@ -11,6 +11,13 @@ import struct
 HEADER = struct.Struct("<BBHI")
 """Kind, flags (unused, zero), count of lanes, bytes of payload."""
 
+# host to zygote and back
+REQUEST = struct.Struct("<ch")
+"""What to do, and the core to run on (-1: any)."""
+FORKED = struct.Struct("<q")
+ENDED = struct.Struct("<qdq")
+"""Wait status, CPU seconds, greatest resident KiB."""
+
 # host to guest
 LOAD = 1
 """Check and compile a source: plain data, see `sandbox.guest.loop`."""

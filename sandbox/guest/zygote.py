@@ -11,14 +11,13 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 
-REQUEST = struct.Struct("<ch")
-"""What to do, and the core to run on (-1: any)."""
-FORKED = struct.Struct("<q")
-ENDED = struct.Struct("<qdq")
-"""Wait status, CPU seconds, greatest resident KiB."""
+from sandbox.guest import confine, wire
+from sandbox.guest.facades import Modules, preload
+from sandbox.guest.loop import Guest
+from sandbox.guest.plain import encode
+from sandbox.guest.wire import ENDED, FORKED, REQUEST
 
 
 def main(descriptor: int) -> None:
@@ -38,9 +37,6 @@ def main(descriptor: int) -> None:
 
 class _Zygote:
     def __init__(self, control: socket.socket, config: dict[str, object]) -> None:
-        from sandbox.guest import confine
-        from sandbox.guest.facades import Modules, preload
-
         self.control = control
         layers = config["layers"]
         assert isinstance(layers, list)  # noqa: S101
@@ -96,10 +92,6 @@ class _Zygote:
         try:
             if core >= 0 and sys.platform == "linux":
                 os.sched_setaffinity(0, {core})
-            from sandbox.guest import confine, wire
-            from sandbox.guest.loop import Guest
-            from sandbox.guest.plain import encode
-
             reading, writing = (os.dup(number) for number in descriptors)
             os.dup2(reading, 0)
             os.dup2(writing, 1)

@@ -1,0 +1,9 @@
+# Tries to: stay just under the step deadline in every step.
+# Must be stopped by: episode deadline.
+
+class Policy:
+    def act(self, obs):
+        x = 0
+        for i in range(700_000):
+            x += i
+        return 0

@@ -1,0 +1,7 @@
+# Tries to: os._exit in the middle of an episode.
+# Must be stopped by: host: the end of a pipe is a failed policy.
+
+import os
+class Policy:
+    def act(self, obs):
+        os._exit(0)

@@ -1,0 +1,10 @@
+# Tries to: answer before being asked, for all steps to come.
+# Must be stopped by: host: every byte from the guest is checked.
+
+import os, struct
+def chunk(kind, count, data=b'', flags=0, length=None):
+    return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
+class Policy:
+    def act(self, obs):
+        os.write(1, chunk(33, 1, struct.pack('<q', 1)) * 1000)
+        return 0

@@ -1,0 +1,12 @@
+# Tries to: pretend that the source was accepted and run.
+# Must be stopped by: host: every byte from the guest is checked.
+
+import os, struct
+def chunk(kind, count, data=b'', flags=0, length=None):
+    return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
+os.write(1, chunk(32, 0) + chunk(32, 1))
+
+
+class Policy:
+    def act(self, obs):
+        return 0

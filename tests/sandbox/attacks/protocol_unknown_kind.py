@@ -1,0 +1,10 @@
+# Tries to: send a message of unknown kind.
+# Must be stopped by: host: every byte from the guest is checked.
+
+import os, struct
+def chunk(kind, count, data=b'', flags=0, length=None):
+    return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
+class Policy:
+    def act(self, obs):
+        os.write(1, chunk(200, 1))
+        return 0

@@ -1,0 +1,85 @@
+"""Every program in attacks/, with the gate and without it: nothing may come of any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import Layers, Limits, Rollout, Sandbox, Trial
+from tests.sandbox.canaries import Canaries, CanaryEnv
+
+ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))
+TIGHT = Limits(
+    step_seconds=0.15,
+    episode_seconds=0.4,
+    construct_seconds=0.5,
+    memory_bytes=128 * 1024 * 1024,
+    cpu_seconds=20,
+)
+CONTROL = """
+class Policy:
+    def __init__(self):
+        self.n = 0
+    def act(self, obs):
+        self.n += 1
+        return (self.n + int(obs[0] > 0)) % 3
+"""
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["gate", "no-gate"])
+def hostile_box(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox with tight limits, its gate on or off."""
+    with Sandbox(TIGHT, layers=Layers(gate=request.param)) as sandbox:
+        yield sandbox
+
+
+def texts_of(rollout: Rollout) -> list[str]:
+    """All text in a rollout but its output."""
+    failures = [rollout.failure, *(episode.failure for episode in rollout.episodes)]
+    return [f"{failure.message}\n{failure.detail}" for failure in failures if failure is not None]
+
+
+def control(box: Sandbox) -> list[float]:
+    """Returns of a policy that behaves."""
+    for _ in range(3):  # a busy machine may miss the tight deadlines
+        rollout = box.rollout(CONTROL, [CanaryEnv(), CanaryEnv()], [Trial(5), Trial(6)])
+        if rollout.failure is None:
+            break
+    assert rollout.failure is None, rollout.failure
+    return [episode.return_ for episode in rollout.episodes]
+
+
+@pytest.fixture(scope="module")
+def unharmed(box: Sandbox) -> list[float]:
+    """What `control` gives where no attack has ever run."""
+    return control(box)
+
+
+def zygotes(box: Sandbox) -> dict[bool, int]:
+    """Process ids of the processes that guests are forked from."""
+    return {scipy: zygote.pid for scipy, zygote in box._zygotes.items()}
+
+
+def test_corpus_is_large_and_labelled() -> None:
+    """At least 150 programs, each different, each saying what it tries and what must stop it."""
+    sources = [path.read_text() for path in ATTACKS]
+    bodies = {source.split("\n", 2)[2] for source in sources}
+    assert len(bodies) == len(ATTACKS) >= 150
+    for path, source in zip(ATTACKS, sources, strict=True):
+        first, second, *_ = source.splitlines()
+        assert first.startswith("# Tries to: "), path.name
+        assert second.startswith("# Must be stopped by: "), path.name
+
+
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
+def test_attack_comes_to_nothing(path: Path, hostile_box: Sandbox, canaries: Canaries, unharmed: list[float]) -> None:
+    """Canaries untouched, the host alive, the next policy unharmed."""
+    envs = [CanaryEnv(), CanaryEnv()]
+    before = zygotes(hostile_box)
+    rollout = hostile_box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])
+    assert canaries.harm(texts_of(rollout), rollout.output, envs) == []
+    assert len(rollout.output) <= TIGHT.output_bytes
+    assert control(hostile_box) == unharmed
+    assert before.items() <= zygotes(hostile_box).items(), "the zygote had to be replaced"
