@@ -85,7 +85,12 @@ def documentation_of(cls: type[Any]) -> Documentation:
     own = cls.__dict__.get("__doc__") or next(
         (base.__dict__["__doc__"] for base in cls.__mro__[1:] if _documents(base)), None
     )
-    return parse(inspect.cleandoc(own)) if own else Documentation()
+    if not own:
+        return Documentation()
+    own = own.replace("\times", "\\times").replace(
+        "\frac", "\\frac"
+    )  # escapes in docstrings that are not raw
+    return parse(inspect.cleandoc(own))
 
 
 def _documents(base: type[Any]) -> bool:

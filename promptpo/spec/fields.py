@@ -109,7 +109,7 @@ def _box(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[F
     if len(space.shape) != 1 or space.shape[0] == 0:
         low, high = bounds(space)
         yield Field(
-            identifier(key) or "array" if space.shape else identifier(key) or "value",
+            identifier(key) or _whole_name(space),
             path,
             low,
             high,
@@ -125,6 +125,12 @@ def _box(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[F
     if covered == space.shape[0]:
         return
     yield from _groups(path, key, space, section, covered)
+
+
+def _whole_name(space: spaces.Box) -> str:
+    if space.shape == ():
+        return "value"
+    return "image" if space.dtype == np.uint8 and len(space.shape) > 1 else "array"
 
 
 def _groups(path: str, key: str, space: spaces.Box, section: Section, start: int) -> Iterator[Field]:
@@ -235,7 +241,7 @@ def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
         return item
     if table.ndim == 1:
         return replace(item, seen=(float(table.min()), float(table.max())))
-    if table.ndim > 1 and table.shape[1] <= SPANNED:
+    if len(table.shape[1:]) == 1 and table.shape[1] <= SPANNED:
         spans = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
         return replace(item, spans=tuple(spans), seen=(float(table.min()), float(table.max())))
     return item

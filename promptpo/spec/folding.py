@@ -52,6 +52,8 @@ class _Folder(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name) and node.value.id == "self":
             return self._constant(node, lambda: _no_table(self._source.constant(node.attr)))
+        if isinstance(node.ctx, ast.Load) and node.attr.isupper() and isinstance(node.value, ast.Name):
+            return self._constant(node, lambda: _no_table(self._source.constant(node.attr)))
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -127,6 +129,9 @@ class _Folder(ast.NodeTransformer):
         visited = self.generic_visit(node)
         if not isinstance(visited, ast.Compare) or len(visited.ops) != 1:
             return visited
+        given = isinstance(visited.left, ast.Name) and visited.left.id == "action"
+        if given and ast.unparse(visited.comparators[0]) == "None":  # a policy's action is never missing
+            return ast.Constant(isinstance(visited.ops[0], ast.IsNot))
         compare = _COMPARE.get(type(visited.ops[0]))
         if compare is None:
             return visited

@@ -125,6 +125,7 @@ NAME_WORDS = 6
 def identifier(text: str, words: int = NAME_WORDS) -> str:
     """A Python name made of the telling words of a text; empty where it has none."""
     plain = re.sub(r"\([^)]*\)|\[[^\]]*\]|Equals to .*", " ", text)
+    plain = re.sub(r"(?<!\w)-(?=\d)", "minus ", plain.replace("n't", " not"))
     parts = [part.lower() for part in re.findall(r"[A-Za-z0-9]+", plain)]
     telling = [part for part in parts if part not in _STOP][:words] or parts[:words]
     name = "_".join(telling)

@@ -12,8 +12,8 @@ _ASIDE = re.compile(
     r"To play|learn to fly|classical RL|It is useful|diagram|[Hh]indsight|reset\(\)|"
     r"visualized|refactored|introduced (?:in|by)|can be initialized|Time-Learning|shared environment art|"
     r"use_contact_forces|multivariate|In this case, the observation space|Regardless of whether|kinematics observations are derived|inverse kinematics|simulator step|More information|"
-    r"approach and handling|One can read|no longer|intermediate result|sutton_barto|consists of the|"
-    r"consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit",
+    r"approach and handling|One can read|no longer maintained|intermediate result|sutton_barto|consists of the|"
+    r"two versions|first appeared|get demonstrations|Credits|https?:|contains the reward|consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit",
 )
 """Sentences about the library rather than the task."""
 
@@ -36,6 +36,7 @@ _LISTED = re.compile(r"- (?:\w+: (?:its value|this key)|[\w()]+ \(\d+ element)")
 def trimmed(text: str, limit: int) -> str:
     """Prose without asides, cut at a sentence before `limit` characters."""
     lines = [_kept(line) for line in text.splitlines() if not re.match(r"- (?:sparse|dense):", line)]
+    lines = [line for line in lines if line.strip()]
     lines = [
         line
         for line, after in zip(lines, [*lines[1:], ""], strict=False)
@@ -55,6 +56,7 @@ def _kept(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     sentences = [s for s in _SENTENCE.split(line.strip()) if not _ASIDE.search(s)]
     kept = " ".join(sentences)
+    kept = kept.replace("the ranges above", "the ranges below")
     return "" if re.fullmatch(r"(?:[-\d.]+|Note:|where|By default,?)?", kept) else indent + kept
 
 
@@ -80,6 +82,7 @@ def note(text: str, limit: int, *, choices: bool = False) -> str:
 
 def ending(text: str, limit: int) -> str:
     """When an episode ends, without what the time limit does."""
+    text = re.sub(r"\s*\([^()]*exclude_current[^()]*\)", "", text)
     text = re.sub(r" argument\b", "", re.sub(r"\((?:which is )?the default\)", "", text))
     lines = [
         " ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()

@@ -109,7 +109,11 @@ class _Collector:
             texts = [re.sub(rf"\b{name}\(", f"get_{name}(", text) for text in texts]
         texts = ["\n".join(_wrapped(line) for line in text.split("\n")) for text in texts]
         shown = "\n\n".join(texts)
-        words = {name: text for name, text in self.words.items() if text and re.search(rf"\b{name}\b", shown)}
+        words = {
+            name: text
+            for name, text in self.words.items()
+            if text and name not in self.functions and re.search(rf"\b{name}\b", shown)
+        }
         texts[0] = re.sub(rf"^def {entry}\(", "def reward(", texts[0])
         return RewardCode(texts, words)
 

@@ -159,6 +159,8 @@ def _unit(row: Row) -> str:
     cell = next((text for title, text in row.items() if "unit" in title), "")
     inner = re.search(r"\(([^)]*)\)", cell)
     unit = inner[1] if inner else cell
+    if unit == "rad" and "velocity" in _meaning(row):
+        unit = "rad/s"  # some tables call every joint's unit an angle
     if not unit:
         unit = "rad" if re.search(r"\brad\b", row.get("min", "")) else ""
     return unit if unit in _UNITS else ""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import gymnasium
 
 TABLES: Mapping[str, str] = {
+    "gymnasium.envs.classic_control": "classic_control",
     "gymnasium.envs.toy_text": "toy_text",
     "gymnasium.envs.box2d": "box2d",
     "metaworld": "meta_world",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.folding import folded
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 MEANING = {
     "presence": "1 when there is a vehicle in this row, else 0",
-    "x": "position along the road",
-    "y": "position across the road",
+    "x": "position in x",
+    "y": "position in y",
     "vx": "velocity along x",
     "vy": "velocity along y",
     "heading": "direction in rad",
@@ -66,7 +67,10 @@ def _end(env: Any) -> str:
     if method is None:
         return ""
     returned = [n.value for n in ast.walk(folded(method, source)) if isinstance(n, ast.Return) and n.value]
-    return f"When {ast.unparse(returned[-1]).replace('self.', 'env.')}." if returned else ""
+    if not returned:
+        return ""
+    condition = re.sub(r"^bool\((.*)\)$", r"\1", ast.unparse(returned[-1]))
+    return f"When {condition.replace('self.', 'env.')}."
 
 
 def _choices(action_type: Any) -> Sequence[Choice]:
@@ -119,7 +123,7 @@ def _goal(observation: Any) -> tuple[Sequence[Field], str]:
         Field(
             f"{key.removesuffix('_goal')}_{name}" if key != "observation" else name,
             f'obs["{key}"][{i}]',
-            meaning=f"{MEANING.get(name, name)}, divided by {scale:g}",
+            meaning=MEANING.get(name, name) + (f", divided by {scale:g}" if scale != 1 else ""),
         )
         for key in ("observation", "desired_goal", "achieved_goal")
         for i, (name, scale) in enumerate(zip(observation.features, observation.scales, strict=True))

@@ -120,20 +120,31 @@ def _orientation(source: Source) -> str:
 
 def _success(source: Source) -> str:
     """The condition for success, from the line of the source that computes it."""
+    evaluate, compute = source.method("evaluate_state"), source.method("compute_reward")
+    if evaluate is None or compute is None:
+        return ""
     names = _result_names(source)
-    for name in ("evaluate_state", "compute_reward"):
-        method = source.method(name)
-        for node in ast.walk(folded(method, source)) if method else ():
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "success":
-                return _plain(ast.unparse(node.value), names)
-            if isinstance(node, ast.Dict):
-                for key, value in zip(node.keys, node.values, strict=True):
-                    if (
-                        isinstance(key, ast.Constant)
-                        and key.value == "success"
-                        and not isinstance(value, ast.Name)
-                    ):
-                        return _plain(ast.unparse(value), names)
+    condition = _assigned(folded(evaluate, source), "success")
+    if condition in {"", "success"}:
+        condition = _reported(folded(evaluate, source))
+    condition = _plain(condition, names)
+    return _plain(_assigned(folded(compute, source), condition), {}) if condition.isidentifier() else condition
+
+
+def _assigned(function: ast.FunctionDef, name: str) -> str:
+    """What a function assigns to a name; empty where it does not."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.unparse(node.value)
+    return ""
+
+
+def _reported(function: ast.FunctionDef) -> str:
+    """What a function puts into its info under "success"."""
+    for node in ast.walk(function):
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and key.value == "success":
+                return ast.unparse(value)
     return ""
 
 
