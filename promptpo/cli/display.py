@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.cli.dashboard import Progress, live_part
 from promptpo.feedback import number, one_line
 from promptpo.report.page import REPORT
 from promptpo.session import Observer
@@ -87,7 +88,7 @@ class PlainDisplay(Observer):
 
 
 class LiveDisplay(PlainDisplay):
-    """A few lines that are kept up to date, above them the attempts as they come."""
+    """The attempts as they come; below them a part that is kept up to date (see `promptpo.cli.dashboard`)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,10 +96,8 @@ class LiveDisplay(PlainDisplay):
         from rich.live import Live
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._config: Config | None = None
-        self._history: History | None = None
-        self._asked = self._answered = self._tuning_steps = 0
-        self._doing = ""
+        self._plain = self._console.options.ascii_only
+        self._state: Progress | None = None
         self._live = Live(
             console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
         )
@@ -112,29 +111,13 @@ class LiveDisplay(PlainDisplay):
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins and start the live part."""
         super().started(config, directory, choice, spec, ledger)
-        self._config = config
+        self._state = Progress(config, ledger)
         self._live.start()
 
     def event(self, event: Event) -> None:
-        """Keep the status up to date."""
-        names = {
-            "prompt": "asking",
-            "completion": "rolling out",
-            "tuning": "tuning numbers",
-            "validation": "validating",
-            "round": "asking",
-            "evaluation": "rolling out",
-        }
-        self._doing = names.get(event.kind, self._doing)
-        if event.kind == "round":
-            self._answered = 0
-        if event.kind == "completion":
-            self._answered += 1
-
-    def progress(self, history: History) -> None:
-        """Print new attempts and remember the standing."""
-        self._history = history
-        super().progress(history)
+        """Keep the live part up to date."""
+        if self._state is not None:
+            self._state.add(event)
 
     def finished(self, run: RunResult) -> None:
         """Replace the live part by the result."""
@@ -146,26 +129,12 @@ class LiveDisplay(PlainDisplay):
         self._live.stop()
 
     def _status(self) -> Any:
-        from rich.spinner import Spinner
-        from rich.table import Table
+        from rich.text import Text
 
-        table = Table.grid(padding=(0, 1))
-        history, config = self._history, self._config
-        if config is None:
-            return table
-        round_ = min(config.budget.rounds, (history.rounds if history else 0) + 1)
-        in_flight = (
-            max(0, config.candidates - len(history.arrived))
-            if history and history.arrived
-            else config.candidates
-        )
-        seconds = time.monotonic() - self._started
-        state = f"round {round_} of {config.budget.rounds} · {self._doing or 'starting'} · {in_flight} candidates in flight · {seconds:.0f} s"
-        table.add_row(Spinner("dots", text=state))
-        table.add_row(
-            f"  {standing(history)} · {spending(self._ledger)}" if history else f"  {spending(self._ledger)}"
-        )
-        return table
+        if self._state is None:
+            return Text("")
+        width = self._console.width  # asked each time: terminals are resized
+        return live_part(self._state, width=width, spending=spending(self._ledger), plain=self._plain)
 
 
 def standing(history: History) -> str:

@@ -1,0 +1,106 @@
+"""The live part of the display: what it shows at each width, fed by a real run's events."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+import promptpo
+from promptpo.cli.dashboard import WIDE, Progress, bar, live_part, sparkline
+from promptpo.config import load_config
+from promptpo.journal import JOURNAL, read_events
+from promptpo.ledger import Ledger
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory):
+    """Events of a run of two rounds of two candidates."""
+    answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c2": GOOD}
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda r: answers.get(r.key, SYNTAX_ERROR)),
+        out=tmp_path_factory.mktemp("dashboard") / "run",
+        rounds=2,
+        candidates=2,
+        episodes=2,
+        validation_episodes=2,
+        test_episodes=2,
+        repairs=0,
+        stop_at=501.0,
+        max_usd=2.0,
+    )
+    return load_config(run.directory / "config.toml"), read_events(run.directory / JOURNAL)
+
+
+def progress_after(events, kind, key):
+    """The state when this event has been seen."""
+    config, log = events
+    ledger = Ledger(config.budget)
+    progress = Progress(config, ledger)
+    for event in log:
+        ledger.add(event)
+        progress.add(event)
+        if (event.kind, event.key) == (kind, key):
+            return progress
+    raise AssertionError(f"no {kind} {key}")
+
+
+def drawn(progress, *, width, plain):
+    """The lines as the terminal gets them."""
+    console = Console(file=io.StringIO(), width=width, soft_wrap=False)
+    console.print(live_part(progress, width=width, spending="1,234 steps", plain=plain))
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_samples_are_followed(events):
+    """Asked, answered, done: each sample shows what it is at, and a new round begins anew."""
+    assert dict(progress_after(events, "prompt", events[1][2].key).samples) == {
+        "r1c1": "asking",
+        "r1c2": "asking",
+    }
+    answered = progress_after(events, "completion", "r1.c1")
+    assert dict(answered.samples)["r1c1"] == "running"
+    done = dict(progress_after(events, "attempt", "r1c2").samples)
+    assert done["r1c2"] == "rejected"
+    second = progress_after(events, "round", "r1")
+    assert (second.round, dict(second.samples)["r2c1"]) == (2, "asking")
+
+
+def test_the_best_is_followed(events):
+    """It names the candidate and grows only."""
+    progress = progress_after(events, "round", "r2")
+    assert progress.standing == "r2c2: validation return 500"
+    assert progress.best == sorted(progress.best)
+    assert len(progress.best) == 2
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("width", [30, 40, 80, WIDE, 160])
+def test_it_fits_every_width(events, width, plain):
+    """No line is longer than the terminal; narrow ones get three lines; ASCII stays ASCII."""
+    lines = drawn(progress_after(events, "round", "r2"), width=width, plain=plain)
+    assert all(len(line) <= width for line in lines)
+    assert (len(lines) > 3) == (width >= WIDE)
+    if plain:
+        assert all(line.isascii() for line in lines)
+
+
+def test_only_limits_that_exist_have_a_bar(events):
+    """Rounds, steps and money here; no tokens, no time."""
+    text = "\n".join(drawn(progress_after(events, "round", "r1"), width=120, plain=True))
+    assert "1 of 2" in text
+    assert "of 500,000" in text
+    assert "$0 of $2" in text
+    assert "tokens" not in text
+
+
+def test_marks():
+    """The lowest and the highest value have the lowest and the highest mark; bars are clamped."""
+    assert sparkline([1, 3, 2], width=10, plain=False) == "▁█▅"
+    assert sparkline([1, 2, 3], width=2, plain=True) == "_#"
+    assert sparkline([], width=5, plain=True) == ""
+    assert sparkline([7, 7], width=5, plain=True) == "__"
+    assert bar(0.5, width=4, plain=True) == "##--"
+    assert bar(7.0, width=3, plain=True) == "###"
