@@ -1,0 +1,145 @@
+"""What a benchmark will take before it starts: steps, calls, tokens, dollars, hours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.cells import Cell
+from benchmarks.methods import Budget
+from benchmarks.suite import Suite, SuiteTask
+from promptpo.config import RECIPES
+
+INPUT_TOKENS, OUTPUT_TOKENS = 6_000, 3_000
+"""Assumed for a call: a spec with a bounded history, and a policy with the thinking that it takes."""
+SECONDS_PER_CALL = 40.0
+"""Assumed for an answer of that length; the calls of a round run side by side."""
+LEARNING_STEPS_PER_SECOND = 2_500.0
+"""PPO with a small network on one core, measured on CartPole and HalfCheetah; TRPO is faster."""
+PROBE_STEPS = 300
+"""Steps taken to see how fast an environment is."""
+UNKNOWN_HORIZON = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the open cells of one column may take at most.
+
+    Attributes:
+        column: Method and model.
+        cells: How many are open.
+        steps: Environment steps, the held-out test included.
+        calls: Language-model calls.
+        tokens: (input, output), by the assumptions above.
+        usd: None where the model's price is not known and calls are made.
+        hours: Of one process; divide by ``--jobs``.
+    """
+
+    column: str
+    cells: int
+    steps: int
+    calls: int
+    tokens: tuple[int, int]
+    usd: float | None
+    hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a task is.
+
+    Attributes:
+        steps_per_second: On one core, with random actions.
+        horizon: Longest episode.
+    """
+
+    steps_per_second: float
+    horizon: int
+
+
+def estimate(suite: Suite, cells: Sequence[Cell], budget: Budget) -> list[Estimate]:
+    """What the cells that have no result yet may take, column by column."""
+    paces: dict[str, Pace] = {}
+    columns: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.result is None:
+            columns.setdefault(cell.column, []).append(cell)
+            if cell.task.label not in paces:
+                paces[cell.task.label] = pace(cell.task)
+    return [_column(name, suite, group, budget, paces) for name, group in columns.items()]
+
+
+def calls_of(cell: Cell, suite: Suite, budget: Budget) -> int:
+    """Language-model calls of a cell without repairs: policies, the feedback class and reflections."""
+    if not cell.method.asks_model:
+        return 0
+    rounds = budget.rounds or suite.rounds
+    paper = "paper" in cell.method.options
+    recipe = RECIPES["paper" if paper else "default"]
+    return (
+        rounds * (budget.candidates or suite.candidates)
+        + recipe.feedback_class
+        + (rounds - 1) * recipe.reflection
+    )
+
+
+def pace(task: SuiteTask) -> Pace:
+    """Measure an environment with random actions."""
+    from promptpo.spec import make_env
+    from promptpo.spec.facts import horizon_of
+
+    env = make_env(task.as_task())
+    try:
+        env.action_space.seed(0)
+        env.reset(seed=0)
+        started = time.perf_counter()
+        for _ in range(PROBE_STEPS):
+            *_, terminated, truncated, _ = env.step(env.action_space.sample())
+            if terminated or truncated:
+                env.reset()
+        seconds = time.perf_counter() - started
+        return Pace(PROBE_STEPS / max(seconds, 1e-9), horizon_of(env) or UNKNOWN_HORIZON)
+    finally:
+        env.close()
+
+
+def _column(
+    name: str, suite: Suite, cells: Sequence[Cell], budget: Budget, paces: Mapping[str, Pace]
+) -> Estimate:
+    steps, calls, seconds = 0, 0, 0.0
+    for cell in cells:
+        speed = paces[cell.task.label]
+        train = (budget.steps or suite.steps_of(cell.task)) if cell.method.learns else 0
+        test = (budget.test_episodes or suite.test_episodes) * speed.horizon
+        steps += train + test
+        calls += calls_of(cell, suite, budget)
+        seconds += (train + test) / speed.steps_per_second
+        if cell.method.kind == "baseline":
+            seconds += train / LEARNING_STEPS_PER_SECOND
+        if cell.method.asks_model:
+            seconds += (budget.rounds or suite.rounds) * SECONDS_PER_CALL
+    tokens = (calls * INPUT_TOKENS, calls * OUTPUT_TOKENS)
+    return Estimate(
+        name,
+        len(cells),
+        steps,
+        calls,
+        tokens,
+        _dollars(cells[0].asked, calls, budget, len(cells)),
+        seconds / 3600,
+    )
+
+
+def _dollars(model: str | None, calls: int, budget: Budget, cells: int) -> float | None:
+    from promptpo.llm.choose import choose
+    from promptpo.llm.prices import known_prices, price_of, user_prices
+    from promptpo.records import Usage
+
+    if not calls or model is None or model.startswith(("replay", "search", "embedded")):
+        return 0.0
+    price = price_of(choose(model).argument, user_prices(), known_prices())
+    cost = price.cost(Usage(INPUT_TOKENS, 0, OUTPUT_TOKENS)) if price else None
+    if cost is None:
+        return None
+    return min(calls * cost, budget.usd * cells) if budget.usd else calls * cost

@@ -1,0 +1,132 @@
+"""Methods: how each is run from the command line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from benchmarks.suite import Suite, SuiteTask
+from promptpo.errors import UsageError
+
+Kind = Literal["optimize", "baseline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way of getting a policy.
+
+    Attributes:
+        name: What tables call it.
+        about: One line for people.
+        kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``.
+        options: Command-line options of its own.
+        asks_model: Whether it runs once for every model of ``--models``.
+        learns: Whether it spends training steps.
+    """
+
+    name: str
+    about: str
+    kind: Kind
+    options: tuple[str, ...] = ()
+    asks_model: bool = False
+    learns: bool = True
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "promptpo", "policies written by a language model, numbers tuned", "optimize", asks_model=True
+        ),
+        Method(
+            "promptpo-paper",
+            "the published procedure, without tuning",
+            "optimize",
+            ("--recipe", "paper"),
+            asks_model=True,
+        ),
+        Method(
+            "search",
+            "program search without a language model and without tuning",
+            "optimize",
+            ("--model", "search", "--tune", "none"),
+        ),
+        Method(
+            "tune",
+            "program search without a language model, numbers tuned",
+            "optimize",
+            ("--model", "search"),
+        ),
+        Method("ppo", "PPO of stable-baselines3", "baseline"),
+        Method("trpo", "TRPO of sb3-contrib", "baseline"),
+        Method("sac", "SAC of stable-baselines3", "baseline"),
+        Method("icpi", "in-context policy iteration, the oracle as its model", "baseline"),
+        Method("random", "uniformly random actions", "baseline", learns=False),
+        Method("zero", "the zero action, or action 0", "baseline", learns=False),
+    )
+}
+
+
+def choose(names: Sequence[str]) -> list[Method]:
+    """The methods of these names, each once.
+
+    Raises:
+        UsageError: There is no such method.
+    """
+    for name in names:
+        if name not in METHODS:
+            near = difflib.get_close_matches(name, METHODS, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(f"--methods takes {', '.join(METHODS)}, not {name!r}.{hint}")
+    return [METHODS[name] for name in dict.fromkeys(names)]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a cell may spend, where it is not the suite's.
+
+    Attributes:
+        steps: Environment steps; None takes the suite's.
+        rounds: Prompts; None takes the suite's.
+        candidates: Samples of a prompt; None takes the suite's.
+        test_episodes: Held-out episodes; None takes the suite's.
+        usd: Money of a cell that asks a model; None sets no limit.
+        executor: "local", or "ray" for rollouts on a Ray cluster.
+    """
+
+    steps: int | None = None
+    rounds: int | None = None
+    candidates: int | None = None
+    test_episodes: int | None = None
+    usd: float | None = None
+    executor: str = "local"
+
+
+def command(
+    method: Method, model: str | None, suite: Suite, task: SuiteTask, seed: int, budget: Budget, out: Path
+) -> list[str]:
+    """The command line that runs a cell into `out`."""
+    steps = budget.steps or suite.steps_of(task)
+    episodes = str(budget.test_episodes or suite.test_episodes)
+    words = [sys.executable, "-m", "promptpo"]
+    if method.kind == "baseline":
+        words += ["baseline", method.name, task.env, "--test-episodes", episodes]
+        words += ["--steps", str(steps)] if method.learns else []
+    else:
+        words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
+        words += ["--rounds", str(budget.rounds or suite.rounds)]
+        words += ["--candidates", str(budget.candidates or suite.candidates)]
+        words += ["--jobs", "1", "--executor", budget.executor, "--no-film", "--quiet"]
+        words += ["--model", model] if model else []
+        words += ["--max-usd", str(budget.usd)] if budget.usd and method.asks_model else []
+    words += list(method.options)
+    if task.kwargs:
+        words += ["--env-kwargs", json.dumps(dict(task.kwargs), sort_keys=True)]
+    if task.max_episode_steps:
+        words += ["--max-episode-steps", str(task.max_episode_steps)]
+    return [*words, "--seed", str(seed), "--out", str(out), "--json"]

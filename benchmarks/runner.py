@@ -1,0 +1,152 @@
+"""Running cells: processes side by side, finished cells skipped, failed ones reported."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.cells import Cell
+from benchmarks.methods import Budget
+from benchmarks.suite import Suite
+from promptpo.errors import RunError
+from promptpo.report import write_atomically
+
+FAILURES = "failures.json"
+GRACE_SECONDS = 20
+"""What an interrupted cell gets to write down what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cell that ended without a result.
+
+    Attributes:
+        cell: Its name.
+        code: Exit code of its process; negative for a signal.
+        message: The last line that it printed.
+        log: File with all that it printed.
+    """
+
+    cell: str
+    code: int
+    message: str
+    log: str
+
+
+class Runner:
+    """Runs cells as processes of their own.
+
+    Args:
+        suite: Where the cells' budgets come from.
+        budget: What replaces them.
+        jobs: Processes at the same time.
+        tell: Told one line whenever a cell ends.
+    """
+
+    def __init__(self, suite: Suite, budget: Budget, jobs: int, tell: Callable[[str], None]) -> None:
+        self._suite, self._budget, self._jobs, self._tell = suite, budget, jobs, tell
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self, cells: Sequence[Cell]) -> list[Failure]:
+        """Run those cells that have no result yet.
+
+        Ctrl-C passes on to the running cells, which end with the best they have; the next call goes on.
+
+        Returns:
+            The cells that failed, in the order of `cells`.
+        """
+        todo = [cell for cell in cells if cell.result is None]
+        failures: dict[str, Failure] = {}
+        with ThreadPoolExecutor(self._jobs) as pool:
+            futures = {pool.submit(self._one, cell): cell for cell in todo}
+            try:
+                for done, future in enumerate(as_completed(futures), start=1):
+                    cell, failure = futures[future], future.result()
+                    if failure is not None:
+                        failures[cell.name] = failure
+                    outcome = f"failed: {failure.message}" if failure else "done"
+                    self._tell(f"[{done}/{len(todo)}] {cell.name}: {outcome}")
+            except KeyboardInterrupt:
+                self._stop()
+                raise
+        return [failures[cell.name] for cell in cells if cell.name in failures]
+
+    def _one(self, cell: Cell) -> Failure | None:
+        if self._stopped:
+            return None
+        make_way(cell)
+        cell.directory.parent.mkdir(parents=True, exist_ok=True)
+        with cell.log.open("wb") as log:
+            process = subprocess.Popen(
+                cell.command(self._suite, self._budget),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+            )
+            with self._registered(process):
+                code = process.wait()
+        if cell.result is not None:
+            return None
+        return Failure(cell.name, code, _last_line(cell.log), str(cell.log))
+
+    @contextmanager
+    def _registered(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        with self._lock:
+            self._running.add(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def _stop(self) -> None:
+        """Let running cells end; a terminal has sent them the same Ctrl-C."""
+        self._stopped = True
+        with self._lock:
+            running = list(self._running)
+        for process in running:
+            try:
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def make_way(cell: Cell) -> None:
+    """Remove what an interrupted cell left behind, where its method cannot go on from it."""
+    if cell.method.kind == "baseline" and cell.directory.exists() and cell.result is None:
+        shutil.rmtree(cell.directory)
+
+
+def write_failures(root: Path, failures: Sequence[Failure]) -> None:
+    """Write down which cells failed in the last pass."""
+    rows = [{"cell": f.cell, "code": f.code, "message": f.message, "log": f.log} for f in failures]
+    write_atomically(root / FAILURES, json.dumps(rows, indent=2) + "\n")
+
+
+def read_failures(root: Path) -> list[Failure]:
+    """What `write_failures` wrote; empty where it never did.
+
+    Raises:
+        RunError: The file is damaged.
+    """
+    path = root / FAILURES
+    if not path.exists():
+        return []
+    try:
+        return [Failure(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{path} is damaged; remove it and run the benchmark again.") from error
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it printed nothing"

@@ -1,0 +1,131 @@
+"""Statistics over runs and tasks, as Agarwal et al. recommend for few runs (NeurIPS 2021).
+
+Their library, rliable 1.2.0, does not work with the current release of the `arch` package that it
+builds on (its bootstrap refuses ``random_state=None``), so the four methods are written here on numpy;
+the tests compare the point estimates with scipy's ``trim_mean`` and ``mannwhitneyu``.
+
+Scores are matrices of shape (runs, tasks). Bootstraps are stratified: runs are drawn anew within each
+task, tasks stay. Seeds are fixed, so that a report repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float64]
+
+REPETITIONS = 2_000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A point estimate with a 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def iqm(scores: Scores) -> float:
+    """Interquartile mean: the mean of the middle half of all runs on all tasks."""
+    flat = np.sort(scores, axis=None)
+    cut = int(0.25 * flat.size)
+    return float(flat[cut : flat.size - cut].mean())
+
+
+def probability_of_improvement(scores: Scores, others: Scores) -> float:
+    """How probable it is that a run of the first method beats one of the second on the same task.
+
+    Args:
+        scores: Shape (runs, tasks).
+        others: Shape (other runs, the same tasks).
+    """
+    difference = scores[:, None, :] - others[None, :, :]
+    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+
+
+def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
+    """Performance profile: the share of runs above each threshold."""
+    return (scores.ravel()[None, :] > np.asarray(thresholds)[:, None]).mean(axis=1)
+
+
+def interval(scores: Scores, statistic: Callable[[Scores], float]) -> Interval:
+    """A statistic of a score matrix with its stratified bootstrap interval."""
+    return _summed_up(statistic(scores), [statistic(drawn) for drawn in _resampled(scores)])
+
+
+def improvement_interval(scores: Scores, others: Scores) -> Interval:
+    """`probability_of_improvement` with its stratified bootstrap interval."""
+    draws = [
+        probability_of_improvement(a, b)
+        for a, b in zip(_resampled(scores), _resampled(others, seed=1), strict=True)
+    ]
+    return _summed_up(probability_of_improvement(scores, others), draws)
+
+
+def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, Scores]:
+    """Lower and upper 95 % bootstrap bounds of `profile`, point by point."""
+    draws = np.array([profile(drawn, thresholds) for drawn in _resampled(scores)])
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return low, high
+
+
+def mean_interval(runs: Sequence[Sequence[float]]) -> Interval:
+    """Mean over runs of the mean over episodes.
+
+    With three runs or more the runs are drawn anew, which is what the spread between runs asks for; with
+    fewer only the episodes can be, and the interval says nothing about other seeds.
+
+    Args:
+        runs: Returns of the held-out episodes of each run.
+    """
+    means = np.array([np.mean(run) for run in runs])
+    rng = np.random.default_rng(0)
+    if len(runs) >= MANY_RUNS:
+        draws = rng.choice(means, (REPETITIONS, means.size)).mean(axis=1)
+    else:
+        per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
+        draws = np.mean(per_run, axis=0)
+    return _summed_up(float(means.mean()), draws.tolist())
+
+
+MANY_RUNS = 3
+"""From this many runs on their spread is what intervals show."""
+
+
+def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list[str], dict[str, Scores]]:
+    """Score matrices over the tasks that every column has.
+
+    Args:
+        columns: Column to task to the normalised score of each run.
+
+    Returns:
+        The tasks, and for each column the matrix of as many runs as its task with the fewest has.
+    """
+    shared = set.intersection(*(set(tasks) for tasks in columns.values())) if columns else set()
+    first = next(iter(columns.values()), {})
+    tasks = [task for task in first if task in shared]
+    if not tasks:
+        return [], {}
+    matrices = {}
+    for column, scores in columns.items():
+        runs = min(len(scores[task]) for task in tasks)
+        matrices[column] = np.array([scores[task][:runs] for task in tasks], dtype=np.float64).T
+    return tasks, matrices
+
+
+def _resampled(scores: Scores, seed: int = 0) -> list[Scores]:
+    rng = np.random.default_rng(seed)
+    runs, tasks = scores.shape
+    picks = rng.integers(0, runs, (REPETITIONS, runs, tasks))
+    return [np.take_along_axis(scores, pick, axis=0) for pick in picks]
+
+
+def _summed_up(value: float, draws: Sequence[float]) -> Interval:
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(value, float(low), float(high))

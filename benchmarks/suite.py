@@ -1,0 +1,170 @@
+"""Suites: TOML files that name tasks and the budget of a cell."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from promptpo.errors import UsageError
+from promptpo.records import Task
+
+SUITES = Path(__file__).with_name("suites")
+
+Score = Literal["return", "success"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteTask:
+    """One task of a suite.
+
+    Attributes:
+        env: The environment as Gymnasium writes it, ``module:EnvId`` included.
+        kwargs: For ``gymnasium.make``.
+        name: What tables call it; by default the id without its module and namespace.
+        max_episode_steps: Horizon; None keeps the environment's.
+        steps: Environment steps of a cell; None takes the suite's.
+        score: What counts: the mean return, or the share of successful episodes; None takes the suite's.
+    """
+
+    env: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    max_episode_steps: int | None = None
+    steps: int | None = None
+    score: Score | None = None
+
+    @property
+    def label(self) -> str:
+        """What tables, directories, anchors and references call the task."""
+        return self.name or self.env.rpartition(":")[2].rpartition("/")[2]
+
+    @property
+    def slug(self) -> str:
+        """The label as a directory name."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.label)
+
+    def as_task(self) -> Task:
+        """The task as promptpo knows it."""
+        return Task(self.env, dict(self.kwargs), self.max_episode_steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Tasks and the budget of a cell.
+
+    Attributes:
+        name: The file's name without its suffix.
+        title: One line.
+        tasks: In the order of the tables.
+        steps: Environment steps of a cell, everything but the final test.
+        training_episodes: Instead of `steps`: that many episodes of full length.
+        rounds: Prompts of a cell that asks a model.
+        candidates: Samples of a prompt.
+        test_episodes: Held-out episodes.
+        score: What counts where a task does not say.
+    """
+
+    name: str
+    title: str
+    tasks: tuple[SuiteTask, ...]
+    steps: int | None = None
+    training_episodes: int | None = None
+    rounds: int = 5
+    candidates: int = 4
+    test_episodes: int = 100
+    score: Score = "return"
+
+    def score_of(self, task: SuiteTask) -> Score:
+        """What counts for a task."""
+        return task.score or self.score
+
+    def steps_of(self, task: SuiteTask) -> int:
+        """Environment steps of a cell.
+
+        Raises:
+            UsageError: Neither the task nor the suite says, or the horizon that it depends on is unknown.
+        """
+        if task.steps or self.steps:
+            return task.steps or self.steps or 0
+        horizon = horizon_of(task)
+        if self.training_episodes is None or horizon is None:
+            raise UsageError(
+                f"suite {self.name} does not say how many steps {task.label} may take; give --steps."
+            )
+        return self.training_episodes * horizon
+
+
+def horizon_of(task: SuiteTask) -> int | None:
+    """Longest episode of a task, in steps; builds the environment."""
+    from promptpo.spec import make_env
+    from promptpo.spec.facts import horizon_of as horizon_of_env
+
+    env = make_env(task.as_task())
+    try:
+        return horizon_of_env(env)
+    finally:
+        env.close()
+
+
+def suite_names() -> list[str]:
+    """The suites that come with the package."""
+    return sorted(path.stem for path in SUITES.glob("*.toml"))
+
+
+def load_suite(name: str) -> Suite:
+    """A suite by its name, or from a file.
+
+    Args:
+        name: One of `suite_names`, or the path of a TOML file.
+
+    Raises:
+        UsageError: There is no such suite, or its file does not describe one.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    path = SUITES / f"{name}.toml" if name in suite_names() else Path(name)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        tasks = [{"env": task} if isinstance(task, str) else task for task in content.get("tasks", [])]
+        checked = {"name": path.stem, **content, "tasks": tasks}
+        _only_known(checked, Suite, path)
+        for task in tasks:
+            _only_known(task, SuiteTask, path)
+        suite = TypeAdapter(Suite).validate_python(checked)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"there is no suite {name}; there are {', '.join(suite_names())}, or give the path of a TOML file."
+        ) from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(f"{path} does not describe a suite: {_first(error)}.") from error
+    return _checked(suite, path)
+
+
+def _only_known(table: Mapping[str, Any], kind: type, path: Path) -> None:
+    known = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    for key in table:
+        if key not in known:
+            raise UsageError(f"{path}: a {kind.__name__} has no {key!r}; it has {', '.join(known)}.")
+
+
+def _checked(suite: Suite, path: Path) -> Suite:
+    labels = [task.label for task in suite.tasks]
+    if not labels:
+        raise UsageError(f"{path} has no tasks.")
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice:
+        raise UsageError(f"{path} has two tasks called {twice}; give one of them another name.")
+    return suite
+
+
+def _first(error: Exception) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        found = error.errors()[0]
+        return f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}"
+    return str(error)
