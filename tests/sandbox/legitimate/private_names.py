@@ -1,0 +1,27 @@
+# Style: leading underscores and name mangling.
+
+_LIMIT = 3
+
+
+def _helper(x):
+    return int(x > 0)
+
+
+class _Inner:
+    _count = 0
+
+
+class Policy:
+    def __init__(self):
+        self._n = 0
+        self.__m = 1
+        self._inner = _Inner()
+
+    def __secret(self, obs):
+        self._n += _helper(obs[0]) + self.__m
+        self._inner._count += 1
+        return self._n
+
+    def act(self, obs):
+        _ = obs
+        return self.__secret(obs) % _LIMIT

@@ -1,0 +1,36 @@
+"""What ordinary policies need stays allowed: every style in legitimate/, and what a language model really wrote."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from sandbox import Sandbox, Trial, check_source
+from tests.sandbox.canaries import CanaryEnv
+from tests.sandbox.recordings import RECORDED, policy_in
+
+LEGITIMATE = sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))
+
+
+def test_corpus_is_large() -> None:
+    """At least 60 policies, each naming its style."""
+    assert len(LEGITIMATE) >= 60
+    assert all(path.read_text().startswith("# Style: ") for path in LEGITIMATE)
+
+
+@pytest.mark.parametrize("path", LEGITIMATE, ids=lambda path: path.stem)
+def test_policy_runs(path: Path, box: Sandbox) -> None:
+    """The gate lets it pass, and both its episodes end without a failure."""
+    if path.stem.startswith("scipy") and importlib.util.find_spec("scipy") is None:
+        pytest.skip("scipy is not installed")
+    rollout = box.rollout(path.read_text(), [CanaryEnv(), CanaryEnv()], [Trial(1), Trial(2)])
+    assert rollout.failure is None, rollout.failure
+    assert [episode.steps for episode in rollout.episodes] == [12, 12]
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_recorded_answer_passes_the_gate(path: Path) -> None:
+    """Every policy that a language model wrote for a real environment is accepted."""
+    assert check_source(policy_in(path)) is None
