@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +31,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command(epilog="Example: promptpo play best.py --env CartPole-v1 --video best.gif")(play)
     app.command(epilog="Example: promptpo report runs/CartPole-v1-20260101-120000 --open")(report)
+    app.command(epilog="Example: promptpo doctor")(doctor)
 
 
 def play(
@@ -99,6 +101,29 @@ def report(
 
         if not webbrowser.open(path.absolute().as_uri()):
             raise UsageError(f"no web browser was found; open {path} yourself.")
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at what is installed and works here, and say the cure for what does not.
+
+    Python, packages, keys (never shown), local servers, the sandbox's layers, rendering, cores, disk.
+    Exit code 0: runs can be made here; 1: something must be cured first.
+    """
+    from dataclasses import asdict
+
+    from promptpo.doctor import examine
+
+    marks = {"ok": "ok  ", "note": "note", "problem": "FAIL"}
+    findings = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            cure = f"  -> {finding.cure}" if finding.cure else ""
+            print(f"{marks[finding.state]}  {finding.topic:<13} {finding.text}{cure}", flush=True)
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    if any(finding.state == "problem" for finding in findings):
+        raise typer.Exit(1)
 
 
 def add_episode(run: RunResult) -> None:

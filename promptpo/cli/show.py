@@ -160,7 +160,7 @@ def _unanswered(events: Mapping[Kind, list[Event]], round_: int) -> list[str]:
         reason
         for event in events.get("round", [])
         if event.key == f"r{round_}"
-        for reason in event.data["unanswered"]
+        for reason in event.data["unanswered"].values()
     ]
 
 
