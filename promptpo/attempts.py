@@ -95,6 +95,9 @@ class Laboratory:
             The attempt, or a sentence about why the provider gave no answer.
         """
         key = f"r{plan.round}.c{plan.slot + 1}"
+        complete = self._journal.find("round", f"r{plan.round}")
+        if complete is not None and str(plan.slot) in complete["unanswered"]:
+            return str(complete["unanswered"][str(plan.slot)])  # later rounds were decided without it
         try:
             answer = await self._answer(key, plan, history)
         except FatalProviderError:
@@ -204,12 +207,17 @@ class Laboratory:
             if runs(a) and not a.candidate.duplicate_of
         ]
         starts = [s for s in starts if read_params(s.source) or read_table(s.source) is not None]
-        steps = self._steps_for_tuning(attempts, rounds_left)
+        round_ = attempts[0].candidate.round
+
+        async def decide() -> int:
+            return self._steps_for_tuning(attempts, rounds_left)
+
+        steps = await self._journal.once("decision", f"r{round_}.tuning_steps", decide, int)
         if not starts or steps <= 0 or self.config.tune == "none" or not self.recipe.tune:
             return []
         by_id = {attempt.id: attempt for attempt in attempts}
         measured = []
-        for tuned in await self.arena.tune(attempts[0].candidate.round, starts, steps, self.threshold):
+        for tuned in await self.arena.tune(round_, starts, steps, self.threshold):
             parent = by_id[tuned.id]
             source = tuned.source
             if self.config.lift_constants and not read_params(parent.candidate.source):

@@ -31,6 +31,7 @@ Kind = Literal[
     "evaluation",  # a rollout on training seeds
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
+    "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
     "attempt",  # a candidate with its training evaluation
     "validation",
     "test",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -136,31 +136,31 @@ async def _rounds(
         before = history.best_validation()
         plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
         tried = await _together(_try_out(laboratory, plan, history, observe) for plan in plans)
-        unanswered = [reason for reason in tried if reason]
+        unanswered = {str(plan.slot): reason for plan, reason in zip(plans, tried, strict=True) if reason}
         attempts = history.absorb()
         if not attempts:
             if not history.attempts:
-                raise ProviderError(unanswered[0])
-            return f"the model no longer answers: {unanswered[0].rstrip('.')}"
+                raise ProviderError(unanswered["0"])
+            return f"the model no longer answers: {unanswered['0'].rstrip('.')}"
         if laboratory.may_be_solved(attempts):
             await laboratory.validate(attempts, history)
         if not _solved(history, laboratory.threshold):
             rounds_left = config.budget.rounds - history.rounds
             history.attempts.extend(await laboratory.tune(history, attempts, rounds_left))
             await laboratory.validate(history.of_round(history.rounds + 1), history)
-        if _solved(history, laboratory.threshold):
-            history.rounds += 1
-            return f"solved: the validation mean return reached {laboratory.threshold:g}"
+        solved = _solved(history, laboratory.threshold)
         winner = max(
             (a for a in history.of_round(history.rounds + 1) if runs(a)), key=Attempt.rank, default=None
         )
-        if winner is not None:
+        if winner is not None and not solved:
             history.reflection = await laboratory.reflect(history, winner)
         history.rounds += 1
         after = history.best_validation()
         history.stalled = 0 if _better(after, before) else history.stalled + 1
         _note_round(journal, history, unanswered)
         observe(history)
+        if solved:
+            return f"solved: the validation mean return reached {laboratory.threshold:g}"
     return f"all {config.budget.rounds} rounds are done"
 
 
@@ -203,7 +203,7 @@ def _better(after: Evaluation | None, before: Evaluation | None) -> bool:
     return after is not None and (before is None or after.score() > before.score())
 
 
-def _note_round(journal: Journal, history: History, unanswered: list[str]) -> None:
+def _note_round(journal: Journal, history: History, unanswered: Mapping[str, str]) -> None:
     key = f"r{history.rounds}"
     if journal.find("round", key) is None:
         best = history.best()
@@ -215,7 +215,7 @@ def _note_round(journal: Journal, history: History, unanswered: list[str]) -> No
                 "best": best.id if best else None,
                 "validation_mean_return": value.mean_return if value else None,
                 "stalled": history.stalled,
-                "unanswered": unanswered,
+                "unanswered": dict(unanswered),
             },
         )
 

@@ -411,3 +411,20 @@ def test_the_same_seed_gives_the_same_run(tmp_path):
     other = optimize(Model({"r1.c2": GOOD}), tmp_path / "c", rounds=1, candidates=2, seed=1)
     assert attempts_of(other)["r1c1"]["returns"] != first["r1c1"]["returns"]
     assert replace(other, directory=runs[0].directory).source == runs[0].source
+
+
+def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path):
+    """Later rounds were decided without it: resuming must not slip another candidate in."""
+    silent = True
+
+    def model(request):
+        if request.key == "r1.c2" and silent:
+            raise ProviderError("overloaded.")
+        return FEEDBACK if request.purpose == "feedback" else WEAK if request.key != "r2.c1" else GOOD
+
+    first = optimize(model, tmp_path / "run", rounds=2, candidates=2)
+    silent = False
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=3)
+    assert "r1c2" not in attempts_of(again)
+    assert "overloaded" in overview(tmp_path / "run")
+    assert again.data["best"] == first.data["best"]
