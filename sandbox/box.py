@@ -14,6 +14,7 @@ from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
 from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
+from sandbox.lockstep.ledger import Ledger
 from sandbox.lockstep.rollout import Guests, Runner
 from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, Usage, Zygote, decode_failure
 from sandbox.results import CallResult, Failure, Layers, Limits, PlainData, Rollout, SandboxStatus, Trial
@@ -124,14 +125,8 @@ class Sandbox:
         claim = self._claimed_core()
         before = claim.enter()
         try:
-            return runner.run(
-                list(envs)[: len(trials)],
-                trials,
-                record=record,
-                clip_actions=clip_actions,
-                stop_on_failure=stop_on_failure,
-                on_step_limit=on_step_limit,
-            )
+            ledger = Ledger(trials, stop_on_failure, on_step_limit)
+            return runner.run(list(envs)[: len(trials)], ledger, record=record, clip_actions=clip_actions)
         except BaseException:
             self._end_guest(quietly=True)
             raise
@@ -186,7 +181,7 @@ class Sandbox:
             elif kind == wire.TEXT:
                 return payload.decode("utf-8", "replace"), None
             elif kind == wire.FAILED:
-                return None, Failure(*decode_failure(payload))  # type: ignore[arg-type]
+                return None, Failure(*decode_failure(payload))
             else:
                 raise GuestGoneError("the guest sent a message out of order")
 

@@ -19,8 +19,9 @@ from sandbox.errors import SandboxBrokenError
 from sandbox.guest import wire
 from sandbox.guest.plain import PlainDataError, decode
 from sandbox.guest.wire import ENDED, FORKED, HEADER, REQUEST
-from sandbox.results import Layers, Limits
+from sandbox.results import FailureKind, Layers, Limits
 
+MAX_FAILURE_TEXT = 8000
 _START_SECONDS = 60.0
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031
@@ -335,7 +336,7 @@ def _enlarge(descriptor: int) -> None:
             return
 
 
-def decode_failure(payload: bytes) -> tuple[str, str, str]:
+def decode_failure(payload: bytes) -> tuple[FailureKind, str, str]:
     """Kind, message and detail of a FAILED chunk.
 
     Raises:
@@ -346,6 +347,7 @@ def decode_failure(payload: bytes) -> tuple[str, str, str]:
         kind, text, detail = value
     except (PlainDataError, ValueError, TypeError) as error:
         raise GuestGoneError("the guest sent a malformed message") from error
-    if kind not in {"rejected", "crashed", "memory", "invalid_action"} or not isinstance(text, str):
+    known: tuple[FailureKind, ...] = ("rejected", "crashed", "memory", "invalid_action")
+    if kind not in known or not isinstance(text, str) or not isinstance(detail, str):
         raise GuestGoneError("the guest sent a malformed message")
-    return kind, text[:8000], str(detail)[:8000]
+    return known[known.index(kind)], text[:MAX_FAILURE_TEXT], detail[:MAX_FAILURE_TEXT]

@@ -11,6 +11,7 @@ from sandbox.guest.wire import HEADER
 from sandbox.lockstep.acting import Clipped
 from sandbox.lockstep.ledger import LaneTimeoutError
 from sandbox.process import GuestGoneError, GuestTimeoutError, decode_failure
+from sandbox.results import FailureKind
 
 if TYPE_CHECKING:
     from sandbox.lockstep.lane import Lane
@@ -26,7 +27,7 @@ class NoAction:
 
     __slots__ = ("failure",)
 
-    def __init__(self, failure: tuple[str, str, str]) -> None:
+    def __init__(self, failure: tuple[FailureKind, str, str]) -> None:
         self.failure = failure
 
 
@@ -99,13 +100,15 @@ class Exchange:
             session.charge(lanes[before : len(actions)], now - began)
             began = now
         self._guest.finish()
-        session.check_episode_time()
         return actions
 
-    def _timeout(self, index: int, began: float) -> LaneTimeoutError:
-        lane = self._lanes[index]
-        self._session.charge([lane], perf_counter() - began)
-        return LaneTimeoutError(lane, self._seconds, "one act call")
+    def _timeout(self, answered: int, began: float) -> LaneTimeoutError:
+        text = f"one act call took longer than {self._seconds:g} s; do less work in it, or do it once in __init__"
+        waiting = self._lanes[answered:]
+        if len(waiting) > 1 and not self._session.options.careful:
+            return LaneTimeoutError(None, text)  # some of them may have answered without having been sent
+        self._session.charge(waiting[:1], perf_counter() - began)
+        return LaneTimeoutError(waiting[0], text)
 
     @staticmethod
     def _explained(lane: Lane, action: Any) -> Any:

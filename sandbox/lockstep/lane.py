@@ -22,7 +22,7 @@ class Lane:
         trial: What to run.
         step: ``env.step``.
         obs: The observation to send next.
-        first_round: The round before its first step, so that steps need no counter.
+        steps: Steps taken.
         last_round: The round whose step the horizon makes the last; -1 for none.
         total: Sum of rewards.
         success: See `Episode`.
@@ -38,7 +38,7 @@ class Lane:
     trial: Trial
     step: Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
     obs: Any = None
-    first_round: int = 0
+    steps: int = 0
     last_round: int = -1
     total: float = 0.0
     success: bool | None = None
@@ -50,7 +50,6 @@ class Lane:
     def episode(
         self,
         *,
-        steps: int,
         seconds: float,
         terminated: bool = False,
         truncated: bool = False,
@@ -60,7 +59,7 @@ class Lane:
         return Episode(
             seed=self.trial.seed,
             return_=float(self.total),
-            steps=steps,
+            steps=self.steps,
             terminated=bool(terminated),
             truncated=bool(truncated),
             success=self.success,

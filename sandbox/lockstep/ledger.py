@@ -50,17 +50,16 @@ class Ledger:
 
 
 class LaneTimeoutError(Exception):
-    """One lane's policy took too long.
+    """A policy took too long.
 
     Args:
-        lane: The lane.
-        seconds: The limit.
-        what: What it was doing.
+        lane: Whose it is; None if that cannot be told.
+        text: What took too long.
     """
 
-    def __init__(self, lane: Lane, seconds: float, what: str) -> None:
-        super().__init__(what)
-        self.lane, self.seconds, self.what = lane, seconds, what
+    def __init__(self, lane: Lane | None, text: str) -> None:
+        super().__init__(text)
+        self.lane = lane
 
 
 class MemoryShortError(Exception):

@@ -1,11 +1,16 @@
-"""A whole rollout: guests are replaced when one has to be given up, and the innocent episodes run again."""
+"""A whole rollout: guests are replaced when one has to be given up, and the innocent episodes run again.
+
+Three ways of running, each slower and surer than the one before: many lanes at full speed; many lanes that
+report every action at once, after a timeout whose culprit could not be told; one lane in a guest of its own,
+after a guest died or its lanes ran out of the memory they share.
+"""
 
 from __future__ import annotations
 
 import signal
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -17,7 +22,7 @@ from sandbox.lockstep.acting import ActionDecoder
 from sandbox.lockstep.ledger import LaneTimeoutError, Ledger, MemoryShortError
 from sandbox.lockstep.session import Options, Session
 from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, Usage, decode_failure
-from sandbox.results import Episode, Failure, Limits, Rollout, Trial
+from sandbox.results import Episode, Failure, FailureKind, Limits, Rollout, Trial
 from sandbox.spaces import layout_of
 
 
@@ -35,13 +40,16 @@ class Guests:
 
 
 class Runner:
-    """Rolls one source out.
+    """Runs one source in as many guests as it takes.
 
     Args:
         guests: Where guests come from.
         limits: Of the policies.
-        gate: Whether the gate is on.
         source: The policy module.
+        gate: Whether the gate is on.
+
+    Attributes:
+        cpu_seconds: What the guests have used.
     """
 
     def __init__(self, guests: Guests, limits: Limits, source: str, *, gate: bool) -> None:
@@ -50,15 +58,16 @@ class Runner:
         self.source = source
         self.gate = gate
         self.cpu_seconds = 0.0
-        self.last_usage: Usage | None = None
+        self._last_usage: Usage | None = None
 
-    def load(self, layout: Any) -> tuple[Guest, Failure | None]:
+    def load(self, layout: Any, *, careful: bool = False) -> tuple[Guest, Failure | None]:
         """A fresh guest with the source loaded, and the source's failure if it has one."""
         guest = self.guests.new()
         limits = self.limits
         request = {
             "source": self.source,
             "gate": self.gate,
+            "careful": careful,
             "source_bytes": limits.source_bytes,
             "output_bytes": limits.output_bytes,
             "layout": layout,
@@ -69,7 +78,7 @@ class Runner:
             guest.finish()
             if kind == wire.READY:
                 return guest, None
-            return guest, Failure(*decode_failure(payload))  # type: ignore[arg-type]
+            return guest, Failure(*decode_failure(payload))
         except GuestTimeoutError:
             seconds = limits.construct_seconds
             return guest, Failure(
@@ -83,80 +92,62 @@ class Runner:
         usage = self.guests.end()
         if usage is not None:
             self.cpu_seconds += usage.cpu_seconds
-            self.last_usage = usage
+            self._last_usage = usage
 
     def run(
         self,
         envs: Sequence[gymnasium.Env[Any, Any]],
-        trials: Sequence[Trial],
+        ledger: Ledger,
         *,
         record: bool,
         clip_actions: bool,
-        stop_on_failure: bool,
-        on_step_limit: int | None,
     ) -> Rollout:
-        """Run all trials; see `sandbox.Sandbox.rollout`."""
-        space = envs[0].action_space
-        layout = layout_of(space)
+        """Run all of the ledger's trials; see `sandbox.Sandbox.rollout`."""
+        layout = layout_of(envs[0].action_space)
         layout_of(envs[0].observation_space)
-        decoder = ActionDecoder(space, layout, clip=clip_actions)
-        ledger = Ledger(trials, stop_on_failure, on_step_limit)
-        pending = deque(range(len(trials)))
-        alone = False
+        decoder = ActionDecoder(envs[0].action_space, layout, clip=clip_actions)
+        options = Options(self.limits, record)
+        pending = deque(range(len(ledger.trials)))
         failure = None
         while pending and not ledger.exhausted:
-            guest, failure = self.load(layout)
+            guest, failure = self.load(layout, careful=options.careful)
             if failure is not None:
                 break
-            batch = deque([pending.popleft()]) if alone else pending
-            options = Options(self.limits, record, alone=alone)
-            session = Session(guest, envs[:1] if alone else envs, ledger, decoder, options)
-            alone = self._run_session(session, batch, alone=alone)
-            if batch is not pending:
-                pending.extendleft(reversed(batch))
-            again = [lane.position for lane in session.lanes if not ledger.cancelled(lane.position)]
-            if not ledger.exhausted:
-                pending = deque(sorted({*pending, *again}))
+            batch = deque([pending.popleft()]) if options.alone else pending
+            session = Session(guest, envs[:1] if options.alone else envs, ledger, decoder, options)
+            options = self._run_session(session, batch)
+            again = {lane.position for lane in session.lanes} | {*batch, *pending}
+            pending = deque(sorted(position for position in again if not ledger.cancelled(position)))
         self.end()
-        if failure is not None and not stop_on_failure:
-            for position in range(len(trials)):
-                if position not in ledger.episodes:
-                    ledger.add(position, _unstarted(trials[position], failure))
-        return self._rollout(ledger, failure)
+        return self._result(ledger, failure)
 
-    def _run_session(self, session: Session, batch: deque[int], *, alone: bool) -> bool:
-        """Run one guest to its end; whether the rest should run one by one."""
-        ledger = session.ledger
+    def _run_session(self, session: Session, batch: deque[int]) -> Options:
+        """Run one guest to its end; how to run what is left."""
+        options = session.options
         try:
             session.run(batch)
         except LaneTimeoutError as error:
             self.end()
-            step = session._round - error.lane.first_round - 1 if error.lane.obs is not None else None  # noqa: SLF001
-            text = f"{error.what} took longer than {error.seconds:g} s; do less work, or the same work once"
-            self._blame(session, error, Failure("timeout", text, "", error.lane.trial.seed, step))
+            if error.lane is None:
+                return replace(options, careful=True)
+            session.fail(error.lane, "timeout", str(error))
         except (GuestGoneError, MemoryShortError) as error:
             self.end()
-            if not alone:
-                return True
-            lane = session.lanes[0]
-            seed, step = lane.trial.seed, None if lane.obs is None else session._round - lane.first_round - 1  # noqa: SLF001
-            kind, text = _cause(error, self.last_usage)
-            session._end(lane, failure=Failure(kind, text, "", seed, step))  # type: ignore[arg-type]  # noqa: SLF001
-        del ledger
-        return alone
+            if not options.alone:
+                return replace(options, alone=True, careful=True)
+            session.fail(session.lanes[0], *_cause(error, self._last_usage))
+        return options
 
-    @staticmethod
-    def _blame(session: Session, error: LaneTimeoutError, failure: Failure) -> None:
-        session._end(error.lane, failure=failure)  # noqa: SLF001
-
-    def _rollout(self, ledger: Ledger, failure: Failure | None) -> Rollout:
+    def _result(self, ledger: Ledger, failure: Failure | None) -> Rollout:
+        if failure is not None and not ledger.stop_on_failure:
+            for position, trial in enumerate(ledger.trials):
+                if position not in ledger.episodes:
+                    ledger.add(position, _unstarted(trial, failure))
         episodes = ledger.episodes
         kept = [position for position in sorted(episodes) if not ledger.cancelled(position)]
         if failure is None and ledger.first_failure is not None:
             failure = episodes[ledger.first_failure].failure
-        output = "".join(
-            ledger.outputs[position] for position in sorted(ledger.outputs) if position in set(kept)
-        )
+        output = "".join(ledger.outputs.get(position, "") for position in kept)
         return Rollout(
             episodes=tuple(episodes[position] for position in kept),
             failure=failure,
@@ -164,23 +155,32 @@ class Runner:
             output=output[: self.limits.output_bytes],
             policy_seconds=ledger.policy_seconds,
             guest_cpu_seconds=self.cpu_seconds,
-            unfinished=tuple(position for position in range(len(ledger.trials)) if position not in set(kept)),
+            unfinished=tuple(sorted({*range(len(ledger.trials))} - {*kept})),
         )
 
 
-def _cause(error: Exception, usage: Usage | None) -> tuple[str, str]:
-    """Kind and sentence for a guest that died."""
-    status = usage.status if usage is not None else 0
-    number = status & 0x7F
+def _cause(error: Exception, usage: Usage | None) -> tuple[FailureKind, str]:
+    """Kind and sentence for a guest that died or lied."""
     if isinstance(error, MemoryShortError):
-        return "memory", "the code needs more memory than it may use"
+        return "memory", "the code needs more memory than it may use; keep less data"
+    number = usage.status & 0x7F if usage is not None else 0
+    if number == getattr(signal, "SIGXCPU", -1):
+        return "timeout", "the code used up its CPU time"
     if number and number != signal.SIGKILL:
         name = signal.Signals(number).name
-        if number == getattr(signal, "SIGXCPU", -1):
-            return "timeout", "the code used up its CPU time"
         return "crashed", f"the code brought its process down ({name}); use plain numpy and Python only"
     return "crashed", f"the code ended or disturbed its process ({error}); return an action from act instead"
 
 
 def _unstarted(trial: Trial, failure: Failure) -> Episode:
-    return Episode(trial.seed, 0.0, 0, False, False, None, 0, 0.0, None, failure)  # noqa: FBT003
+    return Episode(
+        trial.seed,
+        0.0,
+        0,
+        terminated=False,
+        truncated=False,
+        success=None,
+        clipped=0,
+        policy_seconds=0.0,
+        failure=failure,
+    )

@@ -20,7 +20,7 @@ from sandbox.lockstep.lane import Lane
 from sandbox.lockstep.ledger import LaneTimeoutError, Ledger, MemoryShortError
 from sandbox.lockstep.observing import ObservationEncoder
 from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, decode_failure
-from sandbox.results import Failure, Limits
+from sandbox.results import Failure, FailureKind, Limits
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
 
@@ -32,11 +32,13 @@ class Options:
     Attributes:
         limits: Of the policies.
         record: Whether to keep trajectories.
+        careful: Whether the guest reports each action at once, so that a hanging lane can be told.
         alone: Whether this guest runs one episode only, so that whatever happens is its doing.
     """
 
     limits: Limits
     record: bool = False
+    careful: bool = False
     alone: bool = False
 
 
@@ -71,6 +73,7 @@ class Session:
         self._stopped: list[int] = []
         self._round = 0
         self._share = 0.0
+        self._overdue = False
 
     def run(self, pending: deque[int]) -> None:
         """Run the trials of `pending` to their ends, taking them off as they start.
@@ -128,15 +131,15 @@ class Session:
         try:
             failure = self._answer(lane, self.limits.construct_seconds)
         except GuestTimeoutError:
-            seconds = self.limits.construct_seconds
-            raise LaneTimeoutError(lane, seconds, "running the module and constructing Policy") from None
+            text = f"running the module and constructing Policy took longer than {self.limits.construct_seconds:g} s"
+            raise LaneTimeoutError(lane, text) from None
         lane.seconds = perf_counter() - began
         lane.share_before = self._share
         self.ledger.policy_seconds += lane.seconds
         if failure is not None:
-            self._fail(lane, failure)
+            self.fail(lane, *failure)
 
-    def _answer(self, lane: Lane, seconds: float) -> tuple[str, str, str] | None:
+    def _answer(self, lane: Lane, seconds: float) -> tuple[FailureKind, str, str] | None:
         """Wait for one lane's READY; its failure if it sent that instead."""
         while True:
             kind, count, payload = self.guest.chunk(seconds)
@@ -151,29 +154,26 @@ class Session:
 
     def _reset(self, lane: Lane) -> None:
         """Start the environment's episode."""
-        lane.obs, info = lane.env.reset(seed=lane.trial.seed)
+        lane.obs, _ = lane.env.reset(seed=lane.trial.seed)
         if self.options.record:
             lane.recorded = ([plain_observation(self.space, lane.obs)], [], [])
-        if info:
-            lane.note_success({})
-        lane.first_round = self._round
         horizon = lane.trial.horizon
         lane.last_round = -1 if horizon is None else self._round + max(1, horizon)
 
-    def _fail(self, lane: Lane, failure: tuple[str, str, str], step: int | None = None) -> None:
-        """End a lane whose policy failed."""
-        kind, text, detail = failure
+    def fail(self, lane: Lane, kind: FailureKind, text: str, detail: str = "") -> None:
+        """End a lane whose policy failed.
+
+        Raises:
+            MemoryShortError: It ran out of memory that it did not have for itself.
+        """
         if kind == "memory" and not self.options.alone:
             raise MemoryShortError
-        self._end(lane, failure=Failure(kind, text, detail, lane.trial.seed, step))  # type: ignore[arg-type]
+        step = None if lane.obs is None else lane.steps
+        self._end(lane, failure=Failure(kind, text, detail, lane.trial.seed, step))
 
     def _end(self, lane: Lane, **how: Any) -> None:
         """Take a lane out and note its episode."""
-        seconds = lane.seconds + self._share - lane.share_before
-        steps = self._round - lane.first_round if lane.obs is not None else 0
-        if how.get("failure") is not None and how.pop("taken", None) is None and lane.obs is not None:
-            steps -= 1  # the action of this round was not taken
-        self.ledger.add(lane.position, lane.episode(steps=max(0, steps), seconds=seconds, **how))
+        self.ledger.add(lane.position, lane.episode(seconds=self._seconds(lane), **how))
         self._release(lane)
 
     def _release(self, lane: Lane) -> None:
@@ -220,11 +220,11 @@ class Session:
                 rows = self._quick_round(lanes, actions)
             if self._round == horizon:
                 self._cut(lanes)
+            if self._overdue or self._share - oldest > self.limits.episode_seconds:
+                self._end_overdue()
             if self.lanes is not lanes:
                 return
             batch = self.encoder.from_rows(rows, lanes)
-            if self._share - oldest > self.limits.episode_seconds:
-                self.check_episode_time()
 
     def _quick_round(self, lanes: list[Lane], actions: list[Any]) -> list[bytes]:
         """One step of every lane; its observations as raw rows, fewer where some are not alike.
@@ -245,6 +245,8 @@ class Session:
             if terminated or truncated:
                 ended.append((lane, terminated, truncated))
         self.ledger.steps += len(lanes)
+        for lane in lanes:
+            lane.steps += 1
         for lane, terminated, truncated in ended:
             self._end(lane, terminated=terminated, truncated=truncated)
         return rows
@@ -253,13 +255,14 @@ class Session:
         """One step of every lane that has an action, while the step budget has room; recorded if asked for."""
         for lane, action in zip(lanes[:room], actions, strict=False):
             if isinstance(action, NoAction):
-                self._fail(lane, action.failure, self._round - lane.first_round - 1)
+                self.fail(lane, *action.failure)
                 continue
             if type(action) is Clipped:
                 action = action.action  # noqa: PLW2901
                 lane.clipped += 1
             lane.obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
+            lane.steps += 1
             self.ledger.steps += 1
             lane.note_success(info)
             if self.options.record:
@@ -281,22 +284,24 @@ class Session:
         actions.append(action.copy() if isinstance(action, np.ndarray) else action)
         rewards.append(float(reward))
 
-    def check_episode_time(self) -> None:
-        """Look for a lane whose policy has used up its episode's time.
-
-        Raises:
-            LaneTimeoutError: There is one.
-        """
+    def _end_overdue(self) -> None:
+        """Fail the lanes whose policies have used up their episode's time."""
         limit = self.limits.episode_seconds
-        for lane in self.lanes:
-            if lane.seconds + self._share - lane.share_before > limit:
-                raise LaneTimeoutError(lane, limit, "its act calls in one episode together")
+        text = f"the act calls of one episode together took longer than {limit:g} s; do less work in each"
+        for lane in [lane for lane in self.lanes if self._seconds(lane) > limit]:
+            self.fail(lane, "timeout", text)
+        self._overdue = False
+
+    def _seconds(self, lane: Lane) -> float:
+        """Policy time of a lane's episode so far."""
+        return lane.seconds + self._share - lane.share_before
 
     def charge(self, lanes: Sequence[Lane], seconds: float) -> None:
         """Charge policy time to some of the lanes, in equal shares."""
         self.ledger.policy_seconds += seconds
         for lane in lanes:
             lane.seconds += seconds / len(lanes)
+            self._overdue |= self._seconds(lane) > self.limits.episode_seconds
 
     def charge_all(self, seconds: float) -> None:
         """Charge policy time to all lanes, in equal shares."""

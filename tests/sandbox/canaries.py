@@ -29,7 +29,9 @@ class CanaryEnv(gymnasium.Env[Any, Any]):
         self.seed = 0
         self.state[:] = self._start()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         self.seed, self.actions = seed or 0, []
         self.state[:] = self._start()
         return self.state, {}

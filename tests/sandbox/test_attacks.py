@@ -74,7 +74,9 @@ def test_corpus_is_large_and_labelled() -> None:
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
-def test_attack_comes_to_nothing(path: Path, hostile_box: Sandbox, canaries: Canaries, unharmed: list[float]) -> None:
+def test_attack_comes_to_nothing(
+    path: Path, hostile_box: Sandbox, canaries: Canaries, unharmed: list[float]
+) -> None:
     """Canaries untouched, the host alive, the next policy unharmed."""
     envs = [CanaryEnv(), CanaryEnv()]
     before = zygotes(hostile_box)
