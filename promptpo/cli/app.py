@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,13 +32,14 @@ from promptpo.cli.arguments import (
     PolicyFile,
     Quiet,
     RunDir,
+    Track,
     Weaker,
     json_object,
 )
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
-    from promptpo.session import RunResult
+    from promptpo.session import Observer, RunResult
 
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
@@ -212,6 +214,7 @@ def optimize(
         ),
     ] = "local",
     allow_weaker_sandbox: Weaker = False,
+    track: Track = None,
     film: Film = True,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -254,7 +257,7 @@ def optimize(
         budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
         recipe_options=options_of(option or []),
     )
-    with _display(quiet=quiet, as_json=as_json) as observer:
+    with _display(quiet=quiet, as_json=as_json, track=track) as observer:
         run = start(config, out=out, observer=observer)
     _finish(run, as_json=as_json, film=film)
 
@@ -268,6 +271,7 @@ def resume(
     max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None,
     max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="New limit on wall time.")] = None,
+    track: Track = None,
     film: Film = True,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -278,7 +282,7 @@ def resume(
     """
     from promptpo.api import resume as go_on
 
-    with _display(quiet=quiet, as_json=as_json) as observer:
+    with _display(quiet=quiet, as_json=as_json, track=track) as observer:
         result = go_on(
             run,
             observer=observer,
@@ -403,10 +407,19 @@ def spec(
     print(f"wrote {output}")
 
 
-def _display(*, quiet: bool, as_json: bool) -> Any:
+@contextmanager
+def _display(*, quiet: bool, as_json: bool, track: list[str] | None) -> Iterator[Observer]:
     from promptpo.cli.display import choose_display
 
-    return choose_display(quiet=quiet or as_json)
+    if not track:
+        with choose_display(quiet=quiet or as_json) as display:
+            yield display
+        return
+    from promptpo.tracking import Several, tracker
+
+    trackers = [tracker(name) for name in track]  # wrong names are told before anything starts
+    with choose_display(quiet=quiet or as_json) as display:
+        yield Several(display, trackers)
 
 
 def _finish(run: RunResult, *, as_json: bool, film: bool) -> None:

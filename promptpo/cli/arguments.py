@@ -41,6 +41,16 @@ Film = Annotated[
 ]
 
 
+Track = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--track",
+        metavar="WHAT[:WHERE]",
+        help="Also send to tensorboard:FOLDER, wandb:PROJECT, mlflow:URI or monitor:FILE; repeatable.",
+    ),
+]
+
+
 def json_object(text: str, flag: str) -> dict[str, Any]:
     """The value of a flag that takes a JSON object.
 

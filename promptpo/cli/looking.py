@@ -31,6 +31,9 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command(epilog="Example: promptpo play best.py --env CartPole-v1 --video best.gif")(play)
     app.command(epilog="Example: promptpo report runs/CartPole-v1-20260101-120000 --open")(report)
+    app.command(epilog="Example: promptpo track runs/CartPole-v1-20260101-120000 --to tensorboard:logs")(
+        track
+    )
     app.command(epilog="Example: promptpo doctor")(doctor)
 
 
@@ -101,6 +104,26 @@ def report(
 
         if not webbrowser.open(path.absolute().as_uri()):
             raise UsageError(f"no web browser was found; open {path} yourself.")
+
+
+def track(
+    run: RunDir,
+    to: Annotated[
+        list[str],
+        typer.Option(
+            "--to",
+            metavar="WHAT[:WHERE]",
+            help="tensorboard:FOLDER, wandb:PROJECT, mlflow:URI or monitor:FILE; repeatable.",
+        ),
+    ],
+) -> None:
+    """Send a run that has ended to a dashboard, or write its episodes as a monitor file.
+
+    `promptpo optimize --track` does the same while the run goes on.
+    """
+    from promptpo.tracking import send, tracker
+
+    send(run, [tracker(name) for name in to])
 
 
 def doctor(as_json: AsJson = False) -> None:
