@@ -64,11 +64,7 @@ class Guest:
         while True:
             kind, payload = self._receive()
             if kind == wire.STEP_FIXED:
-                rows = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
-                if self.row_shape is None:
-                    self._step(rows.tolist())
-                else:
-                    self._step(list(rows.reshape(len(self.lanes), *self.row_shape).copy()))
+                self._step(self._rows(payload))
             elif kind == wire.STEP_PLAIN:
                 self._step(decode(payload[HEADER.size :]))
             elif kind == wire.LANES:
@@ -80,6 +76,15 @@ class Guest:
                 self._load(decode(payload[HEADER.size :]))
             elif kind == wire.CALL:
                 self._call(decode(payload[HEADER.size :]))
+
+    def _rows(self, payload: bytes) -> list[Any]:
+        """Observations in the announced layout: ints, or arrays that a policy may write to."""
+        flat = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
+        if self.row_shape is None:
+            return flat.tolist()
+        if not self.row_shape:
+            return [np.array(number) for number in flat]
+        return list(flat.reshape(len(self.lanes), *self.row_shape).copy())
 
     def _receive(self) -> tuple[int, bytes]:
         """The kind of the next message and the message, header included."""
@@ -131,6 +136,10 @@ class Guest:
                 send(message(wire.FAILED, encode(("rejected", tree.message, tree.detail))))
                 return
             self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+        except SyntaxError as error:  # what only the compiler finds, such as return outside a function
+            text = f"line {error.lineno}: syntax error: {error.msg}"
+            send(message(wire.FAILED, encode(("rejected", text, ""))))
+            return
         except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
             text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
             send(message(wire.FAILED, encode(("rejected", text, ""))))

@@ -97,7 +97,7 @@ class ActionDecoder:
             raise GuestGoneError("the guest sent a malformed action")
         batch = np.frombuffer(payload, self._dtype).reshape(count, *self._shape).copy()
         if bool(((batch >= self._row_low) & (batch <= self._row_high)).all()):
-            return list(batch)
+            return list(batch) if self._shape else [np.array(number) for number in batch]
         self.clean = False
         return [self._checked_box(row) for row in batch]
 

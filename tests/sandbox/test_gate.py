@@ -1,0 +1,156 @@
+"""The gate: what it refuses, how it says so, and that no source can break it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox import Sandbox, check_source
+from sandbox.gate import Rejected, admit
+from sandbox.gate.exposed import EXPOSED
+from sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES, READABLE_SPECIALS
+
+BODY = (
+    "import numpy as np\nimport math\nclass Policy:\n    def act(self, obs):\n        {}\n        return 0\n"
+)
+REFUSED = [
+    ("obs.__class__", "line 5: the attribute __class__ is not allowed; use type(x) instead"),
+    ("obs.tofile('x')", "line 5: the attribute .tofile is not allowed; policies have no files"),
+    ("np.load('x')", "line 5: the attribute .load is not allowed"),
+    ("open('x')", "line 5: open is not available; policies have no files"),
+    ("eval('1')", "line 5: eval is not available; write the expression itself"),
+    ("'{0.x}'.format(obs)", "line 5: the attribute .format is not allowed; use an f-string instead"),
+    ("import time", "line 5: the module time is not available; count calls of act instead"),
+    ("from numpy import load", "line 5: numpy.load is not available"),
+    ("from math import *", "line 5: import * is not allowed; import math and use math.name"),
+    (
+        "self.never_set",
+        "line 5: the attribute .never_set is neither defined by this module nor one of the allowed",
+    ),
+    ("__builtins__", "line 5: the special name __builtins__ is not allowed"),
+    ("(lambda: (yield)).gi_frame", "line 5: the attribute .gi_frame is not allowed"),
+    ("import gymnasium", "line 5: the module gymnasium is not available; the environment is not available"),
+]
+
+
+@pytest.mark.parametrize(("statement", "message"), REFUSED)
+def test_refusal_names_construct_line_and_alternative(statement: str, message: str) -> None:
+    """Each message says which construct, in which line, and what to use instead."""
+    failure = check_source(BODY.format(statement))
+    assert failure is not None
+    assert failure.kind == "rejected"
+    assert failure.message.startswith(message)
+
+
+def test_several_problems_are_named_at_once() -> None:
+    """Up to three problems in one message save rounds of repair."""
+    failure = check_source("import os\nimport sys\nx = eval('1')\nimport re\n")
+    assert failure is not None
+    assert failure.message.count("line ") == 3
+    assert failure.detail == "and 1 more"
+
+
+def test_the_same_verdict_inside_a_guest(box: Sandbox) -> None:
+    """`check_source` and `Sandbox.check` agree."""
+    for source in ("x = 1\n", "import os\n", "def f(:\n", "x = " + "-" * 500 + "1\n"):
+        assert box.check(source) == check_source(source)
+
+
+def test_guards_are_elided_on_the_hot_path() -> None:
+    """Plain attribute access, subscripts, loops and unpacking compile to what was written."""
+    source = "class Policy:\n    def act(self, obs):\n        for i, v in enumerate(obs):\n            self.x[i] += v * self.x[0]\n        return max(*self.x)\n"
+    tree = admit(source)
+    assert isinstance(tree, ast.Module)
+    assert ast.unparse(tree) == ast.unparse(ast.parse(source))
+
+
+def test_names_that_arrays_have_are_guarded() -> None:
+    """`self.data` works on the policy's own objects, and the guard is in the tree."""
+    tree = admit("class Policy:\n    def act(self, obs):\n        self.data = 1\n        return self.data\n")
+    assert isinstance(tree, ast.Module)
+    assert "<read>(self, 'data')" in ast.unparse(tree)
+
+
+def test_allowed_attributes_hold_nothing_dangerous() -> None:
+    """No allowed name reads files, evaluates text, walks frames or touches raw memory."""
+    dangerous = """
+        __class__ __globals__ __code__ __dict__ __subclasses__ __reduce__ gi_frame cr_frame f_back f_globals tb_frame
+        obj data base ctypes flags setflags view tofile tobytes dump dumps resize setfield getfield bit_generator
+        load save memmap open eval exec format format_map fget fset func __wrapped__ device to_device mro
+    """.split()
+    assert not set(dangerous) & (ATTRIBUTES | READABLE_SPECIALS)
+    assert (
+        not {"eval", "exec", "open", "compile", "getattr", "type", "__import__", "globals", "memoryview"}
+        & BUILTINS
+    )
+    numpy = MODULES["numpy"]
+    doors = {
+        "load",
+        "save",
+        "memmap",
+        "fromfile",
+        "lib",
+        "testing",
+        "ctypeslib",
+        "f2py",
+        "ma",
+        "frompyfunc",
+        "nditer",
+        "resize",
+        "seterr",
+        "frombuffer",
+        "poly1d",
+    }
+    assert not doors & numpy
+    assert {"base", "data", "tofile", "gi_frame", "f_globals", "ctypes"} <= EXPOSED
+
+
+SNIPPETS = st.sampled_from(
+    ["obs", "self", "np", "1", "'a'", "().__class__", "f(x)", "x.y", "x[0]", "lambda q: q", "[i for i in obs]", "{**x}", "f'{x.y!r:>{w}}'", "x if y else z", "(yield)", "await x", "(n := 1)", "*x"]
+)  # fmt: skip
+STATEMENTS = st.sampled_from(
+    ["x = {0}", "x.{1} = {0}", "x[{0}] += 1", "del x.{1}", "import {1}", "from {1} import {1}", "for i in {0}: pass", "with {0} as {1}: pass",
+     "class A({0}): {1} = 1", "def f({1}={0}): return {0}", "try: {0}\nexcept {0} as {1}: pass", "match {0}:\n case A({1}={1}): pass", "global {1}", "async def f(): {0}",
+     "@{0}\ndef f(): pass", "assert {0}", "raise {0}", "while {0}: break", "x: {0} = 1", "return {0}", "type {1} = {0}", "try: pass\nexcept* {0}: pass"]
+)  # fmt: skip
+NAMES = st.sampled_from(
+    ["x", "data", "__class__", "_private", "os", "np", "numpy", "open", "shape", "__name__", "self"]
+)
+
+
+@given(st.lists(st.tuples(STATEMENTS, SNIPPETS, NAMES), min_size=1, max_size=6))
+@settings(max_examples=300)
+def test_generated_programs(parts: list[tuple[str, str, str]]) -> None:
+    """Programs made of grammar pieces are admitted or refused, and dunder walks are never admitted."""
+    source = "\n".join(statement.format(expression, name) for statement, expression, name in parts) + "\n"
+    result = admit(source)
+    if isinstance(result, Rejected):
+        assert result.message
+        return
+    with contextlib.suppress(SyntaxError):  # such as return outside a function: the guest reports it
+        compile(result, "x", "exec")
+    reads = {node.attr for node in ast.walk(result) if isinstance(node, ast.Attribute)}
+    assert "__class__" not in reads
+
+
+@given(st.text(max_size=300))
+def test_any_text(source: str) -> None:
+    """No text makes the gate raise."""
+    admit(source)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.text("()[]{}:,.*-+= \n\tabc'\"#\\", max_size=5))
+@settings(max_examples=200)
+def test_damaged_policies(start: int, length: int, insert: str) -> None:
+    """A legitimate policy with a piece cut out or put in never breaks the gate."""
+    source = LEGITIMATE[start % len(LEGITIMATE)]
+    at = start % len(source)
+    admit(source[:at] + insert + source[at + length % 50 :])
+
+
+LEGITIMATE = [path.read_text() for path in sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))]
