@@ -1,0 +1,128 @@
+"""The values that ICPI passes around; all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from promptpo.records import Usage
+
+Number: TypeAlias = int | float
+Obs: TypeAlias = tuple[Number, ...]
+"""An observation as a flat tuple of Python numbers, whatever space it came from."""
+
+Kind = Literal["done", "reward", "next", "policy"]
+"""What a completion is asked to be: termination, reward, next observation, or action."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One step as it is remembered.
+
+    Attributes:
+        obs: Before the action.
+        action: Index of the action.
+        reward: What the step gave.
+        terminal: The environment ended the episode; False at a time limit.
+        next_obs: After the action; of no meaning where `terminal`.
+        truncated: The time limit ended the episode.
+    """
+
+    obs: Obs
+    action: int
+    reward: float
+    terminal: bool
+    next_obs: Obs
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One completion to be made.
+
+    Attributes:
+        examples: The prompt's examples, or the part of the prompt that further requests may share.
+        query: The rest of the prompt; the completion continues it.
+        kind: What is asked; engines may use it for accounting, never for answering.
+        stop: Strings before which the completion ends.
+        max_tokens: Its longest length.
+        temperature: Sampling temperature.
+        choices: The only valid completions, where the set is closed; engines may ignore it.
+        attempt: 0 for the first try at a question; part of the cache key, so that retries differ.
+        shared: `examples` will come again in other requests, so that caching its prefix pays.
+    """
+
+    examples: str
+    query: str
+    kind: Kind
+    stop: tuple[str, ...] = ("\n",)
+    max_tokens: int = 100
+    temperature: float = 0.1
+    choices: tuple[str, ...] | None = None
+    attempt: int = 0
+    shared: bool = False
+
+    @property
+    def prompt(self) -> str:
+        """All of the text that the completion continues."""
+        return self.examples + self.query
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One completion.
+
+    Attributes:
+        text: As it came; the stop string is not part of it.
+        usage: Tokens of the call, as the server counts them.
+        cost_usd: Price, where it is known.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an agent did at one step, and why.
+
+    Attributes:
+        action: Index of the action.
+        values: Estimated value of each action; empty where the agent estimated none.
+        ties: How many actions shared the best value.
+        warm_up: The action was drawn at random because the agent knew too little.
+        ends: How each action's imagined rollout ended; empty where there was none.
+    """
+
+    action: int
+    values: tuple[float, ...] = ()
+    ties: int = 0
+    warm_up: bool = False
+    ends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeLog:
+    """One episode.
+
+    Attributes:
+        seed: What the environment was reset with.
+        end_step: Environment steps of the run when it ended.
+        return_: Undiscounted return.
+        discounted: Return at the discount that regret is measured with.
+        regret: Optimal minus achieved return; None where the optimum is not known.
+        transitions: The steps.
+        decisions: The agent's decisions, one per step.
+    """
+
+    seed: int
+    end_step: int
+    return_: float
+    discounted: float
+    regret: float | None
+    transitions: Sequence[Transition]
+    decisions: Sequence[Decision]
