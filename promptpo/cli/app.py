@@ -36,6 +36,7 @@ from promptpo.cli.arguments import (
     Weaker,
     json_object,
 )
+from promptpo.cli.defaults import read_defaults
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
@@ -119,11 +120,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     del version
+    if not context.resilient_parsing:
+        group: Any = context.command
+        context.default_map = read_defaults(Path.cwd(), group.commands)
 
 
 @app.command(epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")

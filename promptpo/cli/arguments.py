@@ -10,14 +10,35 @@ import typer
 
 from promptpo.errors import UsageError
 
+
+def env_ids(incomplete: str) -> list[str]:
+    """For shell completion: the ids that Gymnasium knows."""
+    import gymnasium
+
+    return sorted(name for name in gymnasium.registry if name.startswith(incomplete))
+
+
+def runs(incomplete: str) -> list[str]:
+    """For shell completion: run directories here and under ``runs/``, the newest first."""
+    folders = [
+        path.parent for pattern in ("*/config.toml", "runs/*/config.toml") for path in Path().glob(pattern)
+    ]
+    folders.sort(key=lambda folder: -folder.stat().st_mtime)
+    return [str(folder) for folder in folders if str(folder).startswith(incomplete)]
+
+
 EnvId = Annotated[
     str,
     typer.Argument(
-        metavar="ENV_ID", help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0."
+        metavar="ENV_ID",
+        help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0.",
+        autocompletion=env_ids,
     ),
 ]
-EnvOption = Annotated[str, typer.Option("--env", metavar="ENV_ID", help="Environment.")]
-RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+EnvOption = Annotated[
+    str, typer.Option("--env", metavar="ENV_ID", help="Environment.", autocompletion=env_ids)
+]
+RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", autocompletion=runs)]
 PolicyFile = Annotated[
     Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
 ]

@@ -1,0 +1,72 @@
+"""Defaults for flags from ``promptpo.toml`` or from ``[tool.promptpo]`` in ``pyproject.toml``.
+
+A flag on the command line wins over ``promptpo.toml``, that over ``pyproject.toml``, that over the
+built-in default. Both files are looked for in the current directory; a table holds the flags of one
+command, without their dashes::
+
+    [optimize]
+    model = "openai:qwen3"
+    base-url = "http://127.0.0.1:11434/v1"
+    rounds = 8
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import UsageError
+
+OWN, SHARED = "promptpo.toml", "pyproject.toml"
+
+
+def read_defaults(folder: Path, commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Defaults by command and parameter.
+
+    Args:
+        folder: Where to look for the files.
+        commands: The commands by name; each has ``params``.
+
+    Raises:
+        UsageError: A file cannot be read, or names a command or a flag that does not exist.
+    """
+    defaults: dict[str, dict[str, Any]] = {}
+    shared = _read(folder / SHARED).get("tool", {}).get("promptpo", {})
+    for path, tables in ((folder / SHARED, shared), (folder / OWN, _read(folder / OWN))):
+        for command, table in tables.items():
+            if command not in commands or not isinstance(table, dict):
+                raise UsageError(f"{path}: {_nearest(command, commands, 'there is no command')}")
+            known = {_spelled(flag): param for param in commands[command].params for flag in param.opts}
+            for flag, value in table.items():
+                param = known.get(_spelled(flag))
+                if param is None or param.param_type_name != "option":
+                    raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
+                defaults.setdefault(command, {})[param.name] = _value(value)
+    return defaults
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}.") from error
+
+
+def _spelled(flag: str) -> str:
+    return flag.lstrip("-").replace("_", "-")
+
+
+def _value(value: Any) -> Any:
+    """As the command line would give it: a table is a JSON object."""
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _nearest(name: str, known: Mapping[str, Any], what: str) -> str:
+    close = difflib.get_close_matches(_spelled(name), list(known), 1)
+    return f"{what} {name!r}" + (f"; did you mean {close[0]}?" if close else ".")

@@ -1,0 +1,134 @@
+"""The configuration file: precedence, mistakes, completion."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from promptpo.cli.app import run
+from promptpo.config import load_config
+
+ROOT = Path(__file__).parents[3]
+QUICK = ["--no-film", "--test-episodes", "2", "--validation-episodes", "2", "--quiet"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty current directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_precedence(folder):
+    """Flag, then promptpo.toml, then pyproject.toml, then the built-in default."""
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "x"\n[tool.promptpo.optimize]\nrounds = 3\nseed = 5\ncandidates = 2\nmodel = "search"\n'
+    )
+    (folder / "promptpo.toml").write_text(
+        "[optimize]\nrounds = 2\nseed = 6\nenv-kwargs = {sutton_barto_reward = true}\n"
+    )
+    assert run(["optimize", "CartPole-v1", "--out", "r", "--rounds", "1", *QUICK]) == 0
+    config = load_config(folder / "r" / "config.toml")
+    assert (config.budget.rounds, config.seed, config.candidates, config.episodes) == (1, 6, 2, 10)
+    assert config.task.env_kwargs == {"sutton_barto_reward": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[optimize]\nroundz = 1", ["optimize has no flag 'roundz'", "rounds"]),
+        ("[optimise]\nrounds = 1", ["no command 'optimise'", "optimize"]),
+        ("rounds = 1", ["no command 'rounds'"]),
+        ('[optimize]\nrounds = "many"', ["--rounds", "integer"]),
+        ("[optimize", ["cannot read"]),
+        ("[optimize]\nenv-id = 'CartPole-v1'", ["no flag 'env-id'"]),
+    ],
+)
+def test_mistakes_are_told(folder, capsys, text, words):
+    """One sentence that names the file or the flag, and exit code 2."""
+    (folder / "promptpo.toml").write_text(text)
+    assert run(["optimize", "CartPole-v1", *QUICK]) == 2
+    said = capsys.readouterr().err
+    assert all(word in said for word in words), said
+    assert not (folder / "runs").exists()
+
+
+def test_a_pyproject_without_us_is_left_alone(folder, capsys):
+    """Other tools' tables are not ours."""
+    (folder / "pyproject.toml").write_text('[tool.other]\nrounds = "many"\n')
+    assert run(["show", "nowhere"]) == 1
+    assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("promptpo op", "optimize"),
+        ("promptpo optimize CartPole-v", "CartPole-v1"),
+        ("promptpo show runs/", "runs/one"),
+    ],
+)
+def test_completion(folder, words, expected):
+    """Commands, environment ids and run directories complete."""
+    (folder / "runs" / "one").mkdir(parents=True)
+    (folder / "runs" / "one" / "config.toml").touch()
+    variables = {
+        "_PROMPTPO_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "promptpo"],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert expected in done.stdout.split()
+
+
+def test_help_is_quick_and_has_examples():
+    """Every command says what it does and ends with an example."""
+    commands = [
+        "optimize",
+        "resume",
+        "export",
+        "evaluate",
+        "play",
+        "show",
+        "report",
+        "spec",
+        "track",
+        "doctor",
+    ]
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "promptpo", command, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+            cwd=ROOT,
+        )
+        assert f"promptpo {command}" in done.stdout
+        assert "Example: promptpo" in " ".join(done.stdout.split())
+        for heavy in ("gymnasium", "numpy", "jinja2", "openai"):
+            assert f"| {heavy}" not in done.stderr.replace("   ", " ").replace("  ", " "), heavy
+
+
+def test_the_version_has_one_place():
+    """The package, the command and the build agree."""
+    import promptpo
+
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert data["tool"]["hatch"]["version"]["path"] == "promptpo/__init__.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "promptpo", "--version"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == f"promptpo {promptpo.__version__}\n"
