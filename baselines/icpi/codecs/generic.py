@@ -40,8 +40,7 @@ class GenericCodec(Codec):
         self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any], *, decimals: int = 2
     ) -> None:
         check_spaces(observation_space, action_space)
-        self._first_action = int(action_space.start)  # type: ignore[attr-defined] # checked: Discrete
-        n_actions = int(action_space.n)  # type: ignore[attr-defined] # the same
+        n_actions = int(action_space.n)  # type: ignore[attr-defined] # checked: Discrete
         self.actions = tuple(f"state, reward = action_{n}()" for n in range(n_actions))
         self._integers = np.issubdtype(observation_space.dtype or np.int64, np.integer)
         self._decimals = decimals
