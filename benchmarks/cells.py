@@ -104,14 +104,11 @@ def plan(
     asking = [method.name for method in methods if method.asks_model]
     if asking and not models:
         raise UsageError(f"{asking[0]} needs a model; give --models, for example --models anthropic,search.")
-    columns = [
-        (method, model)
-        for method in methods
-        for model in (models if method.asks_model else [None])  # type: ignore[list-item] # None: no model
-    ]
+    columns = [(method, model) for method in methods for model in (models if method.asks_model else [None])]
     return [
         Cell(task, method, model, seed, _directory(root, task, method, model, seed))
         for seed, task, (method, model) in itertools.product(range(seeds), suite.tasks, columns)
+        if method.covers(task.env) and (method.seeds or seed == 0)
     ]
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.agents import has_oracle
 from benchmarks.suite import Suite, SuiteTask
 from promptpo.errors import UsageError
 
-Kind = Literal["optimize", "baseline"]
+Kind = Literal["optimize", "baseline", "agent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,13 @@ class Method:
     Attributes:
         name: What tables call it.
         about: One line for people.
-        kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``.
+        kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``, "agent"
+            plays an agent of `benchmarks.agents`.
         options: Command-line options of its own.
         asks_model: Whether it runs once for every model of ``--models``.
         learns: Whether it spends training steps.
+        seeds: Whether its runs differ by seed.
+        covers: Environment ids that it can be asked for.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Method:
     options: tuple[str, ...] = ()
     asks_model: bool = False
     learns: bool = True
+    seeds: bool = True
+    covers: Callable[[str], bool] = lambda _: True
 
 
 METHODS: Mapping[str, Method] = {
@@ -66,8 +72,16 @@ METHODS: Mapping[str, Method] = {
         Method("trpo", "TRPO of sb3-contrib", "baseline"),
         Method("sac", "SAC of stable-baselines3", "baseline"),
         Method("icpi", "in-context policy iteration, the oracle as its model", "baseline"),
-        Method("random", "uniformly random actions", "baseline", learns=False),
-        Method("zero", "the zero action, or action 0", "baseline", learns=False),
+        Method("random", "uniformly random actions", "agent", learns=False, seeds=False),
+        Method("zero", "the zero action, or action 0", "agent", learns=False, seeds=False),
+        Method(
+            "oracle",
+            "Meta-World's scripted policies; the optimum of NoiseWorld",
+            "agent",
+            learns=False,
+            seeds=False,
+            covers=has_oracle,
+        ),
     )
 }
 
@@ -114,9 +128,18 @@ def command(
     steps = budget.steps or suite.steps_of(task)
     episodes = str(budget.test_episodes or suite.test_episodes)
     words = [sys.executable, "-m", "promptpo"]
-    if method.kind == "baseline":
-        words += ["baseline", method.name, task.env, "--test-episodes", episodes]
-        words += ["--steps", str(steps)] if method.learns else []
+    if method.kind == "agent":
+        words = [
+            sys.executable,
+            "-m",
+            "benchmarks.agents",
+            method.name,
+            task.env,
+            "--test-episodes",
+            episodes,
+        ]
+    elif method.kind == "baseline":
+        words += ["baseline", method.name, task.env, "--test-episodes", episodes, "--steps", str(steps)]
     else:
         words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
         words += ["--rounds", str(budget.rounds or suite.rounds)]
@@ -129,4 +152,6 @@ def command(
         words += ["--env-kwargs", json.dumps(dict(task.kwargs), sort_keys=True)]
     if task.max_episode_steps:
         words += ["--max-episode-steps", str(task.max_episode_steps)]
-    return [*words, "--seed", str(seed), "--out", str(out), "--json"]
+    if method.kind != "agent":
+        words += ["--seed", str(seed), "--json"]
+    return [*words, "--out", str(out)]

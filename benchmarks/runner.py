@@ -122,7 +122,7 @@ class Runner:
 
 def make_way(cell: Cell) -> None:
     """Remove what an interrupted cell left behind, where its method cannot go on from it."""
-    if cell.method.kind == "baseline" and cell.directory.exists() and cell.result is None:
+    if cell.method.kind != "optimize" and cell.directory.exists() and cell.result is None:
         shutil.rmtree(cell.directory)
 
 

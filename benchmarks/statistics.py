@@ -51,7 +51,8 @@ def probability_of_improvement(scores: Scores, others: Scores) -> float:
 
 def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
     """Performance profile: the share of runs above each threshold."""
-    return (scores.ravel()[None, :] > np.asarray(thresholds)[:, None]).mean(axis=1)
+    shares: Scores = (scores.ravel()[None, :] > np.asarray(thresholds)[:, None]).mean(axis=1)
+    return shares
 
 
 def interval(scores: Scores, statistic: Callable[[Scores], float]) -> Interval:

@@ -61,46 +61,47 @@ class NoiseWorldEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(self, board: int = 0, render_mode: str | None = None) -> None:
-        self._board = _board(board)
+        self.number = board
+        self.board = _board(board)
         self.render_mode = render_mode
-        cells = self._board.size**2
+        cells = self.board.size**2
         high = np.concatenate([np.ones(4), np.full(cells, FIRST_MILESTONE + 1)]).astype(np.float32)
         self.observation_space = spaces.Box(np.zeros(4 + cells, np.float32), high, dtype=np.float32)
         self.action_space = spaces.Discrete(len(MOVES))
-        self._state = State(self._board.start)
+        self.state = State(self.board.start)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Put the walker on its starting cell."""
         super().reset(seed=seed, options=options)
-        self._state = State(self._board.start)
+        self.state = State(self.board.start)
         return self._observation(), {}
 
     def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Take one step and draw what comes of it."""
-        possible = self._board.transitions(self._state, int(action))
+        possible = self.board.transitions(self.state, int(action))
         pick = 0 if len(possible) == 1 or self.np_random.random() < possible[0].probability else 1
         result = possible[pick]
-        self._state = result.state
+        self.state = result.state
         return self._observation(), result.reward, result.terminated, False, {}
 
     def render(self) -> Any:
         """The board as an image, or as text."""
-        codes = self._board.codes
+        codes = self.board.codes
         if self.render_mode == "ansi":
             rows = ["".join(str(int(code)) for code in row) for row in codes]
-            row, column = self._state.cell
+            row, column = self.state.cell
             rows[row] = f"{rows[row][:column]}@{rows[row][column + 1 :]}"
             return "\n".join(rows)
         image = COLOURS[codes]
-        image[self._state.cell] = WALKER
+        image[self.state.cell] = WALKER
         return image.repeat(PIXELS, axis=0).repeat(PIXELS, axis=1)
 
     def _observation(self) -> NDArray[np.float32]:
-        scale = self._board.size - 1
-        places = np.array([*self._state.cell, *self._board.goal]) / scale
-        return np.concatenate([places, self._board.codes.ravel()]).astype(np.float32)
+        scale = self.board.size - 1
+        places = np.array([*self.state.cell, *self.board.goal]) / scale
+        return np.concatenate([places, self.board.codes.ravel()]).astype(np.float32)
 
 
 _board = board  # the constructor's argument has the function's name

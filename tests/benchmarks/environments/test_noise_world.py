@@ -108,7 +108,7 @@ def test_the_best_policy_earns_its_value_in_the_environment(number):
         env.reset(seed=seed)
         total, over, t = 0.0, False, 0
         while not over:
-            action = best.actions[t, number_of(env.unwrapped._state, this.size)]
+            action = best.actions[t, number_of(env.unwrapped.state, this.size)]
             _, reward, terminated, truncated, _ = env.step(action)
             total, over, t = total + reward, terminated or truncated, t + 1
         returns.append(total)

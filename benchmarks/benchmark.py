@@ -1,0 +1,114 @@
+"""A benchmark as a whole: plan, run, report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.anchors import known_anchors
+from benchmarks.cells import Cell, plan
+from benchmarks.methods import Budget, Method
+from benchmarks.report import Report, write_report
+from benchmarks.rows import CSV, read_rows, write_csv
+from benchmarks.runner import Failure, Runner, read_failures, write_failures
+from benchmarks.sections import sections
+from benchmarks.suite import Suite
+from benchmarks.summary import summarise
+from promptpo.errors import UsageError
+from promptpo.report import write_atomically
+
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What is asked for.
+
+    Attributes:
+        suite: Tasks and budgets.
+        methods: Columns.
+        models: For the methods that ask one.
+        seeds: Runs of each task and column.
+        budget: What replaces the suite's budget.
+        root: Where it is written.
+        arguments: The command line, without the program's name.
+    """
+
+    suite: Suite
+    methods: Sequence[Method]
+    models: Sequence[str]
+    seeds: int
+    budget: Budget
+    root: Path
+    arguments: Sequence[str]
+
+    def cells(self) -> list[Cell]:
+        """Every cell."""
+        return plan(self.suite, self.methods, self.models, self.seeds, self.root)
+
+
+def run(benchmark: Benchmark, jobs: int, tell: Callable[[str], None]) -> list[Failure]:
+    """Run what is not finished, write the report after every pass, and return the cells that failed.
+
+    Raises:
+        UsageError: The directory holds a benchmark of other budgets.
+    """
+    cells = benchmark.cells()
+    benchmark.root.mkdir(parents=True, exist_ok=True)
+    _keep_to_plan(benchmark)
+    try:
+        failures = Runner(benchmark.suite, benchmark.budget, jobs, tell).run(cells)
+        write_failures(benchmark.root, failures)
+    finally:
+        report(benchmark)
+    return failures
+
+
+def report(benchmark: Benchmark) -> None:
+    """Write the CSV and the reports from what is on disk."""
+    cells = benchmark.cells()
+    rows = read_rows(benchmark.suite, cells)
+    tasks = [task.label for task in benchmark.suite.tasks]
+    kinds = {task.label: benchmark.suite.score_of(task) for task in benchmark.suite.tasks}
+    anchors = known_anchors()
+    summary = summarise(rows, anchors, tasks)
+    command = shlex.join(["promptpo", "benchmark", *benchmark.arguments])
+    seeds_apart = (
+        "All numbers are held-out scores of the policy that each run chose on validation seeds, on the same "
+        "test seeds for every method; nothing else has seen those."
+    )
+    lead = [
+        f"{benchmark.suite.title}. {len(rows)} of {len(cells)} runs are finished.",
+        f"Written on {datetime.now(UTC):%Y-%m-%d}. {seeds_apart}",
+    ]
+    if any((model or "").startswith("replay:") for model in benchmark.models):
+        lead.append(
+            "replay: the answers of a model that were recorded earlier, played back; without feedback between them "
+            "unless the recording is a run of promptpo."
+        )
+    redraw = command if "--report-only" in benchmark.arguments else f"{command} --report-only"
+    found = sections(rows, read_failures(benchmark.root), summary, anchors, kinds)
+    write_csv(benchmark.root / CSV, rows)
+    write_report(
+        benchmark.root,
+        Report(
+            f"Benchmark: {benchmark.suite.name}", lead, command.replace(" --report-only", ""), redraw, found
+        ),
+    )
+
+
+def _keep_to_plan(benchmark: Benchmark) -> None:
+    """Cells of one folder have one budget; methods, models and seeds may be added."""
+    path = benchmark.root / PLAN
+    wanted = {"suite": benchmark.suite.name, "budget": asdict(benchmark.budget)}
+    if path.exists():
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if held != wanted:
+            raise UsageError(
+                f"{benchmark.root} holds a benchmark of suite {held['suite']} with another budget; choose another --out."
+            )
+    write_atomically(path, json.dumps(wanted, indent=2) + "\n")

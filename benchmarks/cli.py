@@ -1,0 +1,159 @@
+"""``promptpo benchmark``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from benchmarks.benchmark import Benchmark
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.command(epilog="Example: promptpo benchmark classic --methods search,tune,random --seeds 3 --jobs 2")
+def benchmark(
+    suite: Annotated[
+        str, typer.Argument(help="A suite by name, or a TOML file; 'list' shows the suites that there are.")
+    ],
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, random, zero, oracle."
+        ),
+    ] = "promptpo,search,random,zero",
+    models: Annotated[
+        str,
+        typer.Option(
+            help="For promptpo: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
+        ),
+    ] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each task and method, from seed 0 on.")] = 1,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Environment steps of a run; by default the suite's.")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Prompts of a run; by default the suite's.")
+    ] = None,
+    candidates: Annotated[int | None, typer.Option(min=1, help="Policies asked for in each round.")] = None,
+    test_episodes: Annotated[
+        int | None, typer.Option(min=1, help="Held-out episodes; by default the suite's.")
+    ] = None,
+    max_usd: Annotated[float | None, typer.Option(help="Money for each run that asks a model.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
+    executor: Annotated[str, typer.Option(help="Where promptpo's rollouts run: local, or ray.")] = "local",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the benchmark; runs/benchmark-SUITE when not given.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume/--fresh", help="Go on with what the folder holds; --fresh refuses a folder in use."
+        ),
+    ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it will take, and run nothing.")
+    ] = False,
+    report_only: Annotated[
+        bool, typer.Option("--report-only", help="Write the report from what is on disk.")
+    ] = False,
+) -> None:
+    """Compare methods and models on a suite of tasks.
+
+    Every run is a normal run directory under OUT/cells. Finished runs are skipped, so the same command
+    goes on where it stopped. A run that fails is reported and does not stop the others. The folder gets
+    results.csv, report.md and report.html.
+    """
+    from benchmarks.benchmark import report, run
+    from promptpo.errors import UsageError
+
+    if suite == "list":
+        _list()
+        return
+    asked = _asked(
+        suite, methods, models, seeds, out,
+        steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd, executor=executor,
+    )  # fmt: skip
+    if dry_run:
+        _show_estimate(asked, jobs)
+        return
+    if not resume and asked.root.exists():
+        raise UsageError(f"{asked.root} exists; leave --fresh out to go on with it, or choose another --out.")
+    if report_only:
+        report(asked)
+    else:
+        failures = run(
+            asked,
+            jobs,
+            lambda line: print(f"{datetime.now(UTC):%H:%M:%S} {line}", file=sys.stderr, flush=True),
+        )
+        for failure in failures:
+            print(f"failed: {failure.cell}: {failure.message} (all of it in {failure.log})", file=sys.stderr)
+    print(asked.root / "report.html")
+
+
+def _asked(
+    suite: str, methods: str, models: str, seeds: int, out: Path | None, **budget: float | str | None
+) -> Benchmark:
+    from benchmarks.benchmark import Benchmark
+    from benchmarks.methods import Budget, choose
+    from benchmarks.suite import load_suite
+    from promptpo.llm.choose import choose as choose_model
+
+    chosen = choose(_split(methods))
+    named = _split(models)
+    if not named and any(method.asks_model for method in chosen):
+        named = [choose_model().name]
+    for name in named:
+        choose_model(name)
+    loaded = load_suite(suite)
+    root = out or Path("runs") / f"benchmark-{loaded.name}"
+    arguments = sys.argv[1:]
+    if "benchmark" in arguments:
+        arguments = arguments[arguments.index("benchmark") + 1 :]
+    return Benchmark(loaded, chosen, named, seeds, Budget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _list() -> None:
+    from benchmarks.suite import load_suite, suite_names
+
+    for name in suite_names():
+        suite = load_suite(name)
+        print(f"{name:20} {len(suite.tasks):3} tasks  {suite.title}")
+
+
+def _show_estimate(asked: Benchmark, jobs: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from benchmarks import estimate as estimates
+
+    found = estimates.estimate(asked.suite, asked.cells(), asked.budget)
+    table = Table(
+        "column", "runs", "steps", "calls", "tokens in", "tokens out", "US dollars", "hours", box=None
+    )
+    for row in found:
+        usd = "unknown" if row.usd is None else f"{row.usd:.2f}"
+        counts = (f"{n:,}" for n in (row.cells, row.steps, row.calls, *row.tokens))
+        table.add_row(row.column, *counts, usd, f"{row.hours:.2f}")
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    hours = sum(row.hours for row in found) / jobs
+    print(
+        f"At most {sum(row.steps for row in found):,} environment steps and about {hours:.1f} hours with --jobs {jobs}. "
+        f"Assumed for a call: {estimates.INPUT_TOKENS:,} tokens in, {estimates.OUTPUT_TOKENS:,} out, "
+        f"{estimates.SECONDS_PER_CALL:.0f} s; environment speed measured just now."
+    )

@@ -1,0 +1,165 @@
+"""Finished cells as rows: what they scored and what that cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import Cell
+from benchmarks.suite import Score, Suite
+from promptpo.errors import RunError
+from promptpo.report import write_atomically
+from promptpo.report.story import read_story
+
+CSV = "results.csv"
+
+COLUMNS = (
+    "task", "method", "model", "seed", "score_kind", "score", "mean_return", "success_rate", "test_episodes",
+    "steps_searched", "steps_test", "calls", "input_tokens", "output_tokens", "usd", "wall_seconds",
+    "stop_reason", "directory",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Something on a learning curve.
+
+    Attributes:
+        steps: Environment steps spent until then, all of them.
+        seconds: Wall time until then.
+        usd: Money until then.
+        value: Best mean return on validation seeds so far.
+    """
+
+    steps: int
+    seconds: float
+    usd: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One finished cell.
+
+    Attributes:
+        cell: Which one.
+        kind: What `values` are: returns or successes of the held-out episodes.
+        values: One number for each held-out episode; empty where no policy ran.
+        content: Its ``result.json``.
+        curve: How it got there; empty for what does not learn.
+        outcomes: How many candidates ended in each way; empty for what proposes none.
+    """
+
+    cell: Cell
+    kind: Score
+    values: tuple[float, ...]
+    content: Mapping[str, Any]
+    curve: tuple[Point, ...]
+    outcomes: Mapping[str, int]
+
+    @property
+    def score(self) -> float:
+        """Mean of `values`; NaN where no policy ran."""
+        return math.fsum(self.values) / len(self.values) if self.values else math.nan
+
+    @property
+    def searched(self) -> int:
+        """Environment steps of everything but the final test."""
+        steps = self.content["steps"]
+        return int(steps["total"] - steps.get("test", 0))
+
+    @property
+    def llm(self) -> Mapping[str, Any]:
+        """What was asked of a language model; empty where none was (program search is asked, too)."""
+        return self.content.get("llm") or {} if self.content.get("language_model") else {}
+
+    @property
+    def usd(self) -> float:
+        """Money spent, where prices are known."""
+        return float(self.llm.get("cost_usd", 0.0))
+
+
+def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[Row]:
+    """The rows of all cells that are finished."""
+    return [_row(suite, cell, content) for cell in cells if (content := cell.result) is not None]
+
+
+def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> Row:
+    kind = suite.score_of(cell.task)
+    curve, outcomes = _from_journal(cell) if cell.method.kind == "optimize" else (_recorded(content), {})
+    return Row(cell, kind, _values(content.get("test"), kind), content, curve, outcomes)
+
+
+def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
+    """Held-out returns; or ones and zeros that make up the success rate, whose order does not matter."""
+    if not test or test["outcome"] != "ok":
+        return ()
+    if kind == "return":
+        return tuple(float(value) for value in test["returns"] if value is not None)
+    if test["success_rate"] is None:
+        return ()
+    episodes = int(test["episodes"])
+    successes = round(test["success_rate"] * episodes)
+    return (1.0,) * successes + (0.0,) * (episodes - successes)
+
+
+def _from_journal(cell: Cell) -> tuple[tuple[Point, ...], Mapping[str, int]]:
+    try:
+        story = read_story(cell.directory)
+    except RunError:
+        return (), {}
+    curve = tuple(Point(spent.steps, spent.seconds, spent.usd, value) for spent, value in story.best_so_far)
+    return curve, Counter(entry.attempt.evaluation.outcome for entry in story.entries)
+
+
+def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
+    """The learning curve that a baseline wrote into its result: its best validation so far."""
+    points: list[Point] = []
+    for entry in content.get("learning_curve") or ():
+        value = entry["mean_return"]
+        if value is not None and (not points or value > points[-1].value):
+            points.append(
+                Point(int(entry["steps"]), float(entry.get("seconds", math.nan)), 0.0, float(value))
+            )
+    return tuple(points)
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """One line for each finished cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(_flat(row, path.parent))
+    write_atomically(path, text.getvalue())
+
+
+def _flat(row: Row, root: Path) -> dict[str, Any]:
+    content, cell = row.content, row.cell
+    test, llm = content.get("test") or {}, row.llm
+    return {
+        "task": cell.task.label,
+        "method": cell.method.name,
+        "model": cell.model or "",
+        "seed": cell.seed,
+        "score_kind": row.kind,
+        "score": "" if math.isnan(row.score) else f"{row.score:.6g}",
+        "mean_return": test.get("mean_return", ""),
+        "success_rate": test.get("success_rate", ""),
+        "test_episodes": test.get("episodes", 0),
+        "steps_searched": row.searched,
+        "steps_test": content["steps"].get("test", 0),
+        "calls": llm.get("calls", 0),
+        "input_tokens": llm.get("input_tokens", 0),
+        "output_tokens": llm.get("output_tokens", 0),
+        "usd": row.usd,
+        "wall_seconds": content.get("wall_seconds", ""),
+        "stop_reason": content.get("stop_reason", ""),
+        "directory": cell.directory.relative_to(root).as_posix(),
+    }

@@ -1,0 +1,304 @@
+"""The parts of a report: text, tables and figures, before they become Markdown or HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks import figures
+from benchmarks.anchors import Anchors
+from benchmarks.methods import METHODS
+from benchmarks.references import known_references, published_for
+from benchmarks.rows import Row
+from benchmarks.runner import Failure
+from benchmarks.statistics import MANY_RUNS, Interval
+from benchmarks.summary import Summary, best_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A text that leads to a file of the benchmark's folder."""
+
+    text: str
+    target: str
+
+
+Value = str | Link
+
+DASH = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Column titles and rows."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing.
+
+    Attributes:
+        name: File name without suffix.
+        caption: What it shows.
+        svg: The drawing.
+    """
+
+    name: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what belongs to it."""
+
+    title: str
+    text: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = field(default_factory=tuple)
+
+
+def number(value: float) -> str:
+    """A number as tables show it."""
+    if not math.isfinite(value):
+        return DASH
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def with_interval(value: Interval | None) -> str:
+    """A point estimate with its interval."""
+    if value is None:
+        return DASH
+    if value.low == value.high:  # one run, or runs without any spread: nothing to draw anew
+        return number(value.value)
+    return f"{number(value.value)} [{number(value.low)}, {number(value.high)}]"
+
+
+def sections(
+    rows: Sequence[Row],
+    failures: Sequence[Failure],
+    summary: Summary,
+    anchors: Mapping[str, Anchors],
+    kinds: Mapping[str, str],
+) -> list[Section]:
+    """All sections of a report, in order.
+
+    Args:
+        rows: Finished cells.
+        failures: Cells that failed in the last pass.
+        summary: Of the rows.
+        anchors: Task label to its anchors.
+        kinds: Task label to what counts on it: "return" or "success".
+    """
+    found = [
+        _methods(summary),
+        _scores(summary, kinds),
+        _aggregates(summary),
+        _costs(rows, summary, anchors),
+        _curves(rows, summary),
+        _candidates(summary),
+        _policies(rows, summary),
+        _failed(failures, rows),
+        _published(summary.tasks),
+        _anchors(summary.tasks, anchors),
+        _versions(rows),
+    ]
+    return [section for section in found if section.text or section.tables or section.figures]
+
+
+def _methods(summary: Summary) -> Section:
+    rows = [(column, METHODS[column.split(" (")[0]].about) for column in summary.columns]
+    return Section("Methods", tables=[Table(("column", "what it is"), rows)])
+
+
+def _scores(summary: Summary, kinds: Mapping[str, str]) -> Section:
+    rows = []
+    for task in summary.tasks:
+        cells = [
+            f"{with_interval(summary.cells.get((task, c)))} ({summary.runs[task, c]})"
+            if (task, c) in summary.cells
+            else DASH
+            for c in summary.columns
+        ]
+        rows.append((task, kinds[task], *cells))
+    explained = (
+        f"Mean over held-out episodes with a 95 % bootstrap interval, and the number of runs. With {MANY_RUNS} "
+        "runs or more the interval shows the spread between runs; with fewer it shows the spread between "
+        "episodes only, and says nothing about other seeds. A dash: no finished run."
+    )
+    return Section("Scores", [explained], [Table(("task", "score", *summary.columns), rows)])
+
+
+def _aggregates(summary: Summary) -> Section:
+    left = [f"{task} ({reason})" for task, reason in summary.left_out.items()]
+    text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
+    if not summary.aggregates:
+        return Section("Over all tasks", [*text, "No task is left on which every column can be compared."])
+    text.insert(0, f"Normalised scores on {len(summary.shared)} tasks: {', '.join(summary.shared)}.")
+    iqms = Table(
+        ("column", "interquartile mean", "runs per task"),
+        [(c, with_interval(a.iqm), str(len(a.scores))) for c, a in summary.aggregates.items()],
+    )
+    names = list(summary.aggregates)
+    improvements = Table(
+        ("probability that a run of … beats one of", *names),
+        [
+            (a, *(with_interval(summary.improvements.get((a, b))) if a != b else "" for b in names))
+            for a in names
+        ],
+    )
+    return Section(
+        "Over all tasks",
+        text,
+        [iqms, improvements],
+        _drawn(
+            (
+                "aggregates",
+                "Interquartile mean of normalised scores, 95 % stratified bootstrap.",
+                figures.aggregates(summary),
+            ),
+            (
+                "profiles",
+                "Performance profiles, with 95 % bands: further up and to the right is better.",
+                figures.profiles(summary),
+            ),
+        ),
+    )
+
+
+def _costs(rows: Sequence[Row], summary: Summary, anchors: Mapping[str, Anchors]) -> Section:
+    def normalise(row: Row) -> float | None:
+        known = anchors.get(row.cell.task.label)
+        return None if known is None or math.isnan(row.score) else known.normalised(row.score)
+
+    table = []
+    for column in summary.columns:
+        group = [row for row in rows if row.cell.column == column]
+        llm = [row.llm for row in group]
+        unknown = sum(int(entry.get("calls_of_unknown_price", 0)) for entry in llm)
+        table.append((
+            column,
+            str(len(group)),
+            number(sum(row.searched for row in group)),
+            number(sum(float(row.content.get("wall_seconds") or 0) for row in group) / 60),
+            number(sum(int(entry.get("calls", 0)) for entry in llm)),
+            number(sum(int(entry.get("input_tokens", 0)) + int(entry.get("output_tokens", 0)) for entry in llm)),
+            f"{sum(row.usd for row in group):.2f}" + (f" and {unknown} calls of unknown price" if unknown else ""),
+        ))  # fmt: skip
+    head = (
+        "column",
+        "runs",
+        "environment steps before the test",
+        "minutes",
+        "model calls",
+        "tokens",
+        "US dollars",
+    )
+    drawn = figures.cost_against_score(rows, summary.columns, normalise)
+    return Section(
+        "What it cost",
+        [
+            "Every environment step counts: training, repairs, tuning, validation and looking at the environment."
+        ],
+        [Table(head, table)],
+        _drawn(("cost", "Normalised score of each run against what it took.", drawn)),
+    )
+
+
+def _curves(rows: Sequence[Row], summary: Summary) -> Section:
+    return Section(
+        "Learning curves",
+        figures=_drawn(
+            *(
+                (f"learning-{axis}", f"Best mean return on validation seeds so far, by {words}. One line for each run.",
+                 figures.learning_curves(rows, summary.columns, axis))
+                for axis, words in (("steps", "environment steps"), ("seconds", "wall time"), ("usd", "money"))
+            )
+        ),
+    )  # fmt: skip
+
+
+def _candidates(summary: Summary) -> Section:
+    caption = "How the candidates of each column ended; all but ok are told to the model and score nothing."
+    return Section("Candidates", figures=_drawn(("outcomes", caption, figures.outcome_kinds(summary))))
+
+
+def _policies(rows: Sequence[Row], summary: Summary) -> Section:
+    table: list[Sequence[Value]] = []
+    best = best_rows([row for row in rows if row.cell.method.kind == "optimize"])
+    for task in summary.tasks:
+        for column in summary.columns:
+            row = best.get((task, column))
+            if row is not None:
+                where = (
+                    f"cells/{row.cell.task.slug}/{row.cell.directory.parent.name}/{row.cell.directory.name}"
+                )
+                table.append(
+                    (
+                        task,
+                        column,
+                        number(row.score),
+                        Link("best.py", f"{where}/best.py"),
+                        Link("report", f"{where}/report.html"),
+                    )
+                )
+    text = ["The run that scored best on the held-out seeds of each task; a link needs the run directories."]
+    return (
+        Section("Best policies", text, [Table(("task", "column", "score", "policy", "run"), table)])
+        if table
+        else Section("Best policies")
+    )
+
+
+def _failed(failures: Sequence[Failure], rows: Sequence[Row]) -> Section:
+    table = [(f.cell, str(f.code), f.message) for f in failures]
+    table += [(row.cell.name, "0", "no policy ran") for row in rows if not row.values]
+    return Section("Failed runs", tables=[Table(("run", "exit code", "last words"), table)] if table else ())
+
+
+def _published(tasks: Sequence[str]) -> Section:
+    table, used = [], []
+    for task in tasks:
+        for reference, scores in published_for(task):
+            used.append(reference)
+            table += [(task, method, number(score), reference.title) for method, score in scores.items()]
+    claims = [r for r in known_references() if r.claims]
+    used = [r for r in known_references() if r in used]
+    text = [
+        "Published numbers, obtained by others under other conditions. They are not in any aggregate above.",
+        *(f"{r.title}. {r.protocol} {r.caution} Source: {r.source}." for r in used),
+        *(f"{r.title}: {' '.join(r.claims)} {r.protocol} {r.caution} Source: {r.source}." for r in claims),
+    ]
+    return Section(
+        "Published elsewhere",
+        text,
+        [Table(("task", "method", "published score", "by"), table)] if table else (),
+    )
+
+
+def _anchors(tasks: Sequence[str], anchors: Mapping[str, Anchors]) -> Section:
+    table = [
+        (task, number(a.low), a.low_source, number(a.high), a.high_source)
+        for task in tasks
+        if (a := anchors.get(task)) is not None
+    ]
+    head = ("task", "0 is", "which is", "1 is", "which is")
+    return Section("Normalisation", tables=[Table(head, table)] if table else ())
+
+
+def _versions(rows: Sequence[Row]) -> Section:
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        for name, version in row.content.get("versions", {}).items():
+            found.setdefault(name, set()).add(version)
+    table = [(name, ", ".join(sorted(versions))) for name, versions in found.items()]
+    return Section("Versions", tables=[Table(("package", "version"), table)] if table else ())
+
+
+def _drawn(*drawings: tuple[str, str, Any]) -> list[Figure]:
+    return [Figure(name, caption, svg) for name, caption, svg in drawings if svg is not None]

@@ -1,0 +1,132 @@
+"""Suites: the files, what they may say, and that their tasks can be built."""
+
+import pytest
+
+from benchmarks.anchors import Anchors, known_anchors
+from benchmarks.references import known_references, published_for
+from benchmarks.suite import Suite, SuiteTask, load_suite, suite_names
+from promptpo.errors import UsageError
+from promptpo.spec import make_env
+
+EXPECTED = {
+    "classic": 13,
+    "core16": 16,
+    "hard-exploration": 14,
+    "metaworld": 4,
+    "metaworld-mt10": 10,
+    "metaworld-mt50": 50,
+    "mujoco": 10,
+    "real-world": 4,
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_suites_hold_their_tasks(name):
+    """Every suite that comes with the package can be read and has as many tasks as it should."""
+    assert name in suite_names()
+    assert len(load_suite(name).tasks) == EXPECTED[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_every_task_can_be_built_and_has_a_budget(name):
+    """Make it, reset it, take a step."""
+    suite = load_suite(name)
+    for task in suite.tasks:
+        env = make_env(task.as_task())
+        env.reset(seed=0)
+        env.step(env.action_space.sample())
+        env.close()
+        assert suite.steps_of(task) > 0
+
+
+def written(tmp_path, text):
+    """A suite file."""
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_task_is_one_line(tmp_path):
+    """An id alone, or an id with what differs."""
+    suite = load_suite(
+        written(
+            tmp_path,
+            'title = "t"\nsteps = 100\ntasks = ["CartPole-v1", {env = "m:ns/X-v0", kwargs = {a = 1}, steps = 7, score = "success"}]',
+        )
+    )
+    assert suite == Suite(
+        "mine",
+        "t",
+        (SuiteTask("CartPole-v1"), SuiteTask("m:ns/X-v0", {"a": 1}, steps=7, score="success")),
+        100,
+    )
+    assert [task.label for task in suite.tasks] == ["CartPole-v1", "X-v0"]
+    assert [suite.steps_of(task) for task in suite.tasks] == [100, 7]
+    assert [suite.score_of(task) for task in suite.tasks] == ["return", "success"]
+
+
+def test_a_budget_in_episodes_follows_the_horizon(tmp_path):
+    """128 episodes of CartPole are 64,000 steps."""
+    suite = load_suite(written(tmp_path, 'title = "t"\ntraining_episodes = 128\ntasks = ["CartPole-v1"]'))
+    assert suite.steps_of(suite.tasks[0]) == 64_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('title = "t"\ntasks = ["A-v0"]\nstep = 3', "no 'step'"),
+        ('title = "t"\ntasks = [{env = "A-v0", sed = 1}]', "no 'sed'"),
+        ('title = "t"\ntasks = ["A-v0", "A-v0"]', "two tasks called A-v0"),
+        ('title = "t"\ntasks = []', "no tasks"),
+        ('tasks = ["A-v0"]', "title"),
+        ("title = ", "does not describe a suite"),
+        ('title = "t"\nsteps = "many"\ntasks = ["A-v0"]', "steps"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_sentence(tmp_path, text, message):
+    """With what is wrong in it."""
+    with pytest.raises(UsageError, match=message):
+        load_suite(written(tmp_path, text))
+
+
+def test_an_unknown_suite_names_the_known_ones():
+    """And that a file may be given."""
+    with pytest.raises(UsageError, match="classic, core16"):
+        load_suite("clasic")
+
+
+def test_anchors_are_ordered_and_cover_the_suites():
+    """High above low, a source for each, and anchors for almost every task."""
+    anchors = known_anchors()
+    for pair in anchors.values():
+        assert pair.high > pair.low
+        assert pair.low_source
+        assert pair.high_source
+    labels = {task.label for name in EXPECTED for task in load_suite(name).tasks}
+    without = {"Walker2d-v5", "Humanoid-v5"}
+    assert labels - set(anchors) == without
+
+
+def test_normalisation():
+    """0 at the low anchor, 1 at the high one, beyond where the score is."""
+    pair = Anchors(-100.0, 100.0, "low", "high")
+    assert [pair.normalised(x) for x in (-100, 0, 100, 200)] == [0, 0.5, 1, 1.5]
+
+
+def test_references_have_sources_and_known_tasks():
+    """Each says where it stands, how it was obtained, and why to be careful."""
+    labels = {task.label for name in EXPECTED for task in load_suite(name).tasks}
+    for reference in known_references():
+        assert reference.source
+        assert reference.caution
+        assert reference.claims or reference.scores
+        assert set(reference.scores) <= labels
+    assert len(published_for("HalfCheetah-v5")) == 2
+    assert published_for("CliffWalking-v1") == []
+
+
+def test_every_core16_task_has_a_published_score():
+    """The suite exists to stand beside them."""
+    board = next(r for r in known_references() if "Core16" in r.title)
+    assert set(board.scores) == {task.label for task in load_suite("core16").tasks}
