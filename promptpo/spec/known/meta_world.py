@@ -134,7 +134,8 @@ def _success(source: Source) -> str:
 def _assigned(function: ast.FunctionDef, name: str) -> str:
     """What a function assigns to a name; empty where it does not."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and ast.unparse(target or node) == name:
             return ast.unparse(node.value)
     return ""
 

@@ -1,0 +1,85 @@
+"""Environments that somebody else might have written, for the tests of specs."""
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Thermostat(gymnasium.Env):
+    """Keep a room near 21 degrees."""
+
+    weight = 0.1
+
+    def __init__(self, comfort=21.0):
+        self.comfort = comfort
+        self.observation_space = spaces.Dict(
+            {"temperature": spaces.Box(-20.0, 50.0, (1,)), "window": spaces.Discrete(2)}
+        )
+        self.action_space = spaces.Box(-1.0, 1.0, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.temperature = self.np_random.uniform(10, 15)
+        return self._observation(), {}
+
+    def step(self, action):
+        heat = float(action[0])
+        self.temperature += 0.5 * heat - 0.05
+        reward = -abs(self.temperature - self.comfort) - self.weight * heat**2
+        return self._observation(), reward, False, False, {"success": abs(self.temperature - 21) < 1}
+
+    def _observation(self):
+        return {"temperature": np.array([self.temperature], np.float32), "window": 0}
+
+
+class Silent(gymnasium.Env):
+    observation_space = spaces.Box(-1.0, 1.0, (3,))
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(3, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(3, np.float32), 0.0, False, False, {}
+
+
+class Forgetful(Silent):
+    """Ignores its seed."""
+
+    draws = np.random.default_rng()
+
+    def step(self, action):
+        return self.draws.uniform(-1, 1, 3).astype(np.float32), 0.0, False, False, {}
+
+
+class Nested(Silent):
+    """Has whatever spaces it is given."""
+
+    def __init__(self, observation_space, action_space):
+        self.observation_space, self.action_space = observation_space, action_space
+
+    def reset(self, *, seed=None, options=None):
+        gymnasium.Env.reset(self, seed=seed)
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return self.observation_space.sample(), 0.0, True, False, {}
+
+
+class Broken(Silent):
+    def __init__(self):
+        raise RuntimeError("no licence server\nsecond line")
+
+
+class Graphs(Silent):
+    observation_space = spaces.Graph(spaces.Box(-1, 1, (2,)), None)
+
+
+for name, cls in (("Thermostat", Thermostat), ("Silent", Silent), ("Forgetful", Forgetful), ("Broken", Broken)):
+    gymnasium.register(f"Mine/{name}-v0", cls, max_episode_steps=40)
+gymnasium.register("Mine/Graphs-v0", Graphs)
+
+HERE = "tests.promptpo.spec.envs"

@@ -1,0 +1,123 @@
+"""The check of a spec against its environment: every planted mistake is found, and nothing else."""
+
+import pytest
+
+from promptpo.records import Task
+from promptpo.spec import check_spec, describe
+from tests.promptpo.spec.test_environments import needs
+
+HERE = "tests.promptpo.spec.envs"
+
+PLANTED = {
+    "wrong upper bound": ("CartPole-v1", "# -4.8 .. 4.8", "# -4.8 .. 2.4", "cart_position lies in -4.8 .. 4.8"),
+    "wrong lower bound": ("Pendulum-v1", "-8 .. 8", "-7 .. 8", "angular_velocity lies in -8 .. 8"),
+    "bounds the wrong way round": ("CartPole-v1", "-4.8 .. 4.8", "4.8 .. -4.8", "above the upper bound"),
+    "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed from"),
+    "an index that does not exist": ("CartPole-v1", r"obs\[3\]", "obs[4]", "obs[4] does not exist"),
+    "an index used twice": ("CartPole-v1", r"obs\[3\]", "obs[2]", "already described as pole_angle"),
+    "a wrong shape": ("CartPole-v1", r"shape \(4,\)", "shape (5,)", "has shape (4,), not (5,)"),
+    "a wrong dtype": ("CartPole-v1", "float32", "float64", "has dtype float32, not float64"),
+    "a wrong range of an int": ("Taxi-v4", r"int, 0 \.\. 499", "int, 0 .. 500", "0 .. 499, not 0 .. 500"),
+    "an array that is an int": ("Taxi-v4", r"int, 0 \.\. 499", "np.ndarray, shape (500,)", "is an int, not an array"),
+    "a wrong decoding": ("Taxi-v4", "obs // 20 % 5", "obs // 20", "taxi_column takes the values 0 .. 24"),
+    "a subscript of an int": ("Taxi-v4", "obs // 100", "obs[0]", "has no parts"),
+    "an action too many": ("CartPole-v1", "PUSH_CART_RIGHT = 1", "PUSH_CART_RIGHT = 1\n    WAIT = 2", "WAIT = 2 is no action"),
+    "an action left out": ("Acrobot-v1", r"    APPLY_0_TORQUE_ACTUATED_JOINT = 1\n", "", "leaves out the action 1"),
+    "an action described twice": ("CartPole-v1", "PUSH_CART_RIGHT = 1", "PUSH_CART_RIGHT = 0", "already described"),
+    "choices for a continuous action": (
+        "Pendulum-v1",
+        r"    def __init__\(self, action\):\n.*",
+        "    LEFT = 0\n    RIGHT = 1",
+        "no choice of numbered values",
+    ),
+    "a component of the action too many": ("Pendulum-v1", r"action\[0\]  # -2", "action[1]  # -2", "action[1] does not exist"),
+    "a wrong action bound": ("Pendulum-v1", r"-2 \.\. 2", "-1 .. 1", "torque lies in -2 .. 2"),
+    "an example that is no action": ("CartPole-v1", "for example 0", "for example 2", "the example 2 is no action"),
+    "a wrong horizon": ("CartPole-v1", '"max_steps": 500', '"max_steps": 200', "at most 500 steps, not 200"),
+    "a wrong threshold": ("CartPole-v1", "475", "490", "solved from 475.0, not from 490"),
+    "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),
+    "an index in the reward": (
+        "CartPole-v1",
+        r"def reward\(action\):",
+        "def reward(action, next_obs):\n    pole = next_obs[7]",
+        "next_obs[7] does not exist",
+    ),
+    "another environment": ("CartPole-v1", "Task: CartPole-v1", "Task: Acrobot-v1", "describes Acrobot-v1"),
+    "a misspelt class": ("CartPole-v1", "class State", "class States", "class States has no meaning"),
+    "no Python": ("CartPole-v1", "class State:", "class State", "not valid Python"),
+    "a key that does not exist": (f"{HERE}:Mine/Thermostat-v0", r'= obs\["window"\]', '= obs["door"]', "has the keys"),
+    "a success signal that does not exist": (f"{HERE}:Mine/Thermostat-v0", r'info\["success"\]', 'info["won"]', "reports no 'won'"),
+}
+
+
+def replaced(text, pattern, new):
+    """The text with the first match of a pattern replaced; it has to occur."""
+    import re
+
+    changed, n = re.subn(pattern, lambda _: new, text, count=1)
+    assert n == 1, f"{pattern} does not occur"
+    return changed
+
+
+@pytest.mark.parametrize("mistake", PLANTED)
+def test_planted_mistake_is_found(mistake):
+    """A mistake in a spec leads to a contradiction with a line, that says what is so."""
+    env_id, pattern, new, says = PLANTED[mistake]
+    planted = replaced(describe(Task(env_id)).text, pattern, new)
+    found = check_spec(planted, Task(env_id))
+    assert found, mistake
+    assert any(says in str(contradiction) for contradiction in found), [str(c) for c in found]
+    assert all(contradiction.line > 0 for contradiction in found)
+
+
+def test_there_are_enough_mistakes():
+    """At least twenty kinds of mistakes are planted."""
+    assert len(PLANTED) >= 20
+
+
+@pytest.mark.parametrize("reveal", ["named", "anonymous", "bare"])
+@pytest.mark.parametrize(
+    "env_id",
+    [
+        *("CartPole-v1", "Taxi-v4", "Blackjack-v1", "FrozenLake-v1", f"{HERE}:Mine/Thermostat-v0", f"{HERE}:Mine/Silent-v0"),
+        pytest.param("Humanoid-v5", marks=needs("mujoco")),
+        pytest.param("LunarLanderContinuous-v3", marks=needs("Box2D")),
+        pytest.param("FetchPush-v4", marks=needs("gymnasium_robotics")),
+    ],
+)
+def test_generated_specs_have_no_contradictions(env_id, reveal):
+    """What `describe` writes stands its own check, however much it reveals and in whatever detail."""
+    for detail in ("short", "normal", "full"):
+        assert check_spec(describe(Task(env_id), reveal=reveal, detail=detail).text, Task(env_id)) == []
+
+
+@pytest.mark.slow
+@needs("metaworld")
+def test_all_meta_world_specs_have_no_contradictions_and_fit():
+    """Each of the 50 tasks has a spec with all 39 numbers, a goal, a success condition, under 2,000 tokens."""
+    import metaworld
+
+    for name in metaworld.ALL_V3_ENVIRONMENTS:
+        spec = describe(Task(name))
+        assert check_spec(spec.text, Task(name)) == [], name
+        assert "self.goal = obs[36:39]" in spec.text
+        assert 'info["success"] at any step of the episode: ' in spec.text, name
+        assert spec.sources["reward"].startswith("source"), name
+        assert len(spec.text) / 3.5 <= 2000, (name, len(spec.text))
+
+
+def test_a_hand_written_spec_may_be_partial():
+    """A file that describes the state alone is fine, and is checked as far as it goes."""
+    text = 'class State:\n    """obs"""\n\n    def __init__(self, obs):\n        self.x = obs[0]  # -4.8 .. 4.8\n'
+    assert check_spec(text, Task("CartPole-v1")) == []
+
+
+def test_a_spec_is_never_executed(tmp_path):
+    """Code in a spec does not run when it is checked or used."""
+    mark = tmp_path / "ran"
+    text = f"open({str(mark)!r}, 'w').write('x')\nraise SystemExit(3)\n"
+    path = tmp_path / "spec.py"
+    path.write_text(text)
+    assert check_spec(text, Task("CartPole-v1")) == []
+    assert describe(Task("CartPole-v1"), spec_file=str(path)).text.startswith(text.rstrip())
+    assert not mark.exists()

@@ -1,0 +1,92 @@
+"""Whatever the spaces are: the spec is Python, names every leaf, and suffices to act."""
+
+import re
+import string
+
+import numpy as np
+from gymnasium import spaces
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpo.records import Task
+from promptpo.spec.check import contradictions_in
+from promptpo.spec.describe import describe_env
+from promptpo.spec.reading import read
+from promptpo.spec.spaces import leaves
+from tests.promptpo.spec.envs import Nested
+
+small = st.integers(1, 4)
+keys = st.text(string.ascii_lowercase + "_", min_size=1, max_size=6)
+
+
+@st.composite
+def boxes(draw):
+    """Boxes of up to three dimensions, bounded or not, whole or not."""
+    shape = tuple(draw(st.lists(small, max_size=3)))
+    low = draw(st.sampled_from([-np.inf, -2.5, 0.0, 3.0]))
+    high = draw(st.sampled_from([np.inf, 3.5, 100.0]))
+    if draw(st.booleans()):
+        return spaces.Box(-5, 9, shape, dtype=np.int64)
+    return spaces.Box(low, high, shape, dtype=draw(st.sampled_from([np.float32, np.float64])))
+
+
+def plain(texts):
+    """Spaces without parts."""
+    return st.one_of(
+        boxes(),
+        st.builds(lambda n, start: spaces.Discrete(n, start=start), st.integers(1, 60), st.integers(-3, 3)),
+        st.builds(spaces.MultiBinary, small),
+        st.builds(spaces.MultiDiscrete, st.lists(st.integers(1, 5), min_size=1, max_size=4)),
+        *([st.just(spaces.Text(8, min_length=1))] if texts else []),
+    )
+
+
+def nested(*, texts):
+    """Dictionaries and tuples of spaces, up to three deep."""
+    return st.recursive(
+        plain(texts),
+        lambda inner: st.one_of(
+            st.builds(spaces.Dict, st.dictionaries(keys, inner, min_size=1, max_size=3)),
+            st.builds(spaces.Tuple, st.lists(inner, min_size=1, max_size=3)),
+        ),
+        max_leaves=5,
+    )
+
+
+def act_from(text):
+    """An action made from nothing but the spec: its example, moved to the described bounds."""
+    part = read(text).parts["Action"]
+    example = re.search(r"for example\s+(.*?)\.(?:\n|$)", part.docstring, re.DOTALL)[1].replace("\n", " ")
+    action = eval(example, {"np": np})  # noqa: S307 - our own text, in a test
+    for said in part.fields:
+        if said.ranges and not said.seen and np.isfinite(said.ranges[0][1]) and said.ranges[0][1] < 100:
+            path = said.expression
+            if "[" in (code := __import__("ast").unparse(path)) and isinstance(action, np.ndarray) and action.ndim == 1:
+                exec(f"{code} = {said.ranges[0][1]}", {"action": action})  # noqa: S102 - our own text, in a test
+    if part.constants:
+        action = next(iter(part.constants.values()))[0]
+    return action
+
+
+@given(nested(texts=True), nested(texts=False))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_policy_written_from_the_spec_acts_validly(observation_space, action_space):
+    """The spec compiles, stands its check, names every leaf, and its example and bounds give valid actions."""
+    env = Nested(observation_space, action_space)
+    spec, observed = describe_env(env, Task("Nested-v0"))
+    compile(spec.text, "spec", "exec")
+    reading = read(spec.text)
+    assert contradictions_in(reading, Task("Nested-v0"), spec, observed) == []
+    for root, space, fields in (
+        ("obs", observation_space, reading.parts["State"].fields),
+        ("action", action_space, reading.parts["Action"].fields),
+    ):
+        described = [said.expression for said in fields]
+        text = " ".join(__import__("ast").unparse(expression) for expression in described)
+        for path, leaf in leaves(space):
+            if root == "action" and isinstance(space, spaces.Discrete):
+                continue
+            written = root + "".join(f"[{key!r}]" for key in path)
+            assert written in text, written
+            assert leaf is not None
+    assert action_space.contains(act_from(spec.text)), act_from(spec.text)

@@ -1,0 +1,128 @@
+"""How much a spec gives away: names, authors, links, joints, and how the environment moves."""
+
+import ast
+import inspect
+import re
+import textwrap
+
+import pytest
+
+from promptpo.records import Task
+from promptpo.spec import describe, make_env
+from tests.promptpo.spec.test_environments import needs
+
+ANYWHERE = (
+    "gymnasium farama openai mujoco box2d http github barto sutton anderson moore dietterich klimov tassa todorov "
+    "erez wawrzy coulom pawel leurent chevalier levine arxiv ieee doi xml bibtex metaworld meta-world sawyer "
+    "minigrid highway task:"
+).split()
+"""What no anonymous spec may contain, in lower case."""
+
+OWN = {
+    "CartPole-v1": "cart pole pendulum",
+    "MountainCar-v0": "mountain car hill flag valley",
+    "Acrobot-v1": "acrobot",
+    "Pendulum-v1": "pendulum",
+    "FrozenLake-v1": "frozen lake ice hole",
+    "Taxi-v4": "taxi passenger cab",
+    "CliffWalking-v1": "cliff",
+    "Blackjack-v1": "blackjack dealer ace",
+    "LunarLander-v3": "lunar lander moon rocket helipad landing",
+    "BipedalWalker-v3": "bipedal walker hull hip knee lidar",
+    "HalfCheetah-v5": "cheetah thigh shin foot bthigh fshin rootx",
+    "Ant-v5": "ant ankle torso quadruped",
+    "Hopper-v5": "hopper thigh foot torso",
+    "Humanoid-v5": "humanoid abdomen torso shoulder elbow hip knee",
+    "Reacher-v5": "reacher fingertip",
+    "InvertedDoublePendulum-v5": "pendulum cart pole",
+    "door-open-v3": "hamacher door-open",
+    "FetchPush-v4": "fetch fetchpush",
+    "PointMaze_UMaze-v3": "pointmaze umaze",
+}
+PACKAGE = {
+    **dict.fromkeys(("LunarLander-v3", "BipedalWalker-v3"), "Box2D"),
+    **{i: "mujoco" for i in OWN if i.endswith("-v5")},
+    "door-open-v3": "metaworld",
+    "FetchPush-v4": "gymnasium_robotics",
+    "PointMaze_UMaze-v3": "gymnasium_robotics",
+}
+
+
+def cases():
+    """Every environment with a list of giveaways, skipped where its package is missing."""
+    return [pytest.param(i, marks=[needs(PACKAGE[i])] if i in PACKAGE else []) for i in OWN]
+
+
+@pytest.mark.parametrize("env_id", cases())
+def test_anonymous_gives_nothing_away(env_id):
+    """No name, author, link or joint name is left, in whole words or parts of identifiers."""
+    text = describe(Task(env_id), reveal="anonymous").text.lower()
+    compile(text, env_id, "exec")
+    for word in ANYWHERE:
+        assert word not in text, word
+    for word in OWN[env_id].split():
+        assert not re.search(rf"(?<![a-z]){word}s?(?![a-z])", text), word
+
+
+@pytest.mark.parametrize("env_id", cases())
+def test_bare_tells_shapes_and_bounds_only(env_id):
+    """A bare spec has no reward, no meaning, no start and no end."""
+    spec = describe(Task(env_id), reveal="bare")
+    assert "def reward" not in spec.text
+    assert '"start"' not in spec.text
+    assert '"end"' not in spec.text
+    for word in (*ANYWHERE, *OWN[env_id].split()):
+        assert not re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", spec.text.lower()), word
+
+
+def test_anonymous_keeps_what_a_policy_needs():
+    """Indices, bounds, the number of actions, the reward and the map are the same as in the named spec."""
+    named, hidden = (describe(Task("FrozenLake-v1"), reveal=reveal) for reveal in ("named", "anonymous"))
+    for kept in ("self.row = obs // 4", "MOVE_LEFT = 0", "+1", '"max_steps": 100', "MAP = "):
+        assert kept in named.text
+        assert kept in hidden.text
+    assert "SFFF" not in hidden.text
+
+
+MOVING = re.compile(
+    r"do_simulation|mj_step|mj_forward|ApplyForce|ApplyTorque|ApplyLinearImpulse|world\.Step|np_random|"
+    r"categorical_sample|_rk4|_dsdt|env\.P\b|self\.P\b|kinematics_integrator|\btau \*|masspole|force_mag|gravity \*|\* gravity|env\.gravity|"
+    r"env\.state =|self\.state =|\.xml|<geom|<body|_simulation_step|set_action|Transition"
+)
+BUILT_IN = [
+    *("CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1", "Pendulum-v1", "FrozenLake-v1"),
+    *("Taxi-v4", "CliffWalking-v1", "Blackjack-v1"),
+    *(pytest.param(i, marks=needs("Box2D")) for i in ("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3")),
+    *(
+        pytest.param(f"{i}-v5", marks=needs("mujoco"))
+        for i in (
+            *("Ant", "HalfCheetah", "Hopper", "Walker2d", "Humanoid", "HumanoidStandup", "Swimmer", "Reacher", "Pusher"),
+            *("InvertedPendulum", "InvertedDoublePendulum"),
+        )
+    ),
+]
+
+
+def moving_statements(env_id):
+    """The statements of an environment's ``step`` that change its state or call its simulator."""
+    env = make_env(Task(env_id)).unwrapped
+    tree = ast.parse(textwrap.dedent(inspect.getsource(type(env).step)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            stored = ast.unparse(target)
+            augmented = isinstance(node, ast.AugAssign) and isinstance(target, ast.Name)
+            if stored in {"self.state", "self.s"} or (augmented and stored in {"x", "position", "velocity", "theta"}):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Expr) and re.search(r"Step|Apply|simul", ast.unparse(node)):
+            yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("env_id", BUILT_IN)
+def test_dynamics_stay_withheld(env_id):
+    """No code or file that moves the environment appears, in whatever detail."""
+    for detail in ("normal", "full"):
+        text = describe(Task(env_id), detail=detail).text
+        assert not MOVING.search(text), MOVING.search(text)
+        for statement in moving_statements(env_id):
+            assert statement.replace("self.", "env.") not in text

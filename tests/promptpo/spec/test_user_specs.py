@@ -1,0 +1,124 @@
+"""Specs that a person writes or edits, and the example that shows how."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from promptpo.errors import UsageError
+from promptpo.records import Task
+from promptpo.spec import check_spec, describe
+
+HERE = "tests.promptpo.spec.envs"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def test_what_the_user_wrote_wins(tmp_path):
+    """The user's definitions stay as they are; the missing ones are generated."""
+    path = tmp_path / "spec.py"
+    mine = 'class State:\n    """obs: four numbers."""\n\n    def __init__(self, obs):\n        self.lean = obs[2]\n'
+    path.write_text(mine)
+    spec = describe(Task("CartPole-v1"), spec_file=str(path))
+    assert spec.text.startswith(mine.rstrip())
+    assert spec.text.count("class State") == 1
+    assert {"Action", "reward", "EPISODE"} <= {
+        getattr(node, "name", None) or node.targets[0].id for node in ast.parse(spec.text).body if not isinstance(node, ast.Expr)
+    }
+    assert spec.sources["State"] == "user"
+    assert spec.sources["Action"] == "documentation"
+
+
+def test_a_written_and_edited_spec_comes_back(tmp_path):
+    """Writing a spec, changing a word and using it shows the changed text."""
+    path = tmp_path / "spec.py"
+    path.write_text(describe(Task("Pendulum-v1")).text.replace("self.torque", "self.twist"))
+    spec = describe(Task("Pendulum-v1"), spec_file=str(path))
+    assert "self.twist = action[0]" in spec.text
+    assert set(spec.sources.values()) == {"user"}
+
+
+@pytest.mark.parametrize("text", ["class State\n", "x = (\n"])
+def test_a_spec_that_is_no_python_is_refused(tmp_path, text):
+    """A syntax error is one sentence with the file and the line."""
+    path = tmp_path / "spec.py"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"spec\.py, line \d+: a spec has to be valid Python"):
+        describe(Task("CartPole-v1"), spec_file=str(path))
+
+
+def test_a_missing_spec_file_is_refused(tmp_path):
+    """A file that is not there is one sentence."""
+    with pytest.raises(UsageError, match="cannot read"):
+        describe(Task("CartPole-v1"), spec_file=str(tmp_path / "none.py"))
+
+
+def test_the_example_describes_its_environment(monkeypatch):
+    """The example's ten lines stand the check and replace the generated definitions."""
+    monkeypatch.chdir(EXAMPLES)
+    task = Task("my_room:Room-v0")
+    text = (EXAMPLES / "my_room_spec.py").read_text(encoding="utf-8")
+    assert check_spec(text, task) == []
+    spec = describe(task, spec_file="my_room_spec.py")
+    assert spec.text.startswith(text.rstrip())
+    assert len(text.strip().splitlines()) <= 12
+
+
+def test_an_undocumented_environment_gets_a_truthful_minimal_spec():
+    """Numbers are listed with their bounds, and what is unknown is said to be unknown."""
+    spec = describe(Task(f"{HERE}:Mine/Silent-v0"))
+    for line in ("self.x_0 = obs[0]  # -1 .. 1", "int, 0 .. 1", '"max_steps": 40'):
+        assert line in spec.text
+    assert spec.sources == {"State": "space", "Action": "space", "reward": "source", "EPISODE": "space"}
+    assert spec.warnings == ()
+
+
+def test_an_environment_of_ones_own_shows_its_reward_and_not_its_motion():
+    """The reward is cut out of ``step``, its constants resolved; the update of the state stays behind."""
+    spec = describe(Task(f"{HERE}:Mine/Thermostat-v0"))
+    assert "reward = -abs(env.temperature - 21.0) - 0.1 * heat ** 2" in spec.text
+    assert "0.05" not in spec.text
+    assert "0.5 *" not in spec.text
+    assert 'self.temperature = obs["temperature"][0]' in spec.text.replace("temperature_0", "temperature")
+    assert 'info["success"]' in spec.text
+    assert spec.reports_success
+
+
+def test_an_environment_that_does_not_repeat_is_named():
+    """Ignoring the seed is said, with what to do."""
+    (warning,) = describe(Task(f"{HERE}:Mine/Forgetful-v0")).warnings
+    assert "self.np_random" in warning
+
+
+def test_steps_spent_on_observing_are_counted():
+    """`sample_steps` is the number of steps that the environment really took."""
+    import tests.promptpo.spec.envs as envs
+
+    taken = 0
+    step = envs.Silent.step
+
+    def counted(self, action):
+        nonlocal taken
+        taken += 1
+        return step(self, action)
+
+    envs.Silent.step = counted
+    try:
+        spec = describe(Task(f"{HERE}:Mine/Silent-v0"))
+    finally:
+        envs.Silent.step = step
+    assert spec.sample_steps == taken > 0
+
+
+def test_detail_sets_the_length():
+    """Short, normal and full differ, and stay within their sizes."""
+    sizes = [len(describe(Task("CartPole-v1"), detail=detail).text) for detail in ("short", "normal", "full")]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[2]
+    assert sizes[1] <= 7000
+
+
+@pytest.mark.parametrize(("clip", "says"), [(True, "clipped"), (False, "not allowed")])
+def test_out_of_range_actions_are_explained(clip, says):
+    """The spec says what happens to continuous actions outside their bounds."""
+    assert says in describe(Task("Pendulum-v1"), clip_actions=clip).text
+    assert says not in describe(Task("CartPole-v1"), clip_actions=clip).text
