@@ -68,7 +68,7 @@ def result(
     sandbox: Mapping[str, Any],
     command: str,
 ) -> dict[str, Any]:
-    """The content of ``result.json``; documented in docs/results.md."""
+    """The content of ``result.json``; documented in docs/reference/results.md."""
     env_id, env_kwargs = task_name
     return {
         "format": FORMAT,

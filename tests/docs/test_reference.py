@@ -1,0 +1,65 @@
+"""The reference is what the program says, and the site builds without a warning."""
+
+import importlib.util
+import runpy
+import subprocess
+import sys
+
+import pytest
+
+import promptpo
+from tests.docs.snippets import ROOT
+
+
+def test_the_command_line_reference_is_up_to_date():
+    """After a change of the commands: python docs/hooks/cli_reference.py."""
+    written = runpy.run_path(str(ROOT / "docs" / "hooks" / "cli_reference.py"))["reference"]()
+    assert (ROOT / "docs" / "reference" / "cli.md").read_text() == written
+
+
+def test_every_public_name_is_in_the_python_reference():
+    """What `promptpo` exports is documented."""
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    for name in promptpo.__all__:
+        assert name == "__version__" or f"::: promptpo.{name}\n" in page
+
+
+def test_every_key_of_the_result_is_documented(tmp_path):
+    """The table of result.json names every key, and no key that is not there."""
+    from promptpo.llm.scripted import ScriptedLLM
+    from tests.promptpo.policies import GOOD
+
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda _: GOOD),
+        out=tmp_path / "run",
+        rounds=1,
+        candidates=1,
+        episodes=2,
+        validation_episodes=2,
+        test_episodes=2,
+    )
+    page = (ROOT / "docs" / "reference" / "results.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    documented = {name.strip(" `") for row in rows for name in row.split(",")}
+    assert documented == set(run.data)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("material") is None or importlib.util.find_spec("mkdocstrings") is None,
+    reason="needs promptpo[docs]",
+)
+def test_the_site_builds_without_warnings(tmp_path):
+    """The site is built as its readers get it; a broken link ends it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Search for a policy" in (tmp_path / "reference" / "cli" / "index.html").read_text()
+    assert "SandboxedPolicy" in (tmp_path / "reference" / "python" / "index.html").read_text()

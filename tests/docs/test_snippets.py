@@ -1,0 +1,98 @@
+"""Every command and every program in the documentation runs, in the order in which it stands there."""
+
+import ast
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.docs.snippets import ROOT, Snippet, pages, snippets
+
+NO_KEYS = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """As a user has it after installing: `promptpo` and `python` are on the path."""
+    tools = folder / ".tools"
+    tools.mkdir(exist_ok=True)
+    for name, arguments in {"promptpo": "-m promptpo", "python": ""}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (tools / name).chmod(0o755)
+    path = os.pathsep.join([str(tools), sysconfig.get_path("scripts"), os.environ["PATH"]])
+    return {**NO_KEYS, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+def run(snippet: Snippet, folder: Path) -> None:
+    """Run one block, or write it where it says."""
+    if snippet.title:
+        (folder / snippet.title).write_text(snippet.code)
+        return
+    program = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}[snippet.language]
+    done = subprocess.run(
+        [*program, snippet.code],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{snippet.code}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_a_page_can_be_typed_in(page, tmp_path):
+    """From an empty directory, top to bottom, without a key."""
+    for snippet in snippets(page):
+        if snippet.why_not is None and (snippet.title or snippet.language in ("sh", "python")):
+            run(snippet, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_readme_runs(tmp_path):
+    """Its Python programs run, in an empty directory."""
+    for snippet in snippets(ROOT / "README.md"):
+        if snippet.language == "python" and "import" in snippet.code:
+            run(snippet, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.stem
+)
+def test_blocks_are_well_formed(page):
+    """Python parses, fences are closed, and whatever is not run says why."""
+    text = page.read_text()
+    assert text.count("\n```") % 2 == 0, "a fence is not closed"
+    for snippet in snippets(page):
+        if snippet.language == "python":
+            ast.parse(snippet.code)
+        assert snippet.why_not is None or snippet.why_not.startswith("needs ")
+
+
+def test_commands_in_the_text_exist():
+    """Every `promptpo COMMAND --flag` in running text and tables names a command and flags that exist."""
+    import re
+
+    import typer
+
+    from promptpo.cli.app import app
+
+    group = typer.main.get_command(app)
+    for page in [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]:
+        for command, rest in re.findall(r"\bpromptpo ([a-z]+)((?: [^`\n]*)?)[`\n]", page.read_text()):
+            if command not in group.commands:
+                continue  # a sentence, or a command of another package
+            known = {
+                flag
+                for param in group.commands[command].params
+                for flag in (*param.opts, *param.secondary_opts)
+            }
+            known |= {"--help", "-h"}
+            used = re.findall(r"(?<!\S)--?[a-z][\w-]*", re.split(r" \| |;|,", rest)[0])
+            assert set(used) <= known, (page.name, command, set(used) - known)
