@@ -87,7 +87,7 @@ def test_two_hundred_kills_at_random_instants(tmp_path, undisturbed):
         folder.mkdir()
         while True:
             process = start(folder / "run", folder / "calls")
-            deadline = time.monotonic() + dice.uniform(0.2, 2.5)
+            deadline = time.monotonic() + dice.uniform(0.4, 1.6)
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             if process.poll() is None:
