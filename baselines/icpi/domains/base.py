@@ -46,6 +46,10 @@ class Domain(Protocol):
         """Best return from a start state within the time limit, discounted by `gamma_eval`."""
         ...
 
+    def distance(self, a: Obs, b: Obs) -> float:
+        """How far apart two states look; what a model without rules generalises by."""
+        return sum(abs(x - y) for x, y in zip(a, b, strict=True))
+
 
 class DomainEnv(gymnasium.Env[Any, np.int64]):
     """A domain as a Gymnasium environment; subclasses name the domain and describe themselves.

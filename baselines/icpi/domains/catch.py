@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gymnasium.spaces import MultiDiscrete
 
-from baselines.icpi.domains.base import DomainEnv
+from baselines.icpi.domains.base import Domain, DomainEnv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ HEIGHT = 5
 PADDLE_START = 2
 
 
-class MiniCatch:
+class MiniCatch(Domain):
     """A ball falls one row per step; the paddle moves beneath it."""
 
     n_actions = 3

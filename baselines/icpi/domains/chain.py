@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from baselines.icpi.domains.base import DomainEnv
+from baselines.icpi.domains.base import Domain, DomainEnv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ GOAL = 4
 LEFT, TRY_GOAL, RIGHT = range(3)
 
 
-class Chain:
+class Chain(Domain):
     """Eight cells in a row; "try goal" ends the episode and pays only in cell 4."""
 
     n_actions = 3

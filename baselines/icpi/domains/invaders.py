@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium.spaces import Box
 
-from baselines.icpi.domains.base import DomainEnv
+from baselines.icpi.domains.base import Domain, DomainEnv
 
 if TYPE_CHECKING:
     from baselines.icpi.values import Obs
@@ -18,7 +18,7 @@ DEAD = (-1, -1)
 LEFT, SHOOT, RIGHT = range(3)
 
 
-class MiniInvaders:
+class MiniInvaders(Domain):
     """A ship moves below two aliens; a shot kills what is in its column.
 
     A state is (ship, x of the first alien, its y, x of the second, its y); a dead alien is at (-1, -1).
@@ -56,6 +56,16 @@ class MiniInvaders:
         """Both aliens can be reached before they land, from every start."""
         del start
         return 2.0
+
+    def distance(self, a: Obs, b: Obs) -> float:
+        """Differences of coordinates; a living and a dead alien are further apart than any two living."""
+        total = float(abs(a[0] - b[0]))
+        for first, second in ((a[1:3], b[1:3]), (a[3:5], b[3:5])):
+            if (first == DEAD) != (second == DEAD):
+                total += WIDTH + TOP
+            else:
+                total += sum(abs(x - y) for x, y in zip(first, second, strict=True))
+        return total
 
 
 class MiniInvadersEnv(DomainEnv):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gymnasium.spaces import MultiDiscrete
 
-from baselines.icpi.domains.base import DomainEnv
+from baselines.icpi.domains.base import Domain, DomainEnv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ DISTANCES = {
 """Steps to the goal."""
 
 
-class Maze:
+class Maze(Domain):
     """Three by three cells; an action taken in the goal cell pays and ends the episode."""
 
     n_actions = 4

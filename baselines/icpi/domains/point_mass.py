@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium.spaces import Box
 
-from baselines.icpi.domains.base import DomainEnv
+from baselines.icpi.domains.base import Domain, DomainEnv
 
 if TYPE_CHECKING:
     from baselines.icpi.values import Obs
@@ -19,7 +19,7 @@ REACH = 100.0
 """No episode of 8 steps gets this far."""
 
 
-class PointMass:
+class PointMass(Domain):
     """A mass on a line whose velocity changes by one per step."""
 
     n_actions = 2

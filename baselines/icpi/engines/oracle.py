@@ -1,0 +1,85 @@
+"""An engine that knows the rules of a domain: what a perfect language model would answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+from baselines.icpi.engines.base import LocalEngine
+from baselines.icpi.engines.reading import PromptReader, Reading
+from baselines.icpi.values import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from baselines.icpi.codecs import Codec
+    from baselines.icpi.domains.base import Domain
+    from baselines.icpi.values import Obs, Request
+
+OraclePolicy = Literal["nn", "exact", "random"]
+
+
+class OracleEngine(LocalEngine):
+    """Sees the prompt only; answers with the true dynamics, in the codec's words.
+
+    Without examples it cannot know what is asked, and answers nothing. As policy it imitates the
+    trajectories in the prompt.
+
+    Args:
+        domain: The rules.
+        codec: The domain's text form.
+        rng: For dynamics that are random, and for ties.
+        policy: "nn" takes the majority among exact matches of the state, or else the nearest state's
+            action; "exact" takes exact matches only; "random" draws any action.
+    """
+
+    def __init__(
+        self, domain: Domain, codec: Codec, rng: np.random.Generator, policy: OraclePolicy = "nn"
+    ) -> None:
+        self.name = "oracle" if policy == "nn" else f"oracle:{policy}"
+        self._domain, self._codec, self._rng, self._policy = domain, codec, rng, policy
+        self._reader = PromptReader(codec)
+
+    def complete(self, requests: Sequence[Request]) -> list[Result]:
+        """Complete all requests of a batch, in order."""
+        return [Result(self._answer(request.prompt)) for request in requests]
+
+    def _answer(self, prompt: str) -> str:
+        reading = self._reader.read(prompt)
+        state = reading and self._reader.state(reading.state)
+        if reading is None or state is None:
+            return ""
+        return self._world(reading, state) if reading.kind != "policy" else self._imitate(prompt, state)
+
+    def _world(self, reading: Reading, state: Obs) -> str:
+        assert reading.action is not None  # noqa: S101 - only the policy has none
+        following, reward, terminal = self._domain.step(state, reading.action, self._rng)
+        if reading.kind == "done":
+            return self._codec.done(terminal)
+        if reading.kind == "reward":
+            return self._codec.reward(reward)
+        return self._codec.obs(following, hint=" and " in reading.state.removeprefix(self._bare(state)))
+
+    def _bare(self, state: Obs) -> str:
+        return self._codec.obs(state, hint=False)
+
+    def _imitate(self, prompt: str, state: Obs) -> str:
+        if self._policy == "random":
+            return self._codec.actions[int(self._rng.integers(len(self._codec.actions)))]
+        counts = Counter(self._reader.pairs(prompt))
+        votes: Counter[int] = Counter()
+        for (seen, action), count in counts.items():
+            if seen == state:
+                votes[action] += count
+        if votes:
+            return self._codec.actions[self._one_of([a for a, n in votes.items() if n == max(votes.values())])]
+        if self._policy == "exact" or not counts:
+            return ""
+        distances = {pair: self._domain.distance(pair[0], state) for pair in counts}
+        nearest = min(distances.values())
+        return self._codec.actions[self._one_of([pair[1] for pair, d in distances.items() if d == nearest])]
+
+    def _one_of(self, actions: list[int]) -> int:
+        return actions[int(self._rng.integers(len(actions)))] if len(actions) > 1 else actions[0]
