@@ -1,0 +1,36 @@
+"""The example notebooks run from top to bottom, and are stored without outputs."""
+
+import json
+
+import pytest
+
+from tests.docs.snippets import ROOT
+
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_stored_clean(path):
+    """No outputs, no counts: a change shows as the change it is."""
+    for cell in json.loads(path.read_text())["cells"]:
+        assert cell.get("outputs", []) == []
+        assert cell.get("execution_count") is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path, tmp_path, monkeypatch):
+    """In a real kernel, whose event loop is running, without a key; the result shows itself as HTML."""
+    client = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    notebook = nbformat.read(path, as_version=4)
+    client.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    html = [output["data"]["text/html"] for output in shown if "text/html" in output["data"]]
+    assert any("held-out return" in text for text in html)

@@ -1,0 +1,96 @@
+"""What is shipped: everything a user needs, nothing else, installable into an empty environment."""
+
+import json
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def called(*command, **more):
+    """Run a command and show its output when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800, **more)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The wheel (built from the sdist, as installers do) and the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    called(sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT))
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def tracked(*folders):
+    """Files of the repository in these folders."""
+    listed = called("git", "ls-files", "--", *folders, cwd=ROOT).splitlines()
+    return {name for name in listed if (ROOT / name).exists()}
+
+
+def test_the_wheel_has_all_of_the_packages_and_nothing_else(built):
+    """Every tracked file of the four packages, the licence, and no tests."""
+    names = set(zipfile.ZipFile(built[0]).namelist())
+    inside = {name for name in names if ".dist-info/" not in name}
+    assert tracked(*PACKAGES) <= inside
+    assert {name.split("/")[0] for name in inside} == set(PACKAGES)
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
+    for needed in (
+        "promptpo/py.typed",
+        "sandbox/py.typed",
+        "promptpo/templates/policy.py.j2",
+        "promptpo/prompts/system.md.j2",
+        "promptpo/report/assets/page.html.j2",
+        "promptpo/llm/prices.toml",
+    ):
+        assert needed in inside
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_sdist_can_be_tested_and_built(built):
+    """Tests, documentation, licence and changelog are in it; runs and caches are not."""
+    with tarfile.open(built[1]) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    assert tracked(*PACKAGES, "tests", "docs") <= names
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"} <= names
+    assert not [name for name in names if "__pycache__" in name or name.startswith(("runs", ".git/"))]
+
+
+def test_it_installs_into_an_empty_environment(built, tmp_path):
+    """The command works from anywhere, solves a task and writes its report, without the repository."""
+    venv.create(tmp_path / "env", with_pip=True)
+    python = str(tmp_path / "env" / "bin" / "python")
+    called(
+        python, "-m", "pip", "install", "--quiet", str(built[0]), env={"PATH": "/usr/bin:/bin"}, cwd=tmp_path
+    )
+    command = str(tmp_path / "env" / "bin" / "promptpo")
+    clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    version = called(command, "--version", env=clean, cwd=tmp_path).split()[1]
+    assert built[0].name.startswith(f"promptpo-{version}-")
+    text = called(
+        command,
+        "optimize",
+        "CartPole-v1",
+        "--max-steps",
+        "60000",
+        "--out",
+        "run",
+        "--json",
+        env=clean,
+        cwd=tmp_path,
+    )
+    assert json.loads(text)["test"]["mean_return"] > 100
+    assert "The test episode with the median return" in (tmp_path / "run" / "report.html").read_text()
+    code = "import promptpo, torch"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "torch" in done.stderr  # the base install is light
