@@ -79,6 +79,7 @@ class Guest:
     def __init__(self, reading: int, writing: int, message_bytes: int) -> None:
         self.reading = reading
         self.writing = writing
+        self.pid = 0
         self.message_bytes = message_bytes
         self._buffer = b""
         self._readable = select.poll()
@@ -186,7 +187,7 @@ class Zygote:
         self._limits = limits
         self._guest: Guest | None = None
         self._directory = tempfile.mkdtemp(prefix="sandbox-")
-        os.chmod(self._directory, 0o555)  # noqa: PTH101
+        os.chmod(self._directory, 0o555)  # noqa: PTH101, S103 - empty, and the guest may be another user
         ours, theirs = socket.socketpair()
         self._control = ours
         ours.settimeout(_START_SECONDS)
@@ -267,7 +268,7 @@ class Zygote:
                 [REQUEST.pack(b"F", -1 if core is None else core)],
                 [their_reading, their_writing],
             )
-            self._receive(FORKED.size)
+            guest.pid = FORKED.unpack(self._receive(FORKED.size))[0]
         except OSError as error:
             guest.close()
             raise self._broken() from error

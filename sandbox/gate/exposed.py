@@ -63,6 +63,7 @@ def _objects() -> Iterator[object]:
 
 
 def _subclasses(root: type) -> Iterator[type]:
+    kind: type
     for kind in root.__subclasses__():
         if kind.__module__.split(".")[0] in {"builtins", "numpy"}:
             yield kind

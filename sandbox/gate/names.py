@@ -5,6 +5,8 @@ memory or changes global state: load*, save*, from*, memmap, lib, testing, ctype
 char, resize, seterr*, set_printoptions, frompyfunc, nditer and the like.
 """
 
+# ruff: noqa: SIM905 - a thousand names read better as text
+
 from __future__ import annotations
 
 NUMPY = frozenset(
@@ -250,9 +252,6 @@ ATTRIBUTES = frozenset(
     """.split()
 )
 """Attributes that anything may be asked for."""
-
-GUARDED_ATTRIBUTES = frozenset({"args", "code", "value", "name", "status"})
-"""Allowed names that are worth a word here: on exposed objects they are plain data."""
 
 HINTS: dict[str, str] = {
     "__class__": "use type(x) instead",

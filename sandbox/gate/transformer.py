@@ -7,6 +7,8 @@ the decision falls once, when it is checked. A name that the policy defines for 
 type has it as well (``self.data``, ``self.base``) keeps a guard that demands an object of the policy's own.
 """
 
+# ruff: noqa: N802, N815, SIM905 - ast prescribes the names of visitors; names read better as text
+
 from __future__ import annotations
 
 import ast
@@ -28,7 +30,7 @@ UPDATE_GUARD = "<update>"
 Node = Any
 
 
-class PolicyTransformer(RestrictingNodeTransformer):  # type: ignore[misc]
+class PolicyTransformer(RestrictingNodeTransformer):
     """Checks a module and rewrites the few places that need a guard.
 
     Args:
@@ -248,7 +250,7 @@ class PolicyTransformer(RestrictingNodeTransformer):  # type: ignore[misc]
     def _check_module(self, node: Node, module: str) -> bool:
         if module in names.MODULES:
             return True
-        top = module.split(".")[0]
+        top = module.split(".", maxsplit=1)[0]
         self.error(
             node, f"the module {module} is not available{_hint(top) or '; use one of ' + _MODULE_LIST}"
         )

@@ -13,7 +13,7 @@ _FILE_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 
 
 class _Ruleset(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012 - ctypes reads a list
+    _fields_ = [
         ("handled_access_fs", ctypes.c_uint64),
         ("handled_access_net", ctypes.c_uint64),
         ("scoped", ctypes.c_uint64),

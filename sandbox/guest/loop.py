@@ -81,7 +81,8 @@ class Guest:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
         flat = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
         if self.row_shape is None:
-            return flat.tolist()
+            integers: list[Any] = flat.tolist()
+            return integers
         if not self.row_shape:
             return [np.array(number) for number in flat]
         return list(flat.reshape(len(self.lanes), *self.row_shape).copy())
@@ -154,7 +155,7 @@ class Guest:
             namespace = restricted(self.modules.for_episode(digest), output)
         else:
             namespace = unrestricted()
-            sys.stdout = sys.stderr = output  # type: ignore[assignment]
+            sys.stdout = sys.stderr = output
         exec(self.code, namespace)  # noqa: S102 - this process exists to do this
         return namespace
 
@@ -256,5 +257,6 @@ def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
 
 
 def _takes_params(policy_class: type) -> bool:
-    code = getattr(policy_class.__init__, "__code__", None)
+    constructor: Any = getattr(policy_class, "__init__")  # noqa: B009 - of the class, not of an instance
+    code = getattr(constructor, "__code__", None)
     return code is not None and (code.co_argcount > 1 or bool(code.co_flags & 0x04))

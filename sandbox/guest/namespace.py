@@ -44,8 +44,10 @@ def _foreign(obj: Any, name: str) -> bool:
     """Whether an object has this attribute from somewhere else than the policy's own classes."""
     return not isinstance(obj, Facade) and (
         any(name in vars(kind) for kind in type(obj).__mro__ if kind.__module__ != MODULE_NAME)
-        or type(obj).__module__ != MODULE_NAME
-        and not (isinstance(obj, type) and obj.__module__ == MODULE_NAME and not _inherited(obj, name))
+        or (
+            type(obj).__module__ != MODULE_NAME
+            and not (isinstance(obj, type) and obj.__module__ == MODULE_NAME and not _inherited(obj, name))
+        )
     )
 
 
@@ -152,7 +154,7 @@ def importer(facades: dict[str, Facade]) -> Callable[..., Facade]:
     ) -> Facade:
         if level == 0 and name in MODULES:
             try:
-                return facades[name] if fromlist else facades[name.split(".")[0]]
+                return facades[name] if fromlist else facades[name.split(".", maxsplit=1)[0]]
             except KeyError:
                 raise ImportError(f"the module {name} is not installed here") from None
         if level == 0 and name in sys.modules:

@@ -66,7 +66,7 @@ def _encode_scalar(value: np.generic, put: Callable[[bytes], None], depth: int) 
         _encode(item, put, depth)
 
 
-def _put_int(value: int, put: Callable[[bytes], None], depth: int) -> None:
+def _put_int(value: int, put: Callable[[bytes], None], _depth: int) -> None:
     if _I64_MIN <= value <= _I64_MAX:
         put(b"i" + _I64.pack(value))
         return

@@ -119,7 +119,7 @@ def _check(name: str) -> list[Instruction]:
 
 
 class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]  # noqa: RUF012 - ctypes reads a list
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
 def install(libc: ctypes.CDLL, architecture: Architecture) -> None:

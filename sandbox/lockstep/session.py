@@ -237,6 +237,7 @@ class Session:
         for lane, action in zip(lanes, actions, strict=True):
             obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
+            lane.steps += 1
             lane.obs = obs
             if type(obs) is np.ndarray and obs.dtype is dtype and obs.shape == shape:
                 rows.append(obs.tobytes())
@@ -245,8 +246,6 @@ class Session:
             if terminated or truncated:
                 ended.append((lane, terminated, truncated))
         self.ledger.steps += len(lanes)
-        for lane in lanes:
-            lane.steps += 1
         for lane, terminated, truncated in ended:
             self._end(lane, terminated=terminated, truncated=truncated)
         return rows

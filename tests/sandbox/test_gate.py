@@ -78,11 +78,49 @@ def test_names_that_arrays_have_are_guarded() -> None:
 
 def test_allowed_attributes_hold_nothing_dangerous() -> None:
     """No allowed name reads files, evaluates text, walks frames or touches raw memory."""
-    dangerous = """
-        __class__ __globals__ __code__ __dict__ __subclasses__ __reduce__ gi_frame cr_frame f_back f_globals tb_frame
-        obj data base ctypes flags setflags view tofile tobytes dump dumps resize setfield getfield bit_generator
-        load save memmap open eval exec format format_map fget fset func __wrapped__ device to_device mro
-    """.split()
+    dangerous = [
+        "__class__",
+        "__globals__",
+        "__code__",
+        "__dict__",
+        "__subclasses__",
+        "__reduce__",
+        "gi_frame",
+        "cr_frame",
+        "f_back",
+        "f_globals",
+        "tb_frame",
+        "obj",
+        "data",
+        "base",
+        "ctypes",
+        "flags",
+        "setflags",
+        "view",
+        "tofile",
+        "tobytes",
+        "dump",
+        "dumps",
+        "resize",
+        "setfield",
+        "getfield",
+        "bit_generator",
+        "load",
+        "save",
+        "memmap",
+        "open",
+        "eval",
+        "exec",
+        "format",
+        "format_map",
+        "fget",
+        "fset",
+        "func",
+        "__wrapped__",
+        "device",
+        "to_device",
+        "mro",
+    ]
     assert not set(dangerous) & (ATTRIBUTES | READABLE_SPECIALS)
     assert (
         not {"eval", "exec", "open", "compile", "getattr", "type", "__import__", "globals", "memoryview"}

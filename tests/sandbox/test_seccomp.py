@@ -47,7 +47,7 @@ def test_pipes_only(architecture: Architecture) -> None:
 
 @BOTH
 def test_memory_is_never_executable(architecture: Architecture) -> None:
-    """mmap and mprotect are allowed without PROT_EXEC only."""
+    """Mmap and mprotect are allowed without PROT_EXEC only."""
     for name in ("mmap", "mprotect"):
         number = architecture.numbers[name]
         assert run(architecture, number, (0, 4096, 3)) == ALLOW

@@ -130,7 +130,7 @@ BAD = [
 @pytest.mark.parametrize(("name", "value"), BAD, ids=lambda value: str(value)[:20])
 def test_invalid_actions(name: str, value: Any) -> None:
     """What is no action is refused with what was returned and what is wanted."""
-    with pytest.raises(InvalidActionError, match="act returned .* wants "):
+    with pytest.raises(InvalidActionError, match=r"act returned .* wants "):
         coerce(layout_of(SPACES[name]), value)
 
 

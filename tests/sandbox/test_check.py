@@ -1,0 +1,79 @@
+"""The self-check: each layer holds, holds alone, and matters; as root and as an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Layers, Sandbox, SandboxUnavailableError
+from sandbox.check import probe_layers
+
+ROOT = Path(__file__).parents[2]
+
+
+NOBODY = [
+    *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+    # the interpreter may lie in root's home, which others cannot enter
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
+]
+
+
+def check_as_nobody() -> dict[str, Any]:
+    """What the command says when an ordinary user runs it."""
+    done = subprocess.run(
+        [*NOBODY, sys.executable, "-B", "-m", "sandbox.check", "--json"],
+        cwd=ROOT,
+        env={"HOME": "/", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode == 0) == result["ok"]
+    return result
+
+
+def test_each_layer_holds_and_matters(tmp_path: Path) -> None:
+    """Every attack is stopped by all layers, by its own alone, and by nothing without them."""
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(0o755)
+    tmp_path.chmod(0o755)
+    rows = probe_layers(tmp_path)
+    assert len({row.layer for row in rows}) >= 11
+    assert [row for row in rows if not row.stopped] == []
+    assert [row for row in rows if row.alone is False or row.matters is False] == []
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become somebody else"
+)
+def test_an_ordinary_user_has_the_same_protection() -> None:
+    """Nothing needs privileges."""
+    result = check_as_nobody()
+    assert result["root"] is False
+    assert result["level"] == "strong"
+    assert result["missing"] == []
+    assert all(row["stopped"] for row in result["attacks"])
+
+
+def test_a_missing_layer_is_refused_in_one_sentence() -> None:
+    """Without a layer the sandbox says which, and works only if that is accepted."""
+    layers = Layers(landlock=False)
+    with (
+        Sandbox(layers=layers) as box,
+        pytest.raises(SandboxUnavailableError, match="landlock: switched off"),
+    ):
+        box.status  # noqa: B018 - starts it
+    with Sandbox(layers=layers, allow_weaker=True) as box:
+        assert box.status.level == "medium"
+        assert box.status.missing == ("landlock: switched off",)
+    with Sandbox(layers=Layers(landlock=False, seccomp=False), allow_weaker=True) as box:
+        assert box.status.level == "weak"
