@@ -1,6 +1,6 @@
 """An environment of one's own: a heated room. Run it with ``--spec examples/my_room_spec.py``.
 
-    cd examples && promptpo optimize my_room:Room-v0 --spec my_room_spec.py
+cd examples && promptpo optimize my_room:Room-v0 --spec my_room_spec.py
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ class Room(gymnasium.Env[np.ndarray, int]):
         self.action_space = gymnasium.spaces.Discrete(2)
         self.inside, self.outside = 15.0, 0.0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start on a random day."""
         super().reset(seed=seed)
         self.inside, self.outside = self.np_random.uniform(10, 20), self.np_random.uniform(-10, 10)

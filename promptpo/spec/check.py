@@ -247,7 +247,7 @@ def _dict_form(root: str, head: str, space: AnySpace) -> Iterator[str]:
 
 def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Contradiction]:
     yield from _part("action", part, space, actions, complete=True)
-    example = re.search(r"for example\s+(-?\d+)\.?(?:\s|$)", part.docstring)
+    example = re.search(r"for\s+example\s+(-?\d+)\.?(?:\s|$)", part.docstring)
     if not isinstance(space, spaces.Discrete):
         if part.constants:
             line = next(iter(part.constants.values()))[1]

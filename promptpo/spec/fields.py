@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -88,7 +89,7 @@ def fields_of(root: str, space: AnySpace, section: Section) -> list[Field]:
 def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[Field]:
     if isinstance(space, spaces.Dict):
         for name, inner in space.spaces.items():
-            yield from _fields(f"{path}[{name!r}]".replace("'", '"'), name, inner, section)
+            yield from _fields(f"{path}[{json.dumps(name)}]", name, inner, section)
     elif isinstance(space, spaces.Tuple):
         for index, inner in enumerate(space.spaces):
             yield from _fields(

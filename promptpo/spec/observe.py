@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SEEDS = (0, 1, 2, 3)
 STEPS_PER_EPISODE = 50
 STEPS_PER_EPISODE_SLOW = 8
-SLOW_MODULES = ("highway_env",)
+SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
 """Simulators that take a large part of a second for a step."""
 
 REPEATED_STEPS = 5

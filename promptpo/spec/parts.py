@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from dataclasses import dataclass, field
@@ -116,9 +117,6 @@ class Parts:
 _STOP = frozenset(
     "the of a an and in to on at by is its with respect value values current equals for from along".split()  # noqa: SIM905 - reads better as a sentence
 )
-_KEYWORDS = re.compile(
-    r"^(?:\d|and$|or$|not$|in$|is$|if$|for$|from$|pass$|return$|None$|True$|False$|class$|def$|lambda$)"
-)
 NAME_WORDS = 6
 
 
@@ -129,7 +127,7 @@ def identifier(text: str, words: int = NAME_WORDS) -> str:
     parts = [part.lower() for part in re.findall(r"[A-Za-z0-9]+", plain)]
     telling = [part for part in parts if part not in _STOP][:words] or parts[:words]
     name = "_".join(telling)
-    return f"n_{name}" if _KEYWORDS.match(name) else name
+    return f"n_{name}" if name[:1].isdigit() or keyword.iskeyword(name) else name
 
 
 def says_all(name: str, meaning: str) -> bool:

@@ -128,14 +128,22 @@ def _success(source: Source) -> str:
     if condition in {"", "success"}:
         condition = _reported(folded(evaluate, source))
     condition = _plain(condition, names)
-    return _plain(_assigned(folded(compute, source), condition), {}) if condition.isidentifier() else condition
+    for method in (compute, source.method("_reward_pos")) if condition.isidentifier() else ():
+        found = _assigned(folded(method, source), condition) if method else ""
+        if found:
+            return _plain(found, {})
+    return condition
 
 
 def _assigned(function: ast.FunctionDef, name: str) -> str:
     """What a function assigns to a name; empty where it does not."""
     for node in ast.walk(function):
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and ast.unparse(target or node) == name:
+        if (
+            isinstance(node, ast.Assign | ast.AnnAssign)
+            and node.value
+            and ast.unparse(target or node) == name
+        ):
             return ast.unparse(node.value)
     return ""
 

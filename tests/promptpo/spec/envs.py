@@ -78,7 +78,12 @@ class Graphs(Silent):
     observation_space = spaces.Graph(spaces.Box(-1, 1, (2,)), None)
 
 
-for name, cls in (("Thermostat", Thermostat), ("Silent", Silent), ("Forgetful", Forgetful), ("Broken", Broken)):
+for name, cls in (
+    ("Thermostat", Thermostat),
+    ("Silent", Silent),
+    ("Forgetful", Forgetful),
+    ("Broken", Broken),
+):
     gymnasium.register(f"Mine/{name}-v0", cls, max_episode_steps=40)
 gymnasium.register("Mine/Graphs-v0", Graphs)
 

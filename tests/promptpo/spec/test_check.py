@@ -9,7 +9,12 @@ from tests.promptpo.spec.test_environments import needs
 HERE = "tests.promptpo.spec.envs"
 
 PLANTED = {
-    "wrong upper bound": ("CartPole-v1", "# -4.8 .. 4.8", "# -4.8 .. 2.4", "cart_position lies in -4.8 .. 4.8"),
+    "wrong upper bound": (
+        "CartPole-v1",
+        "# -4.8 .. 4.8",
+        "# -4.8 .. 2.4",
+        "cart_position lies in -4.8 .. 4.8",
+    ),
     "wrong lower bound": ("Pendulum-v1", "-8 .. 8", "-7 .. 8", "angular_velocity lies in -8 .. 8"),
     "bounds the wrong way round": ("CartPole-v1", "-4.8 .. 4.8", "4.8 .. -4.8", "above the upper bound"),
     "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed from"),
@@ -18,21 +23,51 @@ PLANTED = {
     "a wrong shape": ("CartPole-v1", r"shape \(4,\)", "shape (5,)", "has shape (4,), not (5,)"),
     "a wrong dtype": ("CartPole-v1", "float32", "float64", "has dtype float32, not float64"),
     "a wrong range of an int": ("Taxi-v4", r"int, 0 \.\. 499", "int, 0 .. 500", "0 .. 499, not 0 .. 500"),
-    "an array that is an int": ("Taxi-v4", r"int, 0 \.\. 499", "np.ndarray, shape (500,)", "is an int, not an array"),
+    "an array that is an int": (
+        "Taxi-v4",
+        r"int, 0 \.\. 499",
+        "np.ndarray, shape (500,)",
+        "is an int, not an array",
+    ),
     "a wrong decoding": ("Taxi-v4", "obs // 20 % 5", "obs // 20", "taxi_column takes the values 0 .. 24"),
     "a subscript of an int": ("Taxi-v4", "obs // 100", "obs[0]", "has no parts"),
-    "an action too many": ("CartPole-v1", "PUSH_CART_RIGHT = 1", "PUSH_CART_RIGHT = 1\n    WAIT = 2", "WAIT = 2 is no action"),
-    "an action left out": ("Acrobot-v1", r"    APPLY_0_TORQUE_ACTUATED_JOINT = 1\n", "", "leaves out the action 1"),
-    "an action described twice": ("CartPole-v1", "PUSH_CART_RIGHT = 1", "PUSH_CART_RIGHT = 0", "already described"),
+    "an action too many": (
+        "CartPole-v1",
+        "PUSH_CART_RIGHT = 1",
+        "PUSH_CART_RIGHT = 1\n    WAIT = 2",
+        "WAIT = 2 is no action",
+    ),
+    "an action left out": (
+        "Acrobot-v1",
+        r"    APPLY_0_TORQUE_ACTUATED_JOINT = 1\n",
+        "",
+        "leaves out the action 1",
+    ),
+    "an action described twice": (
+        "CartPole-v1",
+        "PUSH_CART_RIGHT = 1",
+        "PUSH_CART_RIGHT = 0",
+        "already described",
+    ),
     "choices for a continuous action": (
         "Pendulum-v1",
         r"    def __init__\(self, action\):\n.*",
         "    LEFT = 0\n    RIGHT = 1",
         "no choice of numbered values",
     ),
-    "a component of the action too many": ("Pendulum-v1", r"action\[0\]  # -2", "action[1]  # -2", "action[1] does not exist"),
+    "a component of the action too many": (
+        "Pendulum-v1",
+        r"action\[0\]  # -2",
+        "action[1]  # -2",
+        "action[1] does not exist",
+    ),
     "a wrong action bound": ("Pendulum-v1", r"-2 \.\. 2", "-1 .. 1", "torque lies in -2 .. 2"),
-    "an example that is no action": ("CartPole-v1", "for example 0", "for example 2", "the example 2 is no action"),
+    "an example that is no action": (
+        "CartPole-v1",
+        "for example 0",
+        "for example 2",
+        "the example 2 is no action",
+    ),
     "a wrong horizon": ("CartPole-v1", '"max_steps": 500', '"max_steps": 200', "at most 500 steps, not 200"),
     "a wrong threshold": ("CartPole-v1", "475", "490", "solved from 475.0, not from 490"),
     "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),
@@ -45,8 +80,18 @@ PLANTED = {
     "another environment": ("CartPole-v1", "Task: CartPole-v1", "Task: Acrobot-v1", "describes Acrobot-v1"),
     "a misspelt class": ("CartPole-v1", "class State", "class States", "class States has no meaning"),
     "no Python": ("CartPole-v1", "class State:", "class State", "not valid Python"),
-    "a key that does not exist": (f"{HERE}:Mine/Thermostat-v0", r'= obs\["window"\]', '= obs["door"]', "has the keys"),
-    "a success signal that does not exist": (f"{HERE}:Mine/Thermostat-v0", r'info\["success"\]', 'info["won"]', "reports no 'won'"),
+    "a key that does not exist": (
+        f"{HERE}:Mine/Thermostat-v0",
+        r'= obs\["window"\]',
+        '= obs["door"]',
+        "has the keys",
+    ),
+    "a success signal that does not exist": (
+        f"{HERE}:Mine/Thermostat-v0",
+        r'info\["success"\]',
+        'info["won"]',
+        "reports no 'won'",
+    ),
 }
 
 
@@ -79,7 +124,14 @@ def test_there_are_enough_mistakes():
 @pytest.mark.parametrize(
     "env_id",
     [
-        *("CartPole-v1", "Taxi-v4", "Blackjack-v1", "FrozenLake-v1", f"{HERE}:Mine/Thermostat-v0", f"{HERE}:Mine/Silent-v0"),
+        *(
+            "CartPole-v1",
+            "Taxi-v4",
+            "Blackjack-v1",
+            "FrozenLake-v1",
+            f"{HERE}:Mine/Thermostat-v0",
+            f"{HERE}:Mine/Silent-v0",
+        ),
         pytest.param("Humanoid-v5", marks=needs("mujoco")),
         pytest.param("LunarLanderContinuous-v3", marks=needs("Box2D")),
         pytest.param("FetchPush-v4", marks=needs("gymnasium_robotics")),

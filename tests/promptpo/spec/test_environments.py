@@ -41,7 +41,10 @@ def needs(package):
 
 REPEATING = [
     *("CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "Taxi-v4", "Blackjack-v1"),
-    *(pytest.param(i, marks=needs("Box2D")) for i in ("LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3")),
+    *(
+        pytest.param(i, marks=needs("Box2D"))
+        for i in ("LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3")
+    ),
     *(pytest.param(i, marks=needs("mujoco")) for i in ("HalfCheetah-v5", "Ant-v5")),
     *(pytest.param(i, marks=needs("metaworld")) for i in ("reach-v3", "pick-place-v3")),
     *(pytest.param(i, marks=needs("minigrid")) for i in ("MiniGrid-DoorKey-8x8-v0",)),
@@ -124,8 +127,12 @@ def test_meta_world_takes_its_own_and_our_names():
         (f"{HERE}:Mine/Thermostat-v0", {"colour": 1}, EnvironmentFaultError, "colour"),
         ("Meta-World/MT1", {}, UsageError, "Meta-World/reach-v3"),
         ("Meta-World/MT10", {}, UsageError, "several tasks"),
-        pytest.param("Meta-World/reech-v3", {}, UnknownEnvironmentError, "reach-v3", marks=needs("metaworld")),
-        pytest.param("Meta-World/reach-v3", {"seed": 0}, UsageError, "episode seed", marks=needs("metaworld")),
+        pytest.param(
+            "Meta-World/reech-v3", {}, UnknownEnvironmentError, "reach-v3", marks=needs("metaworld")
+        ),
+        pytest.param(
+            "Meta-World/reach-v3", {"seed": 0}, UsageError, "episode seed", marks=needs("metaworld")
+        ),
         ("phys2d/CartPole-v1", {}, MissingExtraError, "jax"),
     ],
 )

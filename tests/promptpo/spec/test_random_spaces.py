@@ -16,7 +16,7 @@ from promptpo.spec.spaces import leaves
 from tests.promptpo.spec.envs import Nested
 
 small = st.integers(1, 4)
-keys = st.text(string.ascii_lowercase + "_", min_size=1, max_size=6)
+keys = st.text(string.ascii_lowercase + "_ .", min_size=1, max_size=6)
 
 
 @st.composite
@@ -56,12 +56,16 @@ def nested(*, texts):
 def act_from(text):
     """An action made from nothing but the spec: its example, moved to the described bounds."""
     part = read(text).parts["Action"]
-    example = re.search(r"for example\s+(.*?)\.(?:\n|$)", part.docstring, re.DOTALL)[1].replace("\n", " ")
+    example = re.search(r"for\s+example\s+(.*?)\.(?:\n|$)", part.docstring, re.DOTALL)[1].replace("\n", " ")
     action = eval(example, {"np": np})  # noqa: S307 - our own text, in a test
     for said in part.fields:
         if said.ranges and not said.seen and np.isfinite(said.ranges[0][1]) and said.ranges[0][1] < 100:
             path = said.expression
-            if "[" in (code := __import__("ast").unparse(path)) and isinstance(action, np.ndarray) and action.ndim == 1:
+            if (
+                "[" in (code := __import__("ast").unparse(path))
+                and isinstance(action, np.ndarray)
+                and action.ndim == 1
+            ):
                 exec(f"{code} = {said.ranges[0][1]}", {"action": action})  # noqa: S102 - our own text, in a test
     if part.constants:
         action = next(iter(part.constants.values()))[0]
@@ -69,7 +73,7 @@ def act_from(text):
 
 
 @given(nested(texts=True), nested(texts=False))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_policy_written_from_the_spec_acts_validly(observation_space, action_space):
     """The spec compiles, stands its check, names every leaf, and its example and bounds give valid actions."""
     env = Nested(observation_space, action_space)

@@ -90,13 +90,30 @@ MOVING = re.compile(
     r"env\.state =|self\.state =|\.xml|<geom|<body|_simulation_step|set_action|Transition"
 )
 BUILT_IN = [
-    *("CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1", "Pendulum-v1", "FrozenLake-v1"),
+    *(
+        "CartPole-v1",
+        "MountainCar-v0",
+        "MountainCarContinuous-v0",
+        "Acrobot-v1",
+        "Pendulum-v1",
+        "FrozenLake-v1",
+    ),
     *("Taxi-v4", "CliffWalking-v1", "Blackjack-v1"),
     *(pytest.param(i, marks=needs("Box2D")) for i in ("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3")),
     *(
         pytest.param(f"{i}-v5", marks=needs("mujoco"))
         for i in (
-            *("Ant", "HalfCheetah", "Hopper", "Walker2d", "Humanoid", "HumanoidStandup", "Swimmer", "Reacher", "Pusher"),
+            *(
+                "Ant",
+                "HalfCheetah",
+                "Hopper",
+                "Walker2d",
+                "Humanoid",
+                "HumanoidStandup",
+                "Swimmer",
+                "Reacher",
+                "Pusher",
+            ),
             *("InvertedPendulum", "InvertedDoublePendulum"),
         )
     ),
@@ -112,7 +129,9 @@ def moving_statements(env_id):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             stored = ast.unparse(target)
             augmented = isinstance(node, ast.AugAssign) and isinstance(target, ast.Name)
-            if stored in {"self.state", "self.s"} or (augmented and stored in {"x", "position", "velocity", "theta"}):
+            if stored in {"self.state", "self.s"} or (
+                augmented and stored in {"x", "position", "velocity", "theta"}
+            ):
                 yield ast.unparse(node)
         elif isinstance(node, ast.Expr) and re.search(r"Step|Apply|simul", ast.unparse(node)):
             yield ast.unparse(node)

@@ -22,7 +22,9 @@ def test_what_the_user_wrote_wins(tmp_path):
     assert spec.text.startswith(mine.rstrip())
     assert spec.text.count("class State") == 1
     assert {"Action", "reward", "EPISODE"} <= {
-        getattr(node, "name", None) or node.targets[0].id for node in ast.parse(spec.text).body if not isinstance(node, ast.Expr)
+        getattr(node, "name", None) or node.targets[0].id
+        for node in ast.parse(spec.text).body
+        if not isinstance(node, ast.Expr)
     }
     assert spec.sources["State"] == "user"
     assert spec.sources["Action"] == "documentation"

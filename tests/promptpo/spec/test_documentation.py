@@ -1,0 +1,107 @@
+"""Reading documentation as Gymnasium's environments write it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.spec.documentation import parse
+from promptpo.spec.known.base import fields
+from promptpo.spec.parts import identifier, unique
+from promptpo.spec.prose import ending, note, trimmed
+
+TEXT = """
+Balance.
+
+## Action Space
+
+- 0: Push *left*
+- 1: Push [right](https://example.org)
+
+## Observation Space
+
+* `goal`: where to go:
+
+    | Num | Observation | Min | Max | Unit |
+    |-----|-------------|-----|-----|------|
+    | 0   | x position  | -1  | 1   | position (m) |
+    | excluded | y      | -1  | 1   | position (m) |
+
+## Transition Dynamics
+
+*x = x + v*
+
+### Episode End
+
+1. Termination: x is above $\\\\pi \\times 2$
+2. Truncation: after 200 steps
+
+```python
+env.step(0)
+```
+"""
+
+
+def test_sections_tables_and_choices():
+    """Known sections are found at any level; others, code and links are left out."""
+    docs = parse(TEXT.replace("\\\\", "\\"))
+    assert docs["description"].text == "Balance."
+    assert docs["action"].choices == ({0: "Push left", 1: "Push right"},)
+    (table,) = docs["observation"].tables
+    assert table.key == "goal"
+    assert table.numbered()[0]["unit"] == "position (m)"
+    assert set(table.numbered()) == {0}
+    everything = " ".join(section.text for section in docs.parts.values())
+    for absent in ("x + v", "https", "env.step"):
+        assert absent not in everything
+
+
+def test_ending_is_without_the_time_limit():
+    """Truncation is the horizon's business; formulas read as typed."""
+    assert ending(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500) == "- x is above pi * 2"
+
+
+@given(st.text())
+def test_any_text_is_documentation(text):
+    """No docstring makes the reader fail, and no prose grows beyond its limit."""
+    docs = parse(text)
+    for section in docs.parts.values():
+        assert len(trimmed(section.text, 50)) <= 50 + len(" ...")
+        note(section.text, 50, choices=True)
+        ending(section.text, 50)
+
+
+@given(st.text())
+def test_identifiers_are_identifiers(text):
+    """Whatever the meaning, its name is a Python identifier or empty."""
+    name = identifier(text)
+    assert name == "" or name.isidentifier()
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a_2"])))
+def test_unique_names_are_unique(names):
+    """Repeated names get numbers that collide with no other name."""
+    result = unique(names)
+    assert len(set(result)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("line", "low", "high", "unit", "meaning"),
+    [
+        ("x = obs[0]", float("-inf"), float("inf"), "", ""),
+        ("x = obs[0]; -1 .. 1", -1, 1, "", ""),
+        ("x = obs[0]; 0 .. 2; rad/s; how fast; really", 0, 2, "rad/s", "how fast; really"),
+        ("x = obs[0]; how fast", float("-inf"), float("inf"), "", "how fast"),
+        ("x = obs[0]; 0 .. 1; x, y and z", 0, 1, "", "x, y and z"),
+        ("x = obs[0]; m; x, y, z", float("-inf"), float("inf"), "m", "x, y, z"),
+    ],
+)
+def test_lines_of_known_tables(line, low, high, unit, meaning):
+    """Bounds, unit and meaning may each be missing."""
+    (field,) = fields(line)
+    assert (field.path, field.low, field.high, field.unit, field.meaning) == (
+        "obs[0]",
+        low,
+        high,
+        unit,
+        meaning,
+    )

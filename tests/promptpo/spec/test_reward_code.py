@@ -1,0 +1,95 @@
+"""Rewards cut out of the source: what is shown computes the real reward, and nothing else is shown."""
+
+import math
+import types
+
+import numpy as np
+import pytest
+
+from promptpo.records import Task
+from promptpo.spec import make_env
+from promptpo.spec.reward_code import reward_code
+from tests.promptpo.spec.test_environments import needs
+
+
+def shown(env_id, **kwargs):
+    """The functions shown for an environment that has been reset."""
+    env = make_env(Task(env_id, kwargs))
+    env.reset(seed=0)
+    return env, reward_code(env, max_chars=10_000)
+
+
+def compiled(code, env, **names):
+    """The shown reward as a function; our own text about packages that we trust, in a test."""
+    scope = {"np": np, "math": math, "env": env.unwrapped, **names}
+    exec("\n\n".join(code.functions), scope)  # noqa: S102
+    return scope["reward"]
+
+
+@needs("mujoco")
+@pytest.mark.parametrize("env_id", ["Reacher-v5", "Pusher-v5", "InvertedDoublePendulum-v5"])
+def test_shown_reward_is_the_real_one_in_mujoco(env_id):
+    """Evaluated after a step, the shown code gives the reward of that step."""
+    env, code = shown(env_id)
+    reward = compiled(code, env)
+    env.action_space.seed(0)
+    for _ in range(5):
+        action = env.action_space.sample()
+        real = env.step(action)[1]
+        assert reward(action) == pytest.approx(real, rel=1e-6)
+
+
+@needs("gymnasium_robotics")
+def test_shown_reward_is_the_real_one_in_a_maze():
+    """The maze's threshold is the code's, not the documentation's."""
+    env, code = shown("PointMaze_UMaze-v3")
+    reward = compiled(code, env, info={})
+    action = np.ones(2, np.float32)
+    observation, real, *_ = env.step(action)
+    assert reward(action, observation) == real
+    assert "0.45" in "".join(code.functions)
+
+
+def test_shown_reward_is_the_real_one_in_pendulum():
+    """The pendulum's cost is that of the state before the step and the clipped torque."""
+    env, code = shown("Pendulum-v1")
+    reward = compiled(code, types.SimpleNamespace(unwrapped=types.SimpleNamespace(state=env.unwrapped.state)))
+    assert env.step(np.array([3.0], np.float32))[1] == pytest.approx(reward(np.array([3.0])), rel=1e-6)
+
+
+@needs("mujoco")
+def test_constants_are_those_of_the_instance():
+    """A weight given as a keyword argument shows in the code."""
+    _, code = shown("HalfCheetah-v5", ctrl_cost_weight=0.25)
+    assert "0.25 * np.sum(np.square(action))" in "".join(code.functions)
+
+
+def test_branches_that_cannot_run_are_left_out():
+    """A switch that is off takes its branch along."""
+    on = "".join(shown("CartPole-v1", sutton_barto_reward=True)[1].functions)
+    off = "".join(shown("CartPole-v1")[1].functions)
+    assert "-1.0" in on
+    assert "-1.0" not in off
+    assert "_sutton_barto_reward" not in on + off
+
+
+@needs("Box2D")
+def test_flags_that_change_are_not_taken_for_constants():
+    """``game_over`` is False at first; the penalty that hangs on it stays."""
+    text = "".join(shown("LunarLander-v3")[1].functions)
+    assert "if env.game_over or abs(next_obs[0]) >= 1.0:" in text
+    assert "reward = -100" in text
+
+
+@pytest.mark.parametrize("env_id", ["FrozenLake-v1", "Taxi-v4", "CliffWalking-v1"])
+def test_a_reward_that_hangs_on_the_dynamics_is_not_shown(env_id):
+    """Where the reward comes out of the transition table there is no code to show."""
+    assert shown(env_id)[1] is None
+
+
+@needs("metaworld")
+def test_the_caging_reward_is_shown_without_its_unused_branches():
+    """Meta-World's older reward, kept in the same method, does not appear."""
+    text = "".join(shown("pick-place-v3")[1].functions)
+    assert "_gripper_caging_reward" in text
+    assert "placeRew" not in text
