@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -130,8 +131,13 @@ def _finite(value: float) -> float | None:
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that a kill leaves the old one or the new one, never half of either."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def write_result(directory: Path, content: Mapping[str, Any]) -> None:

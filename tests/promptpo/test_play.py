@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from promptpo.errors import UsageError
 from promptpo.film import RenderingError, film, record
@@ -15,6 +14,8 @@ from promptpo.film.renderer import explained
 from promptpo.play import play
 from promptpo.records import Task
 from tests.promptpo.policies import CRASH, GOOD
+
+Image = pytest.importorskip("PIL.Image", reason="needs promptpo[video]")
 
 SOURCE = GOOD.split("```python\n")[1].split("```")[0]
 CARTPOLE = Task("CartPole-v1")
