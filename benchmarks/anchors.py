@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from benchmarks.suite import Score
 from promptpo.errors import UsageError
 
 TABLE = Path(__file__).with_name("anchors.toml")
@@ -34,9 +35,24 @@ class Anchors:
         return (score - self.low) / (self.high - self.low)
 
 
+SUCCESS = Anchors(0.0, 1.0, "no episode succeeds", "every episode succeeds")
+"""For tasks on which the share of successful episodes counts."""
+
+
+def anchors_of(kinds: Mapping[str, Score]) -> dict[str, Anchors]:
+    """The anchors of those tasks that have any.
+
+    Args:
+        kinds: Task label to what counts on it.
+    """
+    known = known_anchors()
+    found = {task: SUCCESS if kind == "success" else known.get(task) for task, kind in kinds.items()}
+    return {task: pair for task, pair in found.items() if pair is not None}
+
+
 @lru_cache
 def known_anchors(path: Path = TABLE) -> Mapping[str, Anchors]:
-    """Task label to its anchors.
+    """Task label to the anchors of its return.
 
     Raises:
         UsageError: The file is damaged.

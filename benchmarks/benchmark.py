@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.anchors import known_anchors
+from benchmarks.anchors import anchors_of
 from benchmarks.cells import Cell, plan
 from benchmarks.methods import Budget, Method
 from benchmarks.report import Report, write_report
@@ -74,7 +74,7 @@ def report(benchmark: Benchmark) -> None:
     rows = read_rows(benchmark.suite, cells)
     tasks = [task.label for task in benchmark.suite.tasks]
     kinds = {task.label: benchmark.suite.score_of(task) for task in benchmark.suite.tasks}
-    anchors = known_anchors()
+    anchors = anchors_of(kinds)
     summary = summarise(rows, anchors, tasks)
     command = shlex.join(["promptpo", "benchmark", *benchmark.arguments])
     seeds_apart = (

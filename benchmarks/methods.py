@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.agents import has_oracle
+from benchmarks.oracles import has_oracle
 from benchmarks.suite import Suite, SuiteTask
 from promptpo.errors import UsageError
 
-Kind = Literal["optimize", "baseline", "agent"]
+Kind = Literal["optimize", "baseline", "oracle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Method:
     Attributes:
         name: What tables call it.
         about: One line for people.
-        kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``, "agent"
-            plays an agent of `benchmarks.agents`.
+        kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``, "oracle"
+            plays an oracle of `benchmarks.oracles`.
         options: Command-line options of its own.
         asks_model: Whether it runs once for every model of ``--models``.
         learns: Whether it spends training steps.
@@ -71,13 +71,18 @@ METHODS: Mapping[str, Method] = {
         Method("ppo", "PPO of stable-baselines3", "baseline"),
         Method("trpo", "TRPO of sb3-contrib", "baseline"),
         Method("sac", "SAC of stable-baselines3", "baseline"),
-        Method("icpi", "in-context policy iteration, the oracle as its model", "baseline"),
-        Method("random", "uniformly random actions", "agent", learns=False, seeds=False),
-        Method("zero", "the zero action, or action 0", "agent", learns=False, seeds=False),
+        Method(
+            "icpi",
+            "in-context policy iteration, the oracle as its model",
+            "baseline",
+            covers=lambda env_id: env_id.startswith("baselines.icpi:"),
+        ),
+        Method("random", "uniformly random actions", "baseline", learns=False, seeds=False),
+        Method("zero", "the zero action, or action 0", "baseline", learns=False, seeds=False),
         Method(
             "oracle",
             "Meta-World's scripted policies; the optimum of NoiseWorld",
-            "agent",
+            "oracle",
             learns=False,
             seeds=False,
             covers=has_oracle,
@@ -128,18 +133,11 @@ def command(
     steps = budget.steps or suite.steps_of(task)
     episodes = str(budget.test_episodes or suite.test_episodes)
     words = [sys.executable, "-m", "promptpo"]
-    if method.kind == "agent":
-        words = [
-            sys.executable,
-            "-m",
-            "benchmarks.agents",
-            method.name,
-            task.env,
-            "--test-episodes",
-            episodes,
-        ]
+    if method.kind == "oracle":
+        words = [sys.executable, "-m", "benchmarks.oracles", task.env, "--test-episodes", episodes]
     elif method.kind == "baseline":
         words += ["baseline", method.name, task.env, "--test-episodes", episodes, "--steps", str(steps)]
+        words += ["--resume", "--quiet"]
     else:
         words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
         words += ["--rounds", str(budget.rounds or suite.rounds)]
@@ -152,6 +150,6 @@ def command(
         words += ["--env-kwargs", json.dumps(dict(task.kwargs), sort_keys=True)]
     if task.max_episode_steps:
         words += ["--max-episode-steps", str(task.max_episode_steps)]
-    if method.kind != "agent":
+    if method.kind != "oracle":
         words += ["--seed", str(seed), "--json"]
     return [*words, "--out", str(out)]

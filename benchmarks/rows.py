@@ -105,7 +105,7 @@ def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
     if test["success_rate"] is None:
         return ()
     episodes = int(test["episodes"])
-    successes = round(test["success_rate"] * episodes)
+    successes = round(float(test["success_rate"]) * episodes)
     return (1.0,) * successes + (0.0,) * (episodes - successes)
 
 
@@ -121,12 +121,10 @@ def _from_journal(cell: Cell) -> tuple[tuple[Point, ...], Mapping[str, int]]:
 def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
     """The learning curve that a baseline wrote into its result: its best validation so far."""
     points: list[Point] = []
-    for entry in content.get("learning_curve") or ():
+    for entry in content.get("curve") or ():
         value = entry["mean_return"]
         if value is not None and (not points or value > points[-1].value):
-            points.append(
-                Point(int(entry["steps"]), float(entry.get("seconds", math.nan)), 0.0, float(value))
-            )
+            points.append(Point(int(entry["steps"]), float(entry["wall_seconds"]), 0.0, float(value)))
     return tuple(points)
 
 

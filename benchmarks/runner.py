@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -83,7 +82,6 @@ class Runner:
     def _one(self, cell: Cell) -> Failure | None:
         if self._stopped:
             return None
-        make_way(cell)
         cell.directory.parent.mkdir(parents=True, exist_ok=True)
         with cell.log.open("wb") as log:
             process = subprocess.Popen(
@@ -118,12 +116,6 @@ class Runner:
                 process.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def make_way(cell: Cell) -> None:
-    """Remove what an interrupted cell left behind, where its method cannot go on from it."""
-    if cell.method.kind != "optimize" and cell.directory.exists() and cell.result is None:
-        shutil.rmtree(cell.directory)
 
 
 def write_failures(root: Path, failures: Sequence[Failure]) -> None:

@@ -23,7 +23,7 @@ class Room(gymnasium.Env[np.ndarray, int]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start on a random day."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         self.inside, self.outside = self.np_random.uniform(10, 20), self.np_random.uniform(-10, 10)
         return np.array([self.inside, self.outside], np.float32), {}
 

@@ -1,3 +1,4 @@
+# ruff: noqa: ANN001, ANN204, D101
 """Keep a room at 21 degrees Celsius with a heater that is on or off."""
 
 

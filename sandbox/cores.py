@@ -11,7 +11,6 @@ import os
 import socket
 import sys
 
-
 _LEVELS = 16
 """How many sandboxes may share a core before the scheduler decides."""
 

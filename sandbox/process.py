@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -322,7 +323,9 @@ class Zygote:
                 self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        if os.path.isdir(self._directory):  # noqa: PTH112
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # the zygote removes it as well, for hosts that are killed
             os.rmdir(self._directory)  # noqa: PTH106
 
 

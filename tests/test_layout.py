@@ -15,7 +15,11 @@ PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
 def test_import_contracts_hold():
     """Imports point downwards, between the packages and inside promptpo, exhaustively."""
     done = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("lint-imports")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 
@@ -50,7 +54,9 @@ def untrusted_calls(path):
     return {
         node.func.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"exec", "eval", "compile"}
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"exec", "eval", "compile"}
     }
 
 

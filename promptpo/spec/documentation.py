@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
+from promptpo.spec.source import SIMULATORS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -95,7 +97,13 @@ def documentation_of(cls: type[Any]) -> Documentation:
 
 def _documents(base: type[Any]) -> bool:
     """Whether a base class has documentation that is about an environment, not about the library."""
-    return bool(base.__dict__.get("__doc__")) and "## " in base.__dict__["__doc__"]
+    text = base.__dict__.get("__doc__") or ""
+    general = base.__module__ in SIMULATORS or base.__module__.split(".")[0] in {
+        "gymnasium",
+        "builtins",
+        "typing",
+    }
+    return "## " in text or bool(text and not general)
 
 
 def parse(text: str) -> Documentation:

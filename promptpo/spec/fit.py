@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -68,9 +69,13 @@ def _with_whole_arrays(parts: Parts) -> Parts:
     return replace(parts, observation=kept)
 
 
+def _axes(meaning: str) -> str:
+    """The axes at the beginning of a meaning; empty where it begins otherwise."""
+    found = re.match(r"[wxyz](?:, [wxyz])+(?= of:|$)", meaning)
+    return found[0] if found else ""
+
+
 def _without_meanings(parts: Parts) -> Parts:
-    """Only single numbers lose their meaning: their names have most of it."""
-    observation = [
-        f if f.form or f.path.endswith(":]") else replace(f, meaning="") for f in parts.observation
-    ]
+    """Single numbers and axes lose their meaning: their names have most of it."""
+    observation = [f if f.form else replace(f, meaning=_axes(f.meaning)) for f in parts.observation]
     return replace(parts, observation=observation, action=[replace(f, meaning="") for f in parts.action])

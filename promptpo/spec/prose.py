@@ -83,7 +83,7 @@ def note(text: str, limit: int, *, choices: bool = False) -> str:
 def ending(text: str, limit: int) -> str:
     """When an episode ends, without what the time limit does."""
     text = re.sub(r"\s*\([^()]*exclude_current[^()]*\)", "", text)
-    text = re.sub(r" argument\b", "", re.sub(r"\((?:which is )?the default\)", "", text))
+    text = re.sub(r" argument\b", "", re.sub(r"\s*\((?:which is )?the default\)", "", text))
     lines = [
         " ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()
     ]

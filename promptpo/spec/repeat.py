@@ -25,7 +25,7 @@ class FreshWorld(gymnasium.Wrapper[Any, Any, Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in a world without a past."""
-        import Box2D  # type: ignore[import-untyped]
+        import Box2D
 
         walker: Any = self.env.unwrapped
         walker._destroy()  # noqa: SLF001

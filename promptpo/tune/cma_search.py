@@ -39,7 +39,6 @@ ENOUGH_GENERATIONS = 150
 """Where the budget would pay for more generations than this, it buys more seeds per vector instead."""
 
 ELITES_AGAIN = 2
-ELITES_EVERY = 1
 RECHECKED = 12
 """An elite is evaluated again until it has this many returns."""
 
@@ -97,7 +96,7 @@ class CmaSearch:
             self._best, self._since_best = -math.inf, 0
         self._choose_seeds_per_vector(clock)
         self._asked = [np.asarray(x) for x in self._es.ask()]
-        self._extra = [*self._recheck, *(self._elites() if self._generation % ELITES_EVERY == 0 else ())]
+        self._extra = self._recheck + self._elites()
         if self._generation % 5 == 4:  # noqa: PLR2004 - now and then
             self._extra.append(np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0))
         self._recheck = []

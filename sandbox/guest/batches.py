@@ -55,7 +55,7 @@ class ActionBatch:
         """Send what is pending, if anything."""
         if self.pending:
             send(message(wire.ACTIONS, self._encoded(), len(self.pending)))
-            self.pending = []
+            self.pending.clear()
 
     def _encoded(self) -> bytes:
         raise NotImplementedError

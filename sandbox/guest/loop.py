@@ -30,12 +30,11 @@ READ = 0
 class Lane:
     """One running policy."""
 
-    __slots__ = ("act", "index", "output", "slow")
+    __slots__ = ("act", "index", "slow")
 
-    def __init__(self, index: int, act: Any, output: Output) -> None:
+    def __init__(self, index: int, act: Any) -> None:
         self.index = index
         self.act = act
-        self.output = output
         self.slow = False
 
 
@@ -58,6 +57,7 @@ class Guest:
         self.row_shape: tuple[int, ...] | None = None
         self.read_size = 65536
         self._rest = b""
+        self.printed: list[str] = []
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -119,8 +119,9 @@ class Guest:
         send(message(wire.FAILED, encode(describe_failure(error))))
 
     def _flush_output(self, lane: Lane) -> None:
-        if lane.output.parts:
-            text = lane.output.take().encode("utf-8", "replace")
+        if self.printed:
+            text = "".join(self.printed).encode("utf-8", "replace")
+            self.printed.clear()
             send(message(wire.OUTPUT, text, lane.index))
 
     # Loading and lanes
@@ -160,22 +161,35 @@ class Guest:
         return namespace
 
     def _change_lanes(self, request: dict[str, Any]) -> None:
-        """Stop some lanes, then start others, acknowledging each."""
+        """Stop some lanes, then start others; those that start quickly are acknowledged together."""
         stopped = set(request["stop"])
         self.lanes = [lane for lane in self.lanes if lane.index not in stopped]
+        ready = 0
         for index, digest, params in request["start"]:
-            output = Output(self.output_limit)
-            lane = Lane(index, None, output)
+            began = perf_counter()
+            output = Output(self.output_limit, self.printed)
+            lane = Lane(index, None)
             try:
                 lane.act = _construct(self._module(digest, output), params).act
             except BaseException as error:  # noqa: BLE001 - reported to the host
+                self._acknowledge(ready)
+                ready = 0
                 self._flush_output(lane)
                 self._fail(error)
-            else:
-                self._flush_output(lane)
-                send(message(wire.READY, b"", 1))
-                self.lanes.append(lane)
+                continue
+            self._flush_output(lane)
+            self.lanes.append(lane)
+            ready += 1
+            if perf_counter() - began > self.slow_seconds:
+                self._acknowledge(ready)
+                ready = 0
+        self._acknowledge(ready)
         self.lanes.sort(key=lambda lane: lane.index)
+
+    @staticmethod
+    def _acknowledge(ready: int) -> None:
+        if ready:
+            send(message(wire.READY, b"", ready))
 
     # Steps
 
@@ -185,7 +199,8 @@ class Guest:
         Whatever goes wrong in one lane is reported in its place and ends that lane alone.
         """
         batch = self._new_batch()
-        add, fast_type = batch.add, batch.fast_type
+        add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
+        printed = self.printed
         slow_seconds = self.slow_seconds
         failed: list[Lane] = []
         before = perf_counter()
@@ -195,7 +210,7 @@ class Guest:
             try:
                 action = lane.act(obs)
                 if type(action) is fast_type:
-                    batch.pending.append(action)
+                    append(action)
                 else:
                     add(action)
             except BaseException as error:  # noqa: BLE001 - reported to the host
@@ -203,7 +218,7 @@ class Guest:
                 self._flush_output(lane)
                 self._send_failure(error, obs)
                 failed.append(lane)
-            if lane.output.parts:
+            if printed:
                 self._flush_output(lane)
             now = perf_counter()
             if now - before > slow_seconds:
@@ -224,8 +239,8 @@ class Guest:
     # Calls
 
     def _call(self, request: dict[str, Any]) -> None:
-        output = Output(self.output_limit)
-        lane = Lane(0, None, output)
+        output = Output(self.output_limit, self.printed)
+        lane = Lane(0, None)
         try:
             module = self._module(request["digest"], output)
             owner, _, method = request["target"].partition(".")

@@ -16,11 +16,16 @@ MODULE_NAME = "policy"
 
 
 class Output:
-    """Captured prints of one episode, with a cap."""
+    """Captured prints of one episode, with a cap.
 
-    def __init__(self, limit: int) -> None:
+    Args:
+        limit: Bytes that are kept.
+        parts: Where they go.
+    """
+
+    def __init__(self, limit: int, parts: list[str]) -> None:
         self.left = limit
-        self.parts: list[str] = []
+        self.parts = parts
 
     def write(self, text: str) -> int:
         """Keep the text as far as there is room."""
@@ -32,12 +37,6 @@ class Output:
 
     def flush(self) -> None:
         """Nothing is buffered elsewhere."""
-
-    def take(self) -> str:
-        """What was written since the last call."""
-        text = "".join(self.parts)
-        self.parts.clear()
-        return text
 
 
 def _foreign(obj: Any, name: str) -> bool:

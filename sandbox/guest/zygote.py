@@ -6,6 +6,7 @@ speaks to it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -60,8 +61,10 @@ class _Zygote:
         pid = 0
         while True:
             request, descriptors, _, _ = socket.recv_fds(self.control, REQUEST.size, 2)
-            if len(request) < REQUEST.size:
+            if len(request) < REQUEST.size:  # the host is gone
                 self._end(pid)
+                with contextlib.suppress(OSError):
+                    os.rmdir(self.settings.directory)  # noqa: PTH106
                 return
             what, core = REQUEST.unpack(request)
             if what == b"F":

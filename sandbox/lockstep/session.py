@@ -118,39 +118,37 @@ class Session:
         unfinished = self.lanes
         self.lanes = sorted([*unfinished, *starting], key=lambda lane: lane.index)
         self.guest.send(message(wire.LANES, encode(request)), self.limits.construct_seconds)
-        for lane in starting:
-            self._construct(lane)
+        self._await_construction(deque(starting))
         self.guest.finish()
         for lane in starting:
             if lane in self.lanes:
                 self._reset(lane)
 
-    def _construct(self, lane: Lane) -> None:
-        """Wait until a lane's policy is built."""
-        began = perf_counter()
-        try:
-            failure = self._answer(lane, self.limits.construct_seconds)
-        except GuestTimeoutError:
-            text = f"running the module and constructing Policy took longer than {self.limits.construct_seconds:g} s"
-            raise LaneTimeoutError(lane, text) from None
-        lane.seconds = perf_counter() - began
-        lane.share_before = self._share
-        self.ledger.policy_seconds += lane.seconds
-        if failure is not None:
-            self.fail(lane, *failure)
-
-    def _answer(self, lane: Lane, seconds: float) -> tuple[FailureKind, str, str] | None:
-        """Wait for one lane's READY; its failure if it sent that instead."""
-        while True:
-            kind, count, payload = self.guest.chunk(seconds)
+    def _await_construction(self, waiting: deque[Lane]) -> None:
+        """Wait until the policies of some lanes are built, in order."""
+        while waiting:
+            began = perf_counter()
+            try:
+                kind, count, payload = self.guest.chunk(self.limits.construct_seconds)
+            except GuestTimeoutError:
+                known = self.options.careful or len(waiting) == 1
+                limit = self.limits.construct_seconds
+                text = f"running the module and constructing Policy took longer than {limit:g} s; do less work there"
+                raise LaneTimeoutError(waiting[0] if known else None, text) from None
             if kind == wire.OUTPUT:
                 self.note_output(count, payload)
+                continue
+            if kind == wire.READY and 0 < count <= len(waiting) and not payload:
+                answered = [waiting.popleft() for _ in range(count)]
             elif kind == wire.FAILED:
-                return decode_failure(payload)
-            elif kind == wire.READY and count == 1 and not payload:
-                return None
+                answered = [waiting.popleft()]
             else:
-                raise GuestGoneError(f"the guest sent a message out of order in lane {lane.index}")
+                raise GuestGoneError("the guest sent a message out of order")
+            for lane in answered:
+                lane.share_before = self._share
+            self.charge(answered, perf_counter() - began)
+            if kind == wire.FAILED:
+                self.fail(answered[0], *decode_failure(payload))
 
     def _reset(self, lane: Lane) -> None:
         """Start the environment's episode."""

@@ -79,7 +79,10 @@ def test_later_prompts_are_pinned(snapshot, direction):
     [
         ("repair", {"what": "crashed", "source": "x = 1", "error": "line 1: bad", "detail": "Traceback"}),
         ("continue", {"what": "was cut off", "shorter": 120}),
-        ("reflection", {"title": "r1c1", "code": "x = 1", "feedback": "Mean return 3.", "earlier": ["r1c2: 4"]}),
+        (
+            "reflection",
+            {"title": "r1c1", "code": "x = 1", "feedback": "Mean return 3.", "earlier": ["r1c2: 4"]},
+        ),
         ("feedback_class", {"form": "a list.", "sees_all": True}),
     ],
 )
@@ -147,7 +150,10 @@ def test_feedback_class_sees_what_the_recipe_says():
         (spaces.MultiDiscrete([2, 3]), "[2, 3]"),
         (spaces.Text(5), "a str"),
         (spaces.Dict({"a": spaces.Discrete(2)}), "a dict with 'a': an int from 0 to 1"),
-        (spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3))), "a tuple of an int from 0 to 1; an int from 0 to 2"),
+        (
+            spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3))),
+            "a tuple of an int from 0 to 1; an int from 0 to 2",
+        ),
     ],
 )
 def test_spaces_are_put_in_words(space, words):

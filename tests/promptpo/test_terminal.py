@@ -18,7 +18,10 @@ def on_terminal(*arguments, columns, cwd, **more):
     """Run a command with a terminal of this width; returns what it showed and its exit code."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {"TERM": "xterm", **more}
+    environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {
+        "TERM": "xterm",
+        **more,
+    }
     environment.pop("COLUMNS", None)
     process = subprocess.Popen(
         [sys.executable, "-m", "promptpo", *arguments],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +20,19 @@ def box() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="package")
-def canaries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canaries]:
+def open_directory() -> Iterator[Path]:
+    """A directory that every user can enter; pytest's own lie under one that only its user can."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
+@pytest.fixture(scope="package")
+def canaries(open_directory: Path) -> Iterator[Canaries]:
     """What attacks must not touch."""
-    directory = tmp_path_factory.mktemp("canaries")
-    for parent in directory.parents[:3]:
-        parent.chmod(0o755)
+    directory = open_directory / "canaries"
+    directory.mkdir()
     found = Canaries(directory)
     yield found
     found.close()

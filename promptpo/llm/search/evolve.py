@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.llm.search.genome import TERMS, Genome, read_genome
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 NARROWER = 0.5
 """A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
+
+FOCUS = 2
+"""For jointed bodies, whose episodes are long and whose structures have many numbers, the samples of round
+1 repeat so many structures: more of them would leave each too few steps (the loop drops duplicates)."""
 
 REFINED_SLOTS = 2
 """From round 2 on so many samples continue from the best; the others try something new."""
@@ -34,6 +39,8 @@ def propose(situation: Situation) -> str:
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
+    if library[0].structure == "oscillator" and situation.round == 1:
+        situation = replace(situation, slot=situation.slot % FOCUS)
     if library[0].structure == "table":
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None

@@ -57,9 +57,11 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
     if states is not None and states <= MOST_TABLE_STATES and actions:
         found.append(Genome("table"))
     if head.continuous and head.outputs > 1 and len(features.names) >= 2 * head.outputs:
-        found += [Genome("oscillator")] if guess_joints(observation, head.outputs) else []
-        found += [Genome("wave"), Genome("oscillator", (), 1)] if found else [Genome("wave")]
-    found.append(Genome("linear"))
+        jointed = guess_joints(observation, head.outputs) is not None
+        found += [Genome("oscillator"), Genome("oscillator", (), 1)] if jointed else [Genome("wave")]
+        found += [Genome("linear"), Genome("wave")] if jointed else [Genome("linear")]
+    else:
+        found.append(Genome("linear"))
     if head.continuous:
         found += [Genome("gated"), Genome("linear", ("products",)), Genome("pump"), Genome("neurons")]
     elif actions and actions > 2:  # noqa: PLR2004 - with two actions a scale and a choice are the same

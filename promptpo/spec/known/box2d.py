@@ -76,7 +76,12 @@ def known(env: Any) -> Known | None:
         )
     if name == "BipedalWalker":
         return Known(
-            observation=fields(WALKER), observation_note="", action=fields(WALKER_MOTORS), action_note=""
+            description="Walk a two-legged robot forward over "
+            + ("ladders, stumps and pits." if env.hardcore else "slightly uneven ground."),
+            observation=fields(WALKER),
+            observation_note="",
+            action=fields(WALKER_MOTORS),
+            action_note="",
         )
     if name == "CarRacing" and env.continuous:
         return Known(action=fields(CAR), action_note="", observation_note=_CAR_IMAGE)

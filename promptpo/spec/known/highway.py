@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ def known(env: Any) -> Known:
     else:
         found, note = (), None
     return Known(
+        description=_description(type(env)),
         observation=found,
         observation_note=note,
         choices=_choices(env.action_type),
@@ -58,6 +60,12 @@ def known(env: Any) -> Known:
         else "",
         end=_end(env),
     )
+
+
+def _description(cls: type[Any]) -> str:
+    """The documentation of the task itself, where the class is a faster variant of it."""
+    texts = (inspect.cleandoc(base.__dict__.get("__doc__") or "") for base in cls.__mro__)
+    return next((text for text in texts if text and "variant" not in text), "")
 
 
 def _end(env: Any) -> str:

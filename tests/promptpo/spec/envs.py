@@ -32,7 +32,7 @@ class Thermostat(gymnasium.Env):
         return {"temperature": np.array([self.temperature], np.float32), "window": 0}
 
 
-class Silent(gymnasium.Env):
+class Silent(gymnasium.Env):  # noqa: D101 - an undocumented environment is what it is for
     observation_space = spaces.Box(-1.0, 1.0, (3,))
     action_space = spaces.Discrete(2)
 
@@ -70,11 +70,15 @@ class Nested(Silent):
 
 
 class Broken(Silent):
+    """Cannot be built."""
+
     def __init__(self):
         raise RuntimeError("no licence server\nsecond line")
 
 
 class Graphs(Silent):
+    """Has a space that no policy can be written for."""
+
     observation_space = spaces.Graph(spaces.Box(-1, 1, (2,)), None)
 
 

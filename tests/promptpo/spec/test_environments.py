@@ -15,8 +15,8 @@ from promptpo.errors import (
     UsageError,
 )
 from promptpo.records import SEEDS_PER_PURPOSE, Seeds, Task
-from promptpo.spec import make_env, task_facts
 from promptpo.spec import environments as environments_module
+from promptpo.spec import make_env, task_facts
 
 HERE = "tests.promptpo.spec.envs"
 

@@ -11,11 +11,41 @@ from promptpo.records import Task
 from promptpo.spec import describe, make_env
 from tests.promptpo.spec.test_environments import needs
 
-ANYWHERE = (
-    "gymnasium farama openai mujoco box2d http github barto sutton anderson moore dietterich klimov tassa todorov "
-    "erez wawrzy coulom pawel leurent chevalier levine arxiv ieee doi xml bibtex metaworld meta-world sawyer "
-    "minigrid highway task:"
-).split()
+ANYWHERE = [
+    "gymnasium",
+    "farama",
+    "openai",
+    "mujoco",
+    "box2d",
+    "http",
+    "github",
+    "barto",
+    "sutton",
+    "anderson",
+    "moore",
+    "dietterich",
+    "klimov",
+    "tassa",
+    "todorov",
+    "erez",
+    "wawrzy",
+    "coulom",
+    "pawel",
+    "leurent",
+    "chevalier",
+    "levine",
+    "arxiv",
+    "ieee",
+    "doi",
+    "xml",
+    "bibtex",
+    "metaworld",
+    "meta-world",
+    "sawyer",
+    "minigrid",
+    "highway",
+    "task:",
+]
 """What no anonymous spec may contain, in lower case."""
 
 OWN = {

@@ -93,7 +93,7 @@ def test_an_environment_that_does_not_repeat_is_named():
 
 def test_steps_spent_on_observing_are_counted():
     """`sample_steps` is the number of steps that the environment really took."""
-    import tests.promptpo.spec.envs as envs
+    from tests.promptpo.spec import envs
 
     taken = 0
     step = envs.Silent.step

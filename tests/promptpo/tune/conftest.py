@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -14,7 +15,7 @@ Return = Callable[[Trial], float]
 
 def episode(trial: Trial, return_: float, steps: int, *, terminated: bool = False) -> Episode:
     """A finished episode; a NaN return stands for a failed one."""
-    failure = Failure("crashed", "the policy crashed") if return_ != return_ else None  # noqa: PLR0124
+    failure = Failure("crashed", "the policy crashed") if math.isnan(return_) else None
     return Episode(
         seed=trial.seed,
         return_=return_,

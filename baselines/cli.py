@@ -1,0 +1,247 @@
+"""``promptpo baseline``: what each command takes, in words. Importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, json_object
+
+LAZY: Mapping[str, tuple[str, str]] = {
+    "llm-policy": ("baselines.llm_policy.cli", "llm_policy"),
+    "llm-study": ("baselines.llm_policy.cli", "llm_study"),
+    "icpi": ("baselines.icpi.cli", "icpi"),
+    "icpi-probe": ("baselines.icpi.cli", "icpi_probe"),
+}
+"""Commands of other modules, which are imported when they are named: (module, function)."""
+
+
+class _Commands(TyperGroup):
+    """Our own commands, and those of `LAZY`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order in which ``--help`` shows them."""
+        return [*super().list_commands(ctx), *LAZY]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; None when there is none."""
+        if cmd_name not in LAZY:
+            return super().get_command(ctx, cmd_name)
+        module, function = LAZY[cmd_name]
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(cmd_name)(getattr(importlib.import_module(module), function))
+        return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Train and score what policies written by a language model are compared with.",
+    epilog="Example: promptpo baseline ppo CartPole-v1 --steps 60000",
+)
+
+Steps = Annotated[int, typer.Option(help="Environment steps of training.")]
+Seed = Annotated[int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")]
+Out = Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one.")
+]
+Rows = Annotated[
+    str,
+    typer.Option(
+        metavar="default|zoo|FILE",
+        help="zoo: tuned values where RL Baselines3 Zoo has them, else the library's defaults; default: the library's defaults; or a file in the Zoo's format.",
+    ),
+]
+NEnvs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Environments stepped together; by default what the hyperparameters say, else 1."
+    ),
+]
+EvalEvery = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Steps between evaluations, each with a checkpoint; by default a twentieth of --steps."
+    ),
+]
+ValidationEpisodes = Annotated[int, typer.Option(min=1, help="Episodes of such an evaluation.")]
+TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
+Threads = Annotated[
+    int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
+]
+Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line of ``promptpo baseline`` and return the exit code."""
+    from promptpo.cli.app import run
+
+    return run(["baseline", *arguments])
+
+
+def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
+    """The command that trains with one algorithm."""
+
+    def command(
+        env_id: EnvId,
+        steps: Steps = 100_000,
+        seed: Seed = 0,
+        hyperparams: Rows = "zoo",
+        n_envs: NEnvs = None,
+        env_kwargs: EnvKwargs = "{}",
+        max_episode_steps: Horizon = None,
+        eval_every: EvalEvery = None,
+        validation_episodes: ValidationEpisodes = 20,
+        test_episodes: TestEpisodes = 100,
+        threads: Threads = 1,
+        device: Device = "cpu",
+        out: Out = None,
+        resume: Resume = False,
+        quiet: Quiet = False,
+        as_json: AsJson = False,
+    ) -> None:
+        from baselines.extras import BASELINES, require
+        from baselines.settings import Settings
+        from promptpo.records import Task
+
+        require(BASELINES, what=algorithm.upper())
+        settings = Settings(
+            algorithm=algorithm,
+            task=Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps),
+            steps=steps,
+            seed=seed,
+            hyperparameters=hyperparams,
+            n_envs=n_envs,
+            eval_every=eval_every,
+            validation_episodes=validation_episodes,
+            test_episodes=test_episodes,
+            threads=threads,
+            device=device,
+        )
+        run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json)
+
+    command.__doc__ = f"""Train {about} and score it on held-out seeds.
+
+    The agent that is best on validation seeds is reported and saved as RUN/best_model.zip.
+    """
+    return command
+
+
+def _scorer(method: str, about: str) -> Callable[..., None]:
+    """The command that scores a method that does not learn."""
+
+    def command(
+        env_id: EnvId,
+        steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0,
+        seed: Seed = 0,
+        env_kwargs: EnvKwargs = "{}",
+        max_episode_steps: Horizon = None,
+        validation_episodes: ValidationEpisodes = 20,
+        test_episodes: TestEpisodes = 100,
+        out: Out = None,
+        resume: Resume = False,
+        quiet: Quiet = False,
+        as_json: AsJson = False,
+    ) -> None:
+        from baselines.fixed import run_fixed
+        from promptpo.records import Task
+
+        del steps
+        task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+        directory = out or _default_directory(task)
+        content = run_fixed(
+            method,
+            task,
+            directory,
+            seed=seed,
+            validation_episodes=validation_episodes,
+            test_episodes=test_episodes,
+            resume=resume,
+            command=" ".join(sys.argv),
+        )
+        show(content, directory, quiet=quiet, as_json=as_json)
+
+    command.__doc__ = f"Score {about} on held-out seeds."
+    return command
+
+
+def run_training(
+    settings: Any, out: Path | None, *, resume: bool, quiet: bool, as_json: bool
+) -> dict[str, Any]:
+    """Train by `baselines.training.train` with a display that fits, and print the result."""
+    from baselines.progress import choose_display
+    from baselines.training import train
+    from promptpo.errors import UsageError
+
+    if resume and out is None:
+        raise UsageError("--resume needs the run directory: --out DIR.")
+    directory = out or _default_directory(settings.task)
+    with choose_display(quiet=quiet or as_json) as display:
+        content = train(settings, directory, resume=resume, display=display, command=" ".join(sys.argv))
+    show(content, directory, quiet=quiet, as_json=as_json)
+    return content
+
+
+def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
+    """Print a result, as JSON or as two lines."""
+    if as_json:
+        print(json.dumps({"run": str(directory), **content}))
+    elif not quiet:
+        test, steps = content["test"], content["steps"]
+        low, high = test["ci95"]
+        success = test["success_rate"]
+        print(
+            f"{content['method']} on {content['env_id']}: held-out return {test['mean_return']:.6g} "
+            f"[{low:.6g}, {high:.6g}] over {test['episodes']} episodes"
+            + (f", success {success:.0%}" if success is not None else "")
+        )
+        print(f"{steps['train']} training steps, {content['wall_seconds']:.1f} s; {directory}")
+
+
+def _default_directory(task: Any) -> Path:
+    from promptpo.api import default_directory
+
+    return default_directory(task)
+
+
+@app.command()
+def cartpole_study(
+    seeds: Annotated[int, typer.Option(min=1, help="Runs, from seed 0 on.")] = 5,
+    steps: Steps = 60_000,
+    out: Out = Path("runs/cartpole-study"),
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce a published curve: PPO on CartPole-v1, an actor of three ReLU layers, mean return per 25 episodes.
+
+    Complete runs in --out are not run again. Writes study.json and curve.svg.
+    """
+    from baselines.extras import BASELINES, PLOTS, require
+
+    require({**BASELINES, **PLOTS}, what="the CartPole study")
+    from baselines.cartpole_study import run_study, table
+    from baselines.progress import choose_display
+
+    with choose_display(quiet=quiet or as_json) as display:
+        study = run_study(Path(out or "runs/cartpole-study"), seeds=seeds, steps=steps, display=display)
+    print(json.dumps(study) if as_json else table(study))
+
+
+for _name, _about in {
+    "ppo": "PPO of stable-baselines3",
+    "trpo": "TRPO of sb3-contrib",
+    "sac": "SAC of stable-baselines3, for continuous actions,",
+}.items():
+    app.command(_name)(_trainer(_name, _about))
+for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():
+    app.command(_name)(_scorer(_name, _about))

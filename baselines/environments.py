@@ -1,0 +1,143 @@
+"""Environments as stable-baselines3 takes them: flat spaces, seeded training episodes, several in one process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium.wrappers import TimeLimit, TransformObservation
+
+from promptpo.attempts import UNBOUNDED_HORIZON
+from promptpo.errors import UnsupportedSpaceError
+from promptpo.records import SEEDS_PER_PURPOSE, Seeds, Task
+from promptpo.spec.environments import make_env
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+AnyEnv = gymnasium.Env[Any, Any]
+AnySpace = spaces.Space[Any]
+
+SMALLEST_IMAGE = 36
+"""Side in pixels that the convolutions of SB3's image policy need."""
+DIRECT = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+"""Observation spaces that SB3 reads without help."""
+
+
+def make_flat_env(task: Task) -> AnyEnv:
+    """An environment of `promptpo.spec.make_env` with spaces that SB3 can use and episodes that end.
+
+    Observations that are dicts or tuples become one flat vector (without text parts, such as MiniGrid's
+    mission). Where neither the task nor the environment has a horizon, episodes are truncated at
+    `UNBOUNDED_HORIZON` steps.
+
+    Raises:
+        UnsupportedSpaceError: The action space is a dict, a tuple or text, or does not count from 0.
+    """
+    env = make_env(task)
+    actions = env.action_space
+    if not isinstance(actions, DIRECT) or (isinstance(actions, spaces.Discrete) and actions.start != 0):
+        env.close()
+        raise UnsupportedSpaceError(
+            f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
+        )
+    if task.max_episode_steps is None and (env.spec is None or env.spec.max_episode_steps is None):
+        env = TimeLimit(env, UNBOUNDED_HORIZON)
+    flat = flat_space(env.observation_space)
+    if flat is env.observation_space:
+        return env
+    raw = env.observation_space
+    return TransformObservation(env, lambda observation: flatten(raw, observation), flat)
+
+
+def flat_space(space: AnySpace) -> AnySpace:
+    """The space of what `flatten` gives; the space itself where SB3 reads it directly."""
+    if isinstance(space, DIRECT):
+        return space
+    return spaces.flatten_space(_without_text(space))
+
+
+def flatten(space: AnySpace, observation: Any) -> Any:
+    """An observation as SB3 reads it."""
+    if isinstance(space, DIRECT):
+        return observation
+    return spaces.flatten(_without_text(space), _kept(space, observation))
+
+
+def policy_name(space: AnySpace) -> str:
+    """SB3's name of the policy for an observation space: convolutions for images, layers for all else."""
+    from stable_baselines3.common.preprocessing import is_image_space
+
+    if (
+        isinstance(space, spaces.Box)
+        and is_image_space(space)
+        and min(sorted(space.shape)[1:]) >= SMALLEST_IMAGE
+    ):
+        return "CnnPolicy"
+    return "MlpPolicy"
+
+
+def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> DummyVecEnv:
+    """`n` environments in this process, which play the run's training seeds one after the other.
+
+    One process, because on two cores worker processes made every environment of Gymnasium slower.
+
+    Args:
+        task: What to build.
+        n: How many.
+        run_seed: Of the run; decides the training seeds.
+        first_episode: Index of the first training seed. A resumed run passes the number of steps already
+            taken, which is more than the number of episodes, so that none is played twice.
+    """
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    def make(index: int) -> Monitor[Any, Any]:
+        env = SeededEpisodes(make_flat_env(task), Seeds(run_seed), first=first_episode + index, stride=n)
+        return Monitor(env, info_keywords=())
+
+    return DummyVecEnv([lambda index=index: make(index) for index in range(n)])  # type: ignore[misc]
+
+
+class SeededEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Starts every episode from the next training seed, whatever seed the caller gives.
+
+    Args:
+        env: The environment.
+        seeds: Of the run.
+        first: Index of the first training seed.
+        stride: Distance to the next; other environments play those between.
+    """
+
+    def __init__(self, env: AnyEnv, seeds: Seeds, *, first: int, stride: int) -> None:
+        super().__init__(env)
+        self._seeds, self._next, self._stride = seeds, first, stride
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start the next episode."""
+        del seed
+        (chosen,) = self._seeds.train(1, start=self._next % SEEDS_PER_PURPOSE)
+        self._next += self._stride
+        return self.env.reset(seed=chosen, options=options)
+
+
+def _without_text(space: AnySpace) -> AnySpace:
+    if isinstance(space, spaces.Dict):
+        kept = {key: _without_text(s) for key, s in space.spaces.items() if not isinstance(s, spaces.Text)}
+        return spaces.Dict(kept)
+    if isinstance(space, spaces.Tuple):
+        return spaces.Tuple([_without_text(s) for s in space.spaces if not isinstance(s, spaces.Text)])
+    return space
+
+
+def _kept(space: AnySpace, observation: Any) -> Any:
+    if isinstance(space, spaces.Dict):
+        items = space.spaces.items()
+        return {key: _kept(s, observation[key]) for key, s in items if not isinstance(s, spaces.Text)}
+    if isinstance(space, spaces.Tuple):
+        pairs = zip(space.spaces, observation, strict=True)
+        return tuple(_kept(s, value) for s, value in pairs if not isinstance(s, spaces.Text))
+    return observation

@@ -1,0 +1,34 @@
+"""Packages that only baselines need, asked for in one sentence when they are missing."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+
+from promptpo.errors import MissingExtraError
+
+BASELINES: Mapping[str, str] = {
+    "stable_baselines3": "stable-baselines3",
+    "sb3_contrib": "sb3-contrib",
+    "yaml": "PyYAML",
+}
+LANGUAGE_POLICY: Mapping[str, str] = {**BASELINES, "transformers": "transformers"}
+PLOTS: Mapping[str, str] = {"matplotlib": "matplotlib"}
+
+
+def require(modules: Mapping[str, str], *, what: str, extra: str = "baselines") -> None:
+    """Check that modules are installed, without importing them.
+
+    Args:
+        modules: Module to the name of its package.
+        what: What needs them, as the sentence's subject.
+        extra: The extra that brings them.
+
+    Raises:
+        MissingExtraError: One of them is missing; the sentence has the pip command.
+    """
+    for module, package in modules.items():
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError(
+                f'{what} needs {package}, which is not installed: pip install "promptpo[{extra}]"'
+            )

@@ -1,0 +1,52 @@
+"""The two baselines that do not learn: uniformly random actions, and the zero action."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from baselines.agents import Actor, RandomAgent, ZeroAgent
+from baselines.environments import make_flat_env
+from baselines.evaluation import Evaluator
+from baselines.results import fixed_result, read_result
+from promptpo.errors import UsageError
+from promptpo.records import Seeds, Task
+from promptpo.report import write_result
+
+
+def run_fixed(
+    method: str,
+    task: Task,
+    directory: Path,
+    *,
+    seed: int,
+    validation_episodes: int,
+    test_episodes: int,
+    resume: bool,
+    command: str,
+) -> dict[str, Any]:
+    """Score "random" or "zero" and write ``result.json``.
+
+    Raises:
+        UsageError: The directory already holds a result and `resume` was not said.
+    """
+    done = read_result(directory)
+    if done is not None:
+        if not resume:
+            raise UsageError(
+                f"{directory} already holds a run; keep it by --resume, or name another by --out."
+            )
+        return done
+    directory.mkdir(parents=True, exist_ok=True)
+    env = make_flat_env(task)
+    actor: Actor = ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, seed)
+    evaluator, seeds = Evaluator(task), Seeds(seed)
+    try:
+        validation = evaluator.evaluate(actor, seeds.validation(validation_episodes))
+        test = evaluator.evaluate(actor, seeds.test(test_episodes))
+    finally:
+        evaluator.close()
+        env.close()
+    content = fixed_result(method, task, seed, validation=validation, test=test, command=command)
+    write_result(directory, content)
+    return content

@@ -1,0 +1,164 @@
+"""Hyperparameters as data, in the format of RL Baselines3 Zoo: found, read, checked, and turned into arguments."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from baselines.literals import activation, read_literal
+from promptpo.errors import UsageError
+from promptpo.records import Task
+
+ROWS = Path(__file__).with_name("hyperparams")
+ZOO = "RL Baselines3 Zoo (rl-zoo3 2.9.2)"
+LIBRARY_DEFAULTS = "defaults of the library"
+
+SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
+SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
+IGNORED = ("n_timesteps", "policy")
+"""``--steps`` says the first; the second follows from the observation space."""
+NOT_ARGUMENTS = ("env", "policy", "seed", "device", "verbose", "tensorboard_log")
+"""Arguments of the algorithms that this package decides, not a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """One row.
+
+    Attributes:
+        source: Where it comes from, in words; with the row's name where that is not the environment's.
+        values: Arguments of the algorithm as plain data: schedules and activations are still text.
+        n_envs: Environments stepped together; None where the row does not say.
+        normalize: Arguments of `VecNormalize`; None means no normalisation.
+    """
+
+    source: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    n_envs: int | None = None
+    normalize: Mapping[str, Any] | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments for the algorithm, with schedules and activations as objects."""
+        found = {name: _scheduled(name, value) for name, value in self.values.items()}
+        policy = dict(found.pop("policy_kwargs", {}))
+        if "activation_fn" in policy:
+            policy["activation_fn"] = activation(policy["activation_fn"])
+        return {**found, "policy_kwargs": policy}
+
+    def as_json(self) -> dict[str, Any]:
+        """For result files."""
+        return {
+            "source": self.source,
+            "values": dict(self.values),
+            "n_envs": self.n_envs,
+            "normalize": None if self.normalize is None else dict(self.normalize),
+        }
+
+
+def resolve(algorithm: str, task: Task, choice: str) -> Hyperparameters:
+    """The hyperparameters for an algorithm on a task.
+
+    Args:
+        algorithm: "ppo", "trpo" or "sac".
+        task: What is to be solved.
+        choice: "default" takes the library's; "zoo" takes the tuned row where there is one and the
+            library's defaults otherwise; anything else is a file in the Zoo's format, which must have a
+            row for the environment or one named "default".
+
+    Raises:
+        UsageError: The file cannot be read, has no row, or has one that cannot be used.
+    """
+    if choice == "default":
+        return Hyperparameters(LIBRARY_DEFAULTS)
+    path = ROWS / f"{algorithm}.yml" if choice == "zoo" else Path(choice)
+    rows = read_rows(path)
+    name = row_for(task, rows)
+    origin = ZOO if choice == "zoo" else str(path)
+    if name is None and choice == "zoo":
+        return Hyperparameters(f"{LIBRARY_DEFAULTS}; {ZOO} has no row for {task.env_id}")
+    if name is None and "default" not in rows:
+        raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
+    name = name or "default"
+    return _checked(algorithm, rows[name], f"{origin}, row {name}")
+
+
+def read_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """All rows of a file in the Zoo's format.
+
+    Raises:
+        UsageError: The file cannot be read, or is no mapping of environments to rows.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the hyperparameters {path}: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not YAML: {str(error).splitlines()[0]}.") from error
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+        raise UsageError(f"{path} must map environment ids to their hyperparameters.")
+    return rows
+
+
+def row_for(task: Task, rows: Mapping[str, Any]) -> str | None:
+    """The name of the task's row: of its id, or of the latest older version; None where there is none."""
+    env_id = task.env_id.rpartition(":")[2]
+    if env_id.startswith("LunarLander-") and task.env_kwargs.get("continuous"):
+        env_id = env_id.replace("LunarLander-", "LunarLanderContinuous-")
+    if env_id.startswith("BipedalWalker-") and task.env_kwargs.get("hardcore"):
+        env_id = env_id.replace("BipedalWalker-", "BipedalWalkerHardcore-")
+    stem, _, version = env_id.rpartition("-v")
+    if env_id in rows or not version.isdigit():
+        return env_id if env_id in rows else None
+    older = [int(v) for s, _, v in (name.rpartition("-v") for name in rows) if s == stem and v.isdigit()]
+    older = [v for v in older if v < int(version)]
+    return f"{stem}-v{max(older)}" if older else None
+
+
+def _checked(algorithm: str, row: Mapping[str, Any], source: str) -> Hyperparameters:
+    from baselines.algorithms import algorithm_class
+
+    values = {key: _read(key, value) for key, value in row.items() if key not in IGNORED}
+    n_envs, normalize = values.pop("n_envs", None), values.pop("normalize", None)
+    if n_envs is not None and (not isinstance(n_envs, int) or n_envs < 1):
+        raise UsageError(f"{source}: n_envs must be a whole number from 1 on, not {n_envs!r}.")
+    if normalize is True:
+        normalize = {}
+    if normalize is not None and normalize is not False and not isinstance(normalize, dict):
+        raise UsageError(f"{source}: normalize must be true, false or a mapping, not {normalize!r}.")
+    known = set(inspect.signature(algorithm_class(algorithm)).parameters) - set(NOT_ARGUMENTS)
+    for key in values:
+        if key not in known:
+            raise UsageError(f"{source}: {algorithm} has no hyperparameter {key!r} that a file can set.")
+    if normalize is not None and normalize is not False:
+        normalize = {"gamma": values.get("gamma", 0.99), **normalize}
+    else:
+        normalize = None
+    return Hyperparameters(source, values, n_envs, normalize)
+
+
+def _read(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if key in {"policy_kwargs", "normalize"}:
+        return read_literal(value)
+    try:
+        return float(value)  # PyYAML reads 1e-3, without a dot, as text
+    except ValueError:
+        return value
+
+
+def _scheduled(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or name not in SCHEDULED:
+        return value
+    match = SCHEDULE.fullmatch(value)
+    if match is None:
+        raise UsageError(f"{name} must be a number or a schedule such as lin_0.001, not {value!r}.")
+    from stable_baselines3.common.utils import LinearSchedule
+
+    return LinearSchedule(float(match["start"]), 0.0, 1.0)

@@ -1,0 +1,213 @@
+"""``promptpo baseline llm-policy`` and ``llm-study``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from baselines.cli import (
+    Device,
+    EvalEvery,
+    NEnvs,
+    Out,
+    Resume,
+    Rows,
+    Seed,
+    Steps,
+    TestEpisodes,
+    Threads,
+    ValidationEpisodes,
+    run_training,
+)
+from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, json_object
+
+Algorithm = Annotated[str, typer.Option(help="trpo or ppo.")]
+Backbone = Annotated[str, typer.Option(help="smollm2, a Hugging Face id, a directory, or a .gguf file.")]
+Reading = Annotated[
+    str,
+    typer.Option(
+        help="text: states go through the tokenizer; embedding: one learned vector for each number."
+    ),
+]
+Numbers = Annotated[
+    str, typer.Option(help="How text writes numbers: integer (tenths), decimal (two) or raw.")
+]
+State = Annotated[str, typer.Option(help="normalized by running statistics, or raw.")]
+Tune = Annotated[str, typer.Option(help="Of the backbone: frozen, lora (adapters) or full.")]
+Layers = Annotated[int | None, typer.Option(min=1, help="Use only the first layers of the backbone.")]
+Pooling = Annotated[
+    str, typer.Option(help="Features are the mean of the last layer's vectors, or the last one.")
+]
+LoraRank = Annotated[int, typer.Option(min=1, help="Rank of the adapters.")]
+Dtype = Annotated[
+    str, typer.Option(help="float32, or bfloat16 for a frozen backbone: faster where the processor has it.")
+]
+
+
+def llm_policy(
+    env_id: EnvId,
+    algorithm: Algorithm = "trpo",
+    backbone: Backbone = "smollm2",
+    network: Annotated[
+        str,
+        typer.Option(
+            help="pretrained; or a control: random (the same architecture, random weights) or mlp (as many trainable parameters)."
+        ),
+    ] = "pretrained",
+    tune: Tune = "frozen",
+    reading: Reading = "text",
+    numbers: Numbers = "integer",
+    state: State = "normalized",
+    layers: Layers = None,
+    pooling: Pooling = "mean",
+    lora_rank: LoraRank = 8,
+    dtype: Dtype = "float32",
+    steps: Steps = 100_000,
+    seed: Seed = 0,
+    hyperparams: Rows = "zoo",
+    n_envs: NEnvs = None,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    eval_every: EvalEvery = None,
+    validation_episodes: ValidationEpisodes = 5,
+    test_episodes: TestEpisodes = 20,
+    threads: Threads = 1,
+    device: Device = "auto",
+    out: Out = None,
+    resume: Resume = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a language model as the policy network: state, tokenizer, model, two layers of 64, action.
+
+    The critic is a separate network that reads the state. Two controls tell what the model contributes:
+    see --network, and promptpo baseline llm-study, which trains all three.
+    """
+    settings = _settings(
+        env_id,
+        json_object(env_kwargs, "--env-kwargs"),
+        max_episode_steps,
+        algorithm=algorithm,
+        design={
+            "backbone": backbone,
+            "network": network,
+            "tune": tune,
+            "reading": reading,
+            "numbers": numbers,
+            "state": state,
+            "layers": layers,
+            "pooling": pooling,
+            "lora_rank": lora_rank,
+            "dtype": dtype,
+            "seed": seed,
+        },
+        steps=steps,
+        seed=seed,
+        hyperparameters=hyperparams,
+        n_envs=n_envs,
+        eval_every=eval_every,
+        validation_episodes=validation_episodes,
+        test_episodes=test_episodes,
+        threads=threads,
+        device=device,
+    )
+    run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json)
+
+
+def llm_study(
+    env_id: EnvId,
+    algorithm: Algorithm = "trpo",
+    backbone: Backbone = "smollm2",
+    networks: Annotated[
+        str, typer.Option(help="What to compare, separated by commas: pretrained, random, mlp.")
+    ] = "pretrained,random,mlp",
+    tune: Tune = "frozen",
+    reading: Reading = "text",
+    numbers: Numbers = "integer",
+    state: State = "normalized",
+    layers: Layers = None,
+    pooling: Pooling = "mean",
+    lora_rank: LoraRank = 8,
+    dtype: Dtype = "float32",
+    steps: Steps = 20_000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each network, from seed 0 on.")] = 3,
+    hyperparams: Rows = "zoo",
+    n_envs: NEnvs = None,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    eval_every: EvalEvery = None,
+    validation_episodes: ValidationEpisodes = 5,
+    test_episodes: TestEpisodes = 20,
+    threads: Threads = 1,
+    device: Device = "auto",
+    out: Out = Path("runs/llm-study"),
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a pretrained model with the same model at random weights and with an MLP: same budget, same seeds.
+
+    Complete runs in --out are not run again. Writes study.json.
+    """
+    from baselines.llm_policy.study import run_study, table
+    from baselines.progress import choose_display
+    from promptpo.cli.options import one_of
+
+    chosen = [
+        one_of("--networks", name.strip(), ("pretrained", "random", "mlp")) for name in networks.split(",")
+    ]
+    base = _settings(
+        env_id,
+        json_object(env_kwargs, "--env-kwargs"),
+        max_episode_steps,
+        algorithm=algorithm,
+        design={
+            "backbone": backbone,
+            "tune": tune,
+            "reading": reading,
+            "numbers": numbers,
+            "state": state,
+            "layers": layers,
+            "pooling": pooling,
+            "lora_rank": lora_rank,
+            "dtype": dtype,
+        },
+        steps=steps,
+        seed=0,
+        hyperparameters=hyperparams,
+        n_envs=n_envs,
+        eval_every=eval_every,
+        validation_episodes=validation_episodes,
+        test_episodes=test_episodes,
+        threads=threads,
+        device=device,
+    )
+    with choose_display(quiet=quiet or as_json) as display:
+        study = run_study(base, Path(out or "runs/llm-study"), networks=chosen, seeds=seeds, display=display)
+    print(json.dumps(study) if as_json else table(study))
+
+
+def _settings(
+    env_id: str,
+    env_kwargs: dict[str, Any],
+    max_episode_steps: int | None,
+    *,
+    algorithm: str,
+    design: dict[str, Any],
+    **options: Any,
+) -> Any:
+    from baselines.extras import LANGUAGE_POLICY, require
+    from baselines.llm_policy.design import Design
+    from baselines.settings import Settings
+    from promptpo.cli.options import one_of
+    from promptpo.records import Task
+
+    require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
+    return Settings(
+        algorithm=one_of("--algorithm", algorithm, ("trpo", "ppo")),
+        task=Task(env_id, env_kwargs, max_episode_steps),
+        language=Design.from_data(design).as_data(),
+        **options,
+    )

@@ -1,0 +1,23 @@
+"""Counting parameters of layers, and the width at which an MLP has as many as another network."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+
+def head_parameters(inputs: int, widths: Sequence[int], outputs: int) -> int:
+    """Weights and biases of fully connected layers."""
+    sizes = [inputs, *widths, outputs]
+    return sum(before * after + after for before, after in itertools.pairwise(sizes))
+
+
+def matching_width(parameters: int, inputs: int, outputs: int) -> int:
+    """The width of two equally wide hidden layers whose network has nearest to so many parameters.
+
+    It solves ``w**2 + (inputs + outputs + 2) w + outputs = parameters``.
+    """
+    linear = inputs + outputs + 2
+    exact = (-linear + math.sqrt(linear**2 + 4 * max(parameters - outputs, 1))) / 2
+    return max(1, round(exact))

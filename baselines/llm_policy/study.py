@@ -1,0 +1,100 @@
+"""What pretraining contributes: a language model, the same with random weights, and an MLP, all else equal."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from baselines.progress import Display
+from baselines.settings import Settings
+from baselines.training import train
+from promptpo.records import mean_interval
+from promptpo.report import versions, write_atomically
+
+STUDY = "study.json"
+
+
+def run_study(
+    base: Settings, directory: Path, *, networks: Sequence[str], seeds: int, display: Display
+) -> dict[str, Any]:
+    """Train every network with every seed and write ``study.json``.
+
+    Args:
+        base: Settings of all runs; seed and network are replaced.
+        directory: Of the study; one run directory for each network and seed goes into it.
+        networks: What to compare.
+        seeds: Runs of each, from seed 0 on.
+        display: Told what the runs do.
+
+    Returns:
+        The content of ``study.json``.
+    """
+    runs = []
+    for seed in range(seeds):
+        for network in networks:
+            design = {**(base.language or {}), "network": network, "seed": seed}
+            settings = replace(base, seed=seed, language=design)
+            display.line(f"{network}, seed {seed}")
+            command = f"promptpo baseline llm-study {base.task.env_id}"
+            folder = directory / network / f"seed-{seed}"
+            result = train(settings, folder, resume=True, display=display, command=command)
+            runs.append(_row(network, seed, result))
+    study = {
+        "env_id": base.task.env_id,
+        "algorithm": base.algorithm,
+        "steps": base.steps,
+        "seeds": seeds,
+        "design": base.language,
+        "networks": [_summary(network, [r for r in runs if r["network"] == network]) for network in networks],
+        "runs": runs,
+        "versions": versions(),
+    }
+    write_atomically(directory / STUDY, json.dumps(study, indent=2) + "\n")
+    return study
+
+
+def _row(network: str, seed: int, result: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "network": network,
+        "seed": seed,
+        "untrained": result["curve"][0]["mean_return"],
+        "best_test": result["test"]["mean_return"],
+        "final_test": result["final"]["test"]["mean_return"],
+        "curve": [(point["steps"], point["mean_return"]) for point in result["curve"]],
+        "trainable_parameters": result["network"]["trainable_parameters"],
+        "steps_per_second": result["steps_per_second"],
+    }
+
+
+def _summary(network: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Means over seeds; the interval is a bootstrap over seeds, so with few of them it is a rough one."""
+    finals = [row["final_test"] for row in rows]
+    return {
+        "network": network,
+        "trainable_parameters": rows[0]["trainable_parameters"],
+        "untrained": statistics.fmean(row["untrained"] for row in rows),
+        "best_test": statistics.fmean(row["best_test"] for row in rows),
+        "final_test": statistics.fmean(finals),
+        "final_ci95": list(mean_interval(finals)),
+        "steps_per_second": statistics.fmean(row["steps_per_second"] for row in rows),
+    }
+
+
+def table(study: Mapping[str, Any]) -> str:
+    """The study as text, one line for each network."""
+    lines = [
+        f"{study['algorithm'].upper()} on {study['env_id']}, {study['steps']} steps, {study['seeds']} seeds; held-out mean returns",
+        "network      trainable   untrained   best by validation   final [95 % over seeds]      steps/s",
+    ]
+    for row in study["networks"]:
+        low, high = row["final_ci95"]
+        interval = f"{row['final_test']:.1f} [{low:.1f}, {high:.1f}]"
+        lines.append(
+            f"{row['network']:<12}{row['trainable_parameters']:>10}  {row['untrained']:>10.1f}   "
+            f"{row['best_test']:>18.1f}   {interval:<26}{row['steps_per_second']:>9.1f}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,74 @@
+"""Loading a trained agent from its files, to play it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from baselines.agents import Agent, Stage
+from baselines.algorithms import algorithm_class, algorithm_of
+from baselines.extras import BASELINES, require
+from baselines.settings import CONFIG, Settings, load_settings
+from promptpo.errors import UsageError
+from promptpo.spec.environments import make_env
+
+
+def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
+    """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
+
+    Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
+    ``config.json``. Loading unpickles: **load only agents that you trust**, they can run any code.
+
+    Args:
+        path: The zip file.
+        prefix: Of the names of the files beside it.
+
+    Returns:
+        An object with ``predict(observation, state=None, episode_start=None, deterministic=True)``, which
+        takes observations of the bare environment.
+
+    Raises:
+        UsageError: The file is not a saved agent.
+        MissingExtraError: stable-baselines3 is not installed.
+    """
+    require(BASELINES, what="playing a trained agent")
+    path = Path(path)
+    if not path.is_file():
+        raise UsageError(f"there is no agent {path}.")
+    model_class = algorithm_class(algorithm_of(path))
+    settings = _settings_near(path)
+    space = None
+    if settings is not None:
+        env = make_env(settings.task)
+        space = env.observation_space
+        env.close()
+    try:
+        model = model_class.load(path, device=settings.device if settings else "cpu")
+    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        raise UsageError(f"{path} cannot be loaded: {error}") from error
+    return Agent(model, _stages(path.parent, prefix, settings), space)
+
+
+def _settings_near(path: Path) -> Settings | None:
+    """Settings of the run that a zip file lies in; None where it lies in none."""
+    for directory in (path.parent, *list(path.parent.parents)[:2]):
+        if (directory / CONFIG).exists():
+            return load_settings(directory)
+    return None
+
+
+def _stages(directory: Path, prefix: str, settings: Settings | None) -> list[Stage]:
+    from baselines.building import NORMALIZERS, load_normalizer
+
+    stages: list[Stage] = []
+    observations, features = (directory / f"{prefix}{name}" for name in NORMALIZERS)
+    if observations.exists():
+        stages.append(load_normalizer(observations).normalize_obs)
+    if settings is not None and settings.language is not None:
+        from baselines.llm_policy.observations import encoding_stage
+
+        encode = encoding_stage(settings)
+        stages += [encode] if encode else []
+    if features.exists():
+        stages.append(load_normalizer(features).normalize_obs)
+    return stages

@@ -1,0 +1,110 @@
+"""What a person sees of a training run: a bar on a terminal, a line for each evaluation elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+BAR_SECONDS = 0.2
+"""Time between two updates of the bar; drawing is slower than a step."""
+
+
+class Display:
+    """Told what a run does; this one says nothing."""
+
+    def started(self, title: str, steps: int, total: int) -> None:
+        """Training begins, or goes on after `steps`."""
+
+    def stepped(self, steps: int) -> None:
+        """So many training steps are done."""
+
+    def evaluated(self, point: Mapping[str, Any]) -> None:
+        """An evaluation is done."""
+
+    def line(self, text: str) -> None:
+        """Something worth a line."""
+
+
+class Lines(Display):
+    """A line for each evaluation, on standard error."""
+
+    def started(self, title: str, steps: int, total: int) -> None:
+        """Say what begins."""
+        self.line(f"{title}: {total} steps" + (f", going on after {steps}" if steps else ""))
+
+    def evaluated(self, point: Mapping[str, Any]) -> None:
+        """Say what came out."""
+        self.line("  " + describe(point))
+
+    def line(self, text: str) -> None:
+        """Print it."""
+        print(text, file=sys.stderr, flush=True)
+
+
+class Bar(Lines):
+    """A bar below the lines."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]} steps/s"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task: Any = None
+        self._began = self._drawn = 0.0
+        self._first = 0
+
+    def started(self, title: str, steps: int, total: int) -> None:
+        """Show the bar."""
+        super().started(title, steps, total)
+        self._progress.start()
+        self._task = self._progress.add_task("training", total=total, completed=steps, rate="?")
+        self._began, self._first = time.monotonic(), steps
+
+    def stepped(self, steps: int) -> None:
+        """Move the bar."""
+        now = time.monotonic()
+        if self._task is not None and now - self._drawn > BAR_SECONDS:
+            self._drawn = now
+            rate = (steps - self._first) / max(now - self._began, 1e-9)
+            self._progress.update(self._task, completed=steps, rate=f"{rate:.0f}")
+
+    def line(self, text: str) -> None:
+        """Print it above the bar."""
+        self._progress.console.print(text, highlight=False, markup=False)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+
+def describe(point: Mapping[str, Any]) -> str:
+    """One evaluation as a line."""
+    success = point.get("success_rate")
+    tail = f", success {success:.0%}" if success is not None else ""
+    return f"{point['steps']:>9} steps, {point['wall_seconds']:7.1f} s: mean return {point['mean_return']:.2f}{tail}"
+
+
+@contextmanager
+def choose_display(*, quiet: bool) -> Iterator[Display]:
+    """A display that fits where the output goes."""
+    if quiet:
+        yield Display()
+    elif sys.stderr.isatty():
+        bar = Bar()
+        try:
+            yield bar
+        finally:
+            bar.close()
+    else:
+        yield Lines()

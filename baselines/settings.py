@@ -1,0 +1,90 @@
+"""All that decides one training run of a baseline, as frozen values that are written to ``config.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from baselines.algorithms import Algorithm
+from promptpo.errors import RunError, UsageError
+from promptpo.records import Task
+from promptpo.report import write_atomically
+
+CONFIG = "config.json"
+EVALUATIONS = 20
+"""Evaluations on validation seeds in a run, the one before training not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One training run.
+
+    Attributes:
+        algorithm: Which.
+        task: What is to be solved.
+        steps: Environment steps to train for. On-policy algorithms collect whole rollouts, so that they
+            may take up to one rollout more; the result has the number.
+        seed: Decides training seeds, initial weights and sampled actions.
+        hyperparameters: "default", "zoo" or a file; see `baselines.hyperparameters.resolve`.
+        n_envs: Environments stepped together; None takes the hyperparameters' number, else 1.
+        eval_every: Steps between evaluations on validation seeds, each with a checkpoint; None means a
+            twentieth of `steps`.
+        validation_episodes: Episodes of such an evaluation.
+        test_episodes: Held-out episodes for the reported number.
+        threads: Threads of torch. One is fastest for small networks, and several runs on one machine
+            then do not fight over its cores.
+        device: Where torch computes: "cpu", "cuda" or "auto".
+        language: The language model that is the policy network, as plain data; None for MLPs.
+    """
+
+    algorithm: Algorithm
+    task: Task
+    steps: int
+    seed: int = 0
+    hyperparameters: str = "zoo"
+    n_envs: int | None = None
+    eval_every: int | None = None
+    validation_episodes: int = 20
+    test_episodes: int = 100
+    threads: int = 1
+    device: str = "cpu"
+    language: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "validation_episodes", "test_episodes", "threads", "n_envs", "eval_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}.")
+        if self.seed < 0:
+            raise UsageError(f"--seed must be 0 or more, not {self.seed}.")
+
+    @property
+    def evaluate_every(self) -> int:
+        """Steps between evaluations, decided."""
+        return self.eval_every or max(1, self.steps // EVALUATIONS)
+
+
+def save_settings(settings: Settings, directory: Path) -> None:
+    """Write ``config.json``."""
+    write_atomically(directory / CONFIG, json.dumps(asdict(settings), indent=2) + "\n")
+
+
+def load_settings(directory: Path) -> Settings:
+    """Read what `save_settings` wrote.
+
+    Raises:
+        RunError: The directory has no readable settings.
+    """
+    try:
+        data = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
+        return Settings(**{**data, "task": Task(**data["task"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise RunError(f"{directory} is not a run of a baseline: it has no readable {CONFIG}.") from error
+
+
+def same_run(old: Settings, new: Settings) -> bool:
+    """Whether `new` may go on with a run of `old`: all is equal but the number of steps, or how it is watched."""
+    free: dict[str, Any] = {"steps": 1, "eval_every": None, "test_episodes": 1, "threads": 1, "device": "cpu"}
+    return replace(old, **free) == replace(new, **free)

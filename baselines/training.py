@@ -1,0 +1,212 @@
+"""One training run: learn, look at validation seeds at set step counts, checkpoint, test, write the result."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+from baselines.building import (
+    agent_of,
+    build_envs,
+    build_model,
+    hyperparameters_of,
+    load_model,
+    save_normalizers,
+)
+from baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
+from baselines.evaluation import Evaluator
+from baselines.play import load_agent
+from baselines.progress import Display
+from baselines.results import curve_point, read_result, trained_result
+from baselines.settings import CONFIG, Settings, load_settings, same_run, save_settings
+from promptpo.errors import UsageError
+from promptpo.records import Evaluation, Seeds
+from promptpo.report import RESULT, write_result
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+FINAL = "final"
+"""Folder of the agent as training left it."""
+
+
+def train(
+    settings: Settings, directory: Path, *, resume: bool, display: Display, command: str
+) -> dict[str, Any]:
+    """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
+
+    The agent that is reported is the best on validation seeds; the final one is tested too.
+
+    Args:
+        settings: What to train.
+        directory: Where to; made if need be.
+        resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
+        display: Told what happens.
+        command: The command line, for the result.
+
+    Raises:
+        UsageError: The directory holds something else, or the settings do not fit together.
+    """
+    prepare(settings, directory, resume=resume)
+    done = read_result(directory)
+    if done is not None and load_settings(directory) == settings:
+        display.line(f"{directory} is complete.")
+        return done
+    (directory / RESULT).unlink(missing_ok=True)
+    save_settings(settings, directory)
+    torch.set_num_threads(settings.threads)
+    run = TrainingRun(settings, directory, display)
+    try:
+        content = run.complete(command)
+    finally:
+        run.close()
+    write_result(directory, content)
+    return content
+
+
+def prepare(settings: Settings, directory: Path, *, resume: bool) -> None:
+    """Make a directory ready for a run.
+
+    Raises:
+        UsageError: It holds something else than this run, or `resume` was not said.
+    """
+    if (directory / CONFIG).exists():
+        if not resume:
+            raise UsageError(
+                f"{directory} already holds a run; go on with it by --resume, or name another by --out."
+            )
+        if not same_run(load_settings(directory), settings):
+            raise UsageError(
+                f"{directory} holds a run with other settings (see its {CONFIG}); only --steps may change."
+            )
+    elif directory.exists() and any(directory.iterdir()):
+        raise UsageError(f"{directory} is not empty and holds no run of a baseline; name another by --out.")
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+class TrainingRun:
+    """The state of one process's work on a run.
+
+    Args:
+        settings: Of the run.
+        directory: Of the run.
+        display: Told what happens.
+    """
+
+    def __init__(self, settings: Settings, directory: Path, display: Display) -> None:
+        self.settings, self.directory, self.display = settings, directory, display
+        self.row = hyperparameters_of(settings)
+        self.seeds = Seeds(settings.seed)
+        self.checkpoints = Checkpoints(directory)
+        self.evaluator = Evaluator(settings.task)
+        saved = self.checkpoints.latest()
+        self.record = self.checkpoints.read(saved) if saved else Record()
+        self.envs = build_envs(settings, self.row, steps_taken=self.record.steps, saved=saved)
+        self.model = self._model(saved)
+        self._since = time.monotonic()
+
+    def _model(self, saved: Path | None) -> BaseAlgorithm:
+        if saved is None:
+            return build_model(self.settings, self.row, self.envs)
+        model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
+        if (saved / BUFFER).exists():
+            model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
+        return model
+
+    @property
+    def next_look(self) -> int:
+        """Steps at which the next evaluation is due."""
+        return self.record.curve[-1]["steps"] + self.settings.evaluate_every if self.record.curve else 0
+
+    def complete(self, command: str) -> dict[str, Any]:
+        """Train to the end and test.
+
+        Returns:
+            The content of ``result.json``.
+        """
+        settings, record = self.settings, self.record
+        title = (
+            f"{settings.algorithm.upper()} on {settings.task.name}, seed {settings.seed} ({self.row.source})"
+        )
+        self.display.started(title, record.steps, settings.steps)
+        self._since = time.monotonic()
+        if record.steps < settings.steps:
+            self.model.learn(
+                settings.steps - record.steps, callback=_Watcher(self), reset_num_timesteps=record.steps == 0
+            )
+        if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
+            self.look()
+        self._save_final()
+        best, final = self._tests()
+        return trained_result(
+            settings, self.row, record, best_test=best, final_test=final, model=self.model, command=command
+        )
+
+    def look(self) -> None:
+        """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps = self.model.num_timesteps
+        seeds = self.seeds.validation(self.settings.validation_episodes)
+        evaluation = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+        record.validation_steps += evaluation.steps
+        point = curve_point(record, evaluation)
+        record.curve.append(point)
+        is_best = record.best is None or _rank(point) >= _rank(record.best)
+        if is_best:
+            record.best = point
+        self.checkpoints.write(self.model, self.envs, record, is_best=is_best)
+        self.display.evaluated(point)
+        self._since = time.monotonic()
+        record.evaluation_seconds += self._since - now
+
+    def _save_final(self) -> None:
+        folder = self.directory / FINAL
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.model.save(folder / MODEL)
+        save_normalizers(self.envs, folder)
+
+    def _tests(self) -> tuple[Evaluation, Evaluation]:
+        """The best and the final agent on test seeds."""
+        seeds = self.seeds.test(self.settings.test_episodes)
+        final = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+        if self.record.best == self.record.curve[-1]:
+            return final, final
+        return self.evaluator.evaluate(load_agent(self.directory / BEST_MODEL), seeds), final
+
+    def close(self) -> None:
+        """Close all environments."""
+        self.envs.close()
+        self.evaluator.close()
+
+
+def _rank(point: dict[str, Any]) -> tuple[float, float]:
+    """Success rate, then mean return; a mean that is no number is worst."""
+    mean = point["mean_return"]
+    return (point["success_rate"] or 0.0, float("-inf") if mean is None else mean)
+
+
+class _Watcher(BaseCallback):
+    """Looks at the agent between rollouts, when its network is up to date with all steps taken."""
+
+    def __init__(self, run: TrainingRun) -> None:
+        super().__init__()
+        self._run = run
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps >= self._run.next_look:
+            self._run.look()
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            episode = info.get("episode")
+            if episode is not None:
+                self._run.record.episodes.append((self.num_timesteps, float(episode["r"]), int(episode["l"])))
+        self._run.display.stepped(self.num_timesteps)
+        return True

@@ -1,0 +1,88 @@
+"""The commands: cheap to name, clear when something is missing."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import pytest
+
+from baselines.cli import main
+
+
+def call(capsys, *words):
+    """Exit code, standard output and standard error of a command line in this process."""
+    code = main(list(words))
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_importing_the_commands_imports_nothing_heavy():
+    """Neither torch nor stable-baselines3 nor transformers is loaded before a command needs it."""
+    code = "import sys, baselines.cli; print({'torch', 'stable_baselines3', 'transformers', 'gymnasium'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "set()", done.stderr
+
+
+@pytest.mark.parametrize("command", ["ppo", "llm-policy", "llm-study", "random", "cartpole-study"])
+def test_every_command_has_help(capsys, command):
+    """Lazily loaded commands too."""
+    code, out, _ = call(capsys, command, "--help")
+    assert code == 0
+    assert f"promptpo baseline {command}" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "said"),
+    [
+        (["ppo", "CartPole-v1"], "stable_baselines3", 'pip install "promptpo[baselines]"'),
+        (["llm-policy", "CartPole-v1"], "transformers", 'pip install "promptpo[llm-policy]"'),
+        (["cartpole-study"], "matplotlib", 'pip install "promptpo[baselines]"'),
+    ],
+)
+def test_without_the_extra_one_sentence_says_what_to_install(capsys, monkeypatch, words, missing, said):
+    """No traceback: the package, and the pip command."""
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else real(name))
+    code, _, error = call(capsys, *words)
+    assert code == 1
+    assert said in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("method", ["random", "zero"])
+def test_methods_that_do_not_learn_have_the_same_result_format(capsys, tmp_path, method):
+    """Their result has all keys that tables read, and no training steps."""
+    words = [
+        method,
+        "CartPole-v1",
+        "--test-episodes",
+        "5",
+        "--out",
+        str(tmp_path / "run"),
+        "--json",
+        "--steps",
+        "7",
+    ]
+    code, out, _ = call(capsys, *words)
+    result = json.loads(out)
+    assert code == 0
+    assert result["method"] == method
+    assert result["steps"]["train"] == 0
+    assert result["test"]["episodes"] == len(result["test"]["returns"]) == 5
+    assert result["test"]["mean_return"] < 60
+    assert call(capsys, *words)[0] == 2
+    assert json.loads(call(capsys, *words, "--resume")[1]) == result
+
+
+def test_wrong_usage_is_told(capsys, tmp_path):
+    """Values that cannot be are refused before anything is trained."""
+    assert call(capsys, "ppo", "CartPole-v1", "--resume")[0] == 2
+    code, _, error = call(
+        capsys, "ppo", "CartPole-v1", "--hyperparams", "nowhere.yml", "--out", str(tmp_path / "a")
+    )
+    assert code == 2
+    assert "nowhere.yml" in error
+    code, _, error = call(capsys, "llm-policy", "CartPole-v1", "--tune", "lota", "--out", str(tmp_path / "b"))
+    assert code == 2
+    assert "frozen, lora, full" in error

@@ -1,0 +1,125 @@
+"""Environments for stable-baselines3, agents that need no training, and scoring."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from baselines.agents import RandomAgent, ZeroAgent
+from baselines.environments import SeededEpisodes, flat_space, flatten, make_flat_env, training_envs
+from baselines.evaluation import Evaluator
+from promptpo.attempts import UNBOUNDED_HORIZON
+from promptpo.errors import UnsupportedSpaceError
+from promptpo.records import Seeds, Task
+from promptpo.spec.environments import make_env
+
+
+def test_nested_observations_become_vectors_without_text():
+    """Dicts and tuples are flattened; text is left out."""
+    space = spaces.Dict(
+        {"goal": spaces.Box(-1, 1, (2,)), "door": spaces.Discrete(3), "mission": spaces.Text(9)}
+    )
+    vector = flatten(space, {"goal": np.array([0.5, -0.5], np.float32), "door": 2, "mission": "go"})
+    assert flat_space(space).shape == vector.shape == (5,)
+    assert sorted(vector.tolist()) == [-0.5, 0.0, 0.0, 0.5, 1.0]
+
+
+def test_blackjack_can_be_played():
+    """A tuple of numbers is a vector for SB3."""
+    env = make_flat_env(Task("Blackjack-v1"))
+    observation, _ = env.reset(seed=3)
+    assert env.observation_space.contains(observation)
+    env.close()
+
+
+def test_an_environment_without_horizon_gets_one():
+    """An agent that walks into a wall for ever does not hang an evaluation."""
+    env = make_flat_env(Task("CliffWalking-v1"))
+    env.reset(seed=0)
+    steps, over = 0, False
+    while not over:
+        _, _, terminated, truncated, _ = env.step(3)
+        steps, over = steps + 1, terminated or truncated
+    env.close()
+    assert steps == UNBOUNDED_HORIZON
+
+
+def test_training_plays_training_seeds_in_order():
+    """Two environments share the run's training seeds, each once."""
+    seen = []
+
+    class Noting(gymnasium.Wrapper):
+        def reset(self, *, seed=None, options=None):
+            seen.append(seed)
+            return self.env.reset(seed=seed, options=options)
+
+    seeds = Seeds(7)
+    envs = [SeededEpisodes(Noting(make_env(Task("CartPole-v1"))), seeds, first=i, stride=2) for i in range(2)]
+    for _ in range(3):
+        for env in envs:
+            env.reset(seed=123)
+    assert tuple(seen) == seeds.train(6)
+
+
+def test_training_environments_depend_on_the_seed_of_the_run():
+    """Equal seeds start alike, different ones do not."""
+    first = [training_envs(Task("CartPole-v1"), 2, seed, 0).reset() for seed in (0, 0, 1)]
+    assert np.array_equal(first[0], first[1])
+    assert not np.array_equal(first[0], first[2])
+    assert not np.array_equal(first[0][0], first[0][1])
+
+
+def test_an_action_space_that_sb3_cannot_use_is_refused():
+    """The sentence names the task and the space."""
+
+    class Offset(gymnasium.Env):
+        observation_space, action_space = spaces.Box(-1, 1, (1,)), spaces.Discrete(3, start=1)
+
+        def reset(self, *, seed=None, options=None):
+            return np.zeros(1, np.float32), {}
+
+    gymnasium.register("Offset-v0", Offset)
+    with pytest.raises(UnsupportedSpaceError, match="Offset-v0"):
+        make_flat_env(Task("Offset-v0"))
+
+
+def by_hand(task, seed, action):
+    """Return and length of one episode under a constant action."""
+    env = make_env(task)
+    env.reset(seed=seed)
+    total, steps, over = 0.0, 0, False
+    while not over:
+        _, reward, terminated, truncated, _ = env.step(action)
+        total, steps, over = total + float(reward), steps + 1, terminated or truncated
+    env.close()
+    return total, steps
+
+
+def test_scoring_is_what_playing_gives():
+    """More seeds than lanes: each episode is that of its own seed, in the order asked."""
+    task, seeds = Task("CartPole-v1"), Seeds().test(20)
+    evaluation = Evaluator(task).evaluate(ZeroAgent(make_env(task).action_space), seeds)
+    assert [e.seed for e in evaluation.episodes] == list(seeds)
+    assert [(e.return_, e.steps) for e in evaluation.episodes] == [by_hand(task, seed, 0) for seed in seeds]
+    assert evaluation.steps == sum(e.steps for e in evaluation.episodes)
+
+
+def test_an_evaluator_can_be_used_again_for_fewer_seeds():
+    """Lanes that are left over do not disturb."""
+    task = Task("CartPole-v1")
+    evaluator, agent = Evaluator(task), ZeroAgent(make_env(task).action_space)
+    many = evaluator.evaluate(agent, range(9))
+    few = evaluator.evaluate(agent, range(2, 5))
+    assert few.returns == many.returns[2:5]
+
+
+def test_the_zero_action_is_the_nearest_to_zero():
+    """Where zero is out of bounds, the bound next to it."""
+    agent = ZeroAgent(spaces.Box(np.array([-1.0, 2.0]), np.array([1.0, 3.0])))
+    assert agent.act(np.zeros((2, 1))).tolist() == [[0.0, 2.0], [0.0, 2.0]]
+
+
+def test_random_actions_repeat_by_seed():
+    """The same seed draws the same actions, another does not."""
+    draws = [RandomAgent(spaces.Discrete(50), seed).act(np.zeros((20, 1))).tolist() for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]

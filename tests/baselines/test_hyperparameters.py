@@ -1,0 +1,93 @@
+"""Hyperparameters: which row serves a task, and what becomes of it."""
+
+import pytest
+
+from baselines.algorithms import ALGORITHMS
+from baselines.hyperparameters import ROWS, read_rows, resolve, row_for
+from promptpo.errors import UsageError
+from promptpo.records import Task
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_shipped_row_can_be_used(algorithm):
+    """Each row has only arguments that the algorithm takes, and its schedules and activations become objects."""
+    for env_id in read_rows(ROWS / f"{algorithm}.yml"):
+        row = resolve(algorithm, Task(env_id), "zoo")
+        arguments = row.arguments()
+        assert f"row {env_id}" in row.source
+        assert not any(isinstance(v, str) and v.startswith("lin_") for v in arguments.values())
+
+
+def test_a_newer_version_takes_the_row_of_an_older_one():
+    """HalfCheetah-v5 is served by the row of v4, and the source says so."""
+    row = resolve("trpo", Task("HalfCheetah-v5"), "zoo")
+    assert row.source.endswith("row HalfCheetah-v4")
+    assert row.values["target_kl"] == 0.04
+    assert row.n_envs == 2
+    assert row.normalize == {"gamma": 0.99}
+
+
+def test_an_older_version_does_not_take_a_newer_row():
+    """Rows are not carried back to environments of the past."""
+    assert row_for(Task("HalfCheetah-v3"), {"HalfCheetah-v4": {}}) is None
+    assert row_for(Task("my:Thing"), {"Thing-v0": {}}) is None
+
+
+def test_keyword_arguments_choose_the_row_of_the_variant():
+    """LunarLander with continuous=True is LunarLanderContinuous."""
+    rows = read_rows(ROWS / "ppo.yml")
+    assert row_for(Task("LunarLander-v3", {"continuous": True}), rows) == "LunarLanderContinuous-v3"
+    assert row_for(Task("LunarLander-v3"), rows) == "LunarLander-v3"
+
+
+def test_without_a_row_the_defaults_apply_and_it_is_said():
+    """An environment that the Zoo does not know gets the library's defaults."""
+    row = resolve("ppo", Task("Taxi-v4"), "zoo")
+    assert "no row for Taxi-v4" in row.source
+    assert row.values == {}
+    assert resolve("ppo", Task("CartPole-v1"), "default").values == {}
+
+
+def test_schedules_fall_to_zero():
+    """lin_0.001 starts at 0.001 and ends at 0."""
+    rate = resolve("ppo", Task("CartPole-v1"), "zoo").arguments()["learning_rate"]
+    assert rate(1.0) == pytest.approx(0.001)
+    assert rate(0.5) == pytest.approx(0.0005)
+    assert rate(0.0) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("CartPole-v1: {n_steps: 8, frame_stack: 4}", "frame_stack"),
+        ("CartPole-v1: {seed: 3}", "seed"),
+        ("CartPole-v1: {n_envs: 0}", "n_envs"),
+        ("CartPole-v1: {normalize: 7}", "normalize"),
+        ("Acrobot-v1: {n_steps: 8}", "no row for CartPole-v1"),
+        ("[1, 2]", "must map"),
+        ("{", "not YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, text, said):
+    """The sentence names the file and the trouble."""
+    path = tmp_path / "mine.yml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        resolve("ppo", Task("CartPole-v1"), str(path))
+
+
+def test_a_file_may_have_a_default_row_and_text_numbers(tmp_path):
+    """The row named default serves every environment; 1e-3 without a dot is a number too."""
+    path = tmp_path / "mine.yml"
+    path.write_text("default: {learning_rate: 1e-3, normalize: \"{'norm_reward': False}\", n_timesteps: 5}")
+    row = resolve("ppo", Task("CartPole-v1"), str(path))
+    assert row.values == {"learning_rate": 0.001}
+    assert row.normalize == {"gamma": 0.99, "norm_reward": False}
+
+
+def test_a_schedule_that_does_not_exist_is_refused(tmp_path):
+    """Only the linear schedule is known."""
+    path = tmp_path / "mine.yml"
+    path.write_text("default: {learning_rate: cos_0.1}")
+    with pytest.raises(UsageError, match=r"cos_0\.1"):
+        resolve("ppo", Task("CartPole-v1"), str(path)).arguments()

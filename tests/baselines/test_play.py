@@ -1,0 +1,39 @@
+"""Loading agents: ours, and those that stable-baselines3 saved elsewhere."""
+
+import pytest
+
+from baselines.algorithms import ALGORITHMS, algorithm_class, algorithm_of
+from baselines.play import load_agent
+from promptpo.errors import UsageError
+from promptpo.records import Task
+from promptpo.spec.environments import make_env
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_agent_from_elsewhere_is_recognised_and_plays(algorithm, tmp_path):
+    """A bare zip file is enough; which algorithm wrote it is seen."""
+    env = make_env(Task("Pendulum-v1"))
+    algorithm_class(algorithm)("MlpPolicy", env).save(tmp_path / "agent.zip")
+    assert algorithm_of(tmp_path / "agent.zip") == algorithm
+    observation, _ = env.reset(seed=0)
+    action, state = load_agent(tmp_path / "agent.zip").predict(observation)
+    assert env.action_space.contains(action)
+    assert state is None
+
+
+def test_discrete_actions_are_numbers(tmp_path):
+    """CartPole takes an int."""
+    env = make_env(Task("CartPole-v1"))
+    algorithm_class("ppo")("MlpPolicy", env).save(tmp_path / "agent.zip")
+    action, _ = load_agent(tmp_path / "agent.zip").predict(env.reset(seed=0)[0])
+    assert isinstance(action, int)
+    assert action in {0, 1}
+
+
+def test_what_is_no_agent_is_refused(tmp_path):
+    """A missing file and a file of something else."""
+    with pytest.raises(UsageError, match="there is no agent"):
+        load_agent(tmp_path / "none.zip")
+    (tmp_path / "text.zip").write_text("no zip")
+    with pytest.raises(UsageError, match="not an agent"):
+        load_agent(tmp_path / "text.zip")

@@ -1,0 +1,201 @@
+"""Training runs: they learn, repeat, resume, and report what they did."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from baselines.checkpoints import Checkpoints
+from baselines.play import load_agent
+from baselines.progress import Display
+from baselines.settings import Settings
+from baselines.training import train
+from promptpo.errors import UnsupportedSpaceError, UsageError
+from promptpo.records import Seeds, Task
+from promptpo.spec.environments import make_env
+
+SMALL = """
+default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file of hyperparameters with short rollouts and normalisation."""
+    path = tmp_path / "small.yml"
+    path.write_text(SMALL)
+    return str(path)
+
+
+def run(settings, directory, *, resume=False):
+    """Train without a display."""
+    return train(settings, directory, resume=resume, display=Display(), command="test")
+
+
+def tiny(small, **changes):
+    """Settings of a run of a second."""
+    given = {
+        "algorithm": "ppo",
+        "task": Task("Pendulum-v1"),
+        "steps": 512,
+        "hyperparameters": small,
+        "eval_every": 256,
+        "validation_episodes": 2,
+        "test_episodes": 3,
+    }
+    return Settings(**{**given, **changes})
+
+
+def test_the_result_counts_every_step_by_purpose(small, tmp_path):
+    """Training, validation and test steps are what was played; the curve starts before training."""
+    result = run(tiny(small), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "result.json").read_text()) == result
+    assert [point["steps"] for point in result["curve"]] == [0, 256, 512]
+    tests = 3 if result["best"]["steps"] == 512 else 6
+    assert result["steps"] == {
+        "train": 512,
+        "validation": 3 * 2 * 200,
+        "test": tests * 200,
+        "tune": 0,
+        "total": 512 + 1200 + tests * 200,
+    }
+    assert result["test"]["episodes"] == 3
+    assert result["test"]["ci95"][0] <= result["test"]["mean_return"] <= result["test"]["ci95"][1]
+    assert result["hyperparameters"]["normalize"] == {"gamma": 0.99}
+    assert result["llm"]["calls"] == 0
+    assert {"torch", "stable-baselines3", "gymnasium"} <= set(result["versions"])
+
+
+def test_the_saved_agent_plays_as_it_was_tested(small, tmp_path):
+    """Loaded with its statistics, one observation at a time, it gets the reported returns."""
+    result = run(tiny(small), tmp_path / "run")
+    agent = load_agent(tmp_path / "run" / "best_model.zip")
+    env = make_env(Task("Pendulum-v1"))
+    for seed, expected in zip(Seeds().test(3), result["test"]["returns"], strict=True):
+        observation, _ = env.reset(seed=seed)
+        total, over, state = 0.0, False, None
+        while not over:
+            action, state = agent.predict(observation, state)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + float(reward), terminated or truncated
+        assert total == pytest.approx(expected, rel=1e-3)
+
+
+def test_evaluations_do_not_change_what_is_learned(small, tmp_path):
+    """Looking more often gives the same network in the end, and the same run gives it again."""
+    weights = []
+    for name, every in (("a", 512), ("b", 128), ("c", 128)):
+        run(tiny(small, eval_every=every), tmp_path / name)
+        policy = load_agent(tmp_path / name / "final" / "model.zip").model.policy
+        weights.append(np.concatenate([p.detach().numpy().ravel() for p in policy.parameters()]))
+    assert np.array_equal(weights[0], weights[1])
+    assert np.array_equal(weights[1], weights[2])
+
+
+def test_a_complete_run_is_not_run_again_but_can_be_extended(small, tmp_path):
+    """--resume of the same settings reads the result; more steps go on from the last checkpoint."""
+    directory = tmp_path / "run"
+    first = run(tiny(small), directory)
+    assert run(tiny(small), directory, resume=True) == first
+    longer = run(tiny(small, steps=1024), directory, resume=True)
+    assert longer["steps"]["train"] == 1024
+    assert longer["curve"][:3] == first["curve"]
+
+
+def test_a_directory_is_never_overwritten(small, tmp_path):
+    """An existing run needs --resume and equal settings; a foreign directory is refused."""
+    directory = tmp_path / "run"
+    run(tiny(small, steps=128), directory)
+    with pytest.raises(UsageError, match="--resume"):
+        run(tiny(small, steps=128), directory)
+    with pytest.raises(UsageError, match="other settings"):
+        run(tiny(small, steps=128, seed=1), directory, resume=True)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").touch()
+    with pytest.raises(UsageError, match="holds no run"):
+        run(tiny(small), other)
+
+
+def test_sac_refuses_discrete_actions(tmp_path):
+    """The sentence says what to take instead."""
+    with pytest.raises(UnsupportedSpaceError, match="ppo or trpo"):
+        run(Settings("sac", Task("CartPole-v1"), 100, hyperparameters="default"), tmp_path / "run")
+
+
+def test_sac_goes_on_with_its_replay_buffer(tmp_path):
+    """A resumed off-policy run has the experience of the first part."""
+    given = {"hyperparameters": "default", "eval_every": 150, "validation_episodes": 1, "test_episodes": 1}
+    task = Task("Pendulum-v1", max_episode_steps=50)
+    run(Settings("sac", task, 150, **given), tmp_path / "run")
+    result = run(Settings("sac", task, 300, **given), tmp_path / "run", resume=True)
+    assert result["steps"]["train"] == 300
+    saved = Checkpoints(tmp_path / "run").latest() / "replay_buffer.pkl"
+    from stable_baselines3.common.save_util import load_from_pkl
+
+    assert load_from_pkl(saved).size() == 300
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(small, tmp_path):
+    """Kill -9 in the middle: the rest of the steps is trained, the curve before it is kept."""
+    directory = tmp_path / "run"
+    words = [
+        sys.executable,
+        "-m",
+        "baselines",
+        "ppo",
+        "CartPole-v1",
+        "--steps",
+        "6144",
+        "--eval-every",
+        "512",
+    ]
+    words += ["--hyperparams", small, "--validation-episodes", "2", "--test-episodes", "2"]
+    words += ["--out", str(directory), "--resume", "--json"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    checkpoints = Checkpoints(directory)
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and not (
+        checkpoints.latest() and checkpoints.latest().name >= "steps-000000001024"
+    ):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (directory / "result.json").exists()
+    before = checkpoints.read(checkpoints.latest())
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert 1024 <= before.steps < 6144
+    assert result["steps"]["train"] == 6144
+    assert result["curve"][: len(before.curve)] == [
+        {k: v for k, v in point.items() if k != "returns"} for point in before.curve
+    ]
+    assert result["train_episodes"] > len(before.episodes)
+
+
+def test_ppo_learns(tmp_path):
+    """Ten thousand steps lift sampled play of CartPole far above that of the untrained agent."""
+    settings = Settings("ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, test_episodes=30)
+    result = run(settings, tmp_path / "run")
+    record = Checkpoints(tmp_path / "run")
+    episodes = [return_ for _, return_, _ in record.read(record.latest()).episodes]
+    assert np.mean(episodes[:20]) < 60
+    assert np.mean(episodes[-20:]) > 100
+    assert math.isfinite(result["test"]["mean_return"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
+def test_cartpole_is_solved_within_60000_steps(algorithm, tmp_path):
+    """PPO and TRPO reach 475 on held-out episodes of CartPole-v1."""
+    settings = Settings(algorithm, Task("CartPole-v1"), 60_000, seed=1)
+    result = run(settings, tmp_path / "run")
+    assert result["steps"]["train"] < 63_000
+    assert result["test"]["mean_return"] >= 475

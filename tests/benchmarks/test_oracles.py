@@ -1,0 +1,73 @@
+"""Oracles, and a policy that works only with a fresh object for every episode."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.environments.noise_world import optimal_return
+from benchmarks.oracles import has_oracle, main, play
+from promptpo import evaluate
+from promptpo.errors import UsageError
+from promptpo.records import Seeds, Task
+from promptpo.spec import make_env
+from tests.benchmarks import drawer_policy
+
+
+def test_the_oracle_of_noise_world_is_optimal():
+    """On the test seeds of every run; its mean return is the optimum, within four standard errors."""
+    found = play(Task("benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)
+    assert tuple(e.seed for e in found.episodes) == Seeds().test(200)
+    error = np.std(found.returns) / np.sqrt(200)
+    assert abs(found.mean_return - optimal_return(2)) < 4 * error
+
+
+def test_oracles_exist_where_they_should():
+    """And are refused elsewhere."""
+    assert has_oracle("Meta-World/reach-v3")
+    assert has_oracle("benchmarks.environments:promptpo/NoiseWorld-6-v0")
+    assert not has_oracle("CartPole-v1")
+    with pytest.raises(UsageError, match="no oracle for CartPole-v1"):
+        play(Task("CartPole-v1"), 1)
+
+
+def test_the_result_has_the_form_of_every_run(tmp_path, capsys):
+    """The fields that rows read."""
+    main("benchmarks.environments:promptpo/NoiseWorld-0-v0", tmp_path / "run", 4, '{"board": 2}', 20)
+    content = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert len(content["test"]["returns"]) == 4
+    assert content["steps"]["test"] == content["steps"]["total"] <= 80
+    assert content["env_kwargs"] == {"board": 2}
+    assert content["versions"]["gymnasium"]
+    assert json.loads(capsys.readouterr().out)["episodes"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["button-press-v3", "drawer-open-v3", "pick-place-v3", "reach-v3"])
+def test_metaworlds_scripted_policies_succeed(name):
+    """They bound success, not return."""
+    assert play(Task(f"Meta-World/{name}"), 5).success_rate == 1.0
+
+
+def successes_of_one_object(episodes):
+    """What a policy object gives that is used for several episodes, one after the other."""
+    env = make_env(Task("Meta-World/drawer-open-v3"))
+    policy, found = drawer_policy.Policy(), []
+    for seed in range(episodes):
+        observation, _ = env.reset(seed=seed)
+        success, over = False, False
+        while not over:
+            observation, _, terminated, truncated, info = env.step(policy.act(observation))
+            success, over = success or bool(info["success"]), terminated or truncated
+        found.append(success)
+    env.close()
+    return found
+
+
+@pytest.mark.slow
+def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode():
+    """The policy succeeds in the first episode of an object only; here it succeeds in all of them."""
+    assert successes_of_one_object(4) == [True, False, False, False]
+    rolled_out = evaluate(drawer_policy.__file__, "Meta-World/drawer-open-v3", episodes=4)
+    assert rolled_out.evaluation.outcome == "ok"
+    assert [episode.success for episode in rolled_out.evaluation.episodes] == [True] * 4

@@ -1,0 +1,232 @@
+"""Running cells: skipping, failing, resuming; the report of what came out. Real runs, as small as possible."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from benchmarks import cli
+from benchmarks.benchmark import Benchmark, report, run
+from benchmarks.cells import plan
+from benchmarks.methods import METHODS, Budget, choose, command
+from benchmarks.rows import read_rows
+from benchmarks.runner import read_failures
+from benchmarks.suite import Suite, SuiteTask, suite_names
+from promptpo.errors import UsageError
+
+BOARD = SuiteTask("benchmarks.environments:promptpo/NoiseWorld-0-v0")
+SMALL = Budget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
+
+
+def benchmark(root, tasks, methods, seeds=1, models=(), budget=SMALL):
+    """A benchmark in a folder."""
+    suite = Suite("mine", "Mine", tuple(tasks))
+    return Benchmark(
+        suite, choose(methods), models, seeds, budget, root, ["mine.toml", "--seeds", str(seeds)]
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One board, three methods and a task that cannot be built, run once for this module."""
+    asked = benchmark(
+        tmp_path_factory.mktemp("bench"),
+        [BOARD, SuiteTask("NoSuchThing-v0")],
+        ["search", "random", "oracle"],
+    )
+    told = []
+    failures = run(asked, 2, told.append)
+    return asked, failures, told
+
+
+def test_a_failed_cell_is_reported_and_the_others_go_on(finished):
+    """Two cells of the unknown environment fail, with their reason; three of the board are done."""
+    asked, failures, told = finished
+    assert [failure.cell for failure in failures] == [
+        "NoSuchThing-v0 · search · seed 0",
+        "NoSuchThing-v0 · random · seed 0",
+    ]
+    assert all("NoSuchThing" in failure.message for failure in failures)
+    assert read_failures(asked.root) == failures
+    assert len(told) == 5
+    assert len(read_rows(asked.suite, asked.cells())) == 3
+
+
+def test_cells_are_normal_runs(finished):
+    """With all that promptpo writes, where the benchmark says."""
+    asked, *_ = finished
+    search = next(cell for cell in asked.cells() if cell.column == "search")
+    assert search.directory.relative_to(asked.root).as_posix() == "cells/NoiseWorld-0-v0/search/seed-0"
+    for name in ("config.toml", "journal.jsonl", "best.py", "result.json", "report.html"):
+        assert (search.directory / name).exists()
+    assert json.loads((search.directory / "result.json").read_text())["steps"]["total"] > 0
+
+
+def test_finished_cells_are_skipped(finished):
+    """A second pass tries the failed ones only, and leaves results alone."""
+    asked, *_ = finished
+    before = {cell.name: cell.result for cell in asked.cells()}
+    told = []
+    run(asked, 2, told.append)
+    assert len(told) == 2
+    assert all("failed" in line for line in told)
+    assert {cell.name: cell.result for cell in asked.cells()} == before
+
+
+def test_the_report_says_what_was_measured(finished):
+    """Scores, costs, failures, published numbers apart, and the command; CSV with one line a cell."""
+    asked, *_ = finished
+    text = (asked.root / "report.md").read_text()
+    rows = {row.cell.column: row for row in read_rows(asked.suite, asked.cells())}
+    assert "promptpo benchmark mine.toml --seeds 1" in text
+    assert "3 of 5 runs are finished" in text
+    assert "NoSuchThing-v0 · search · seed 0" in text
+    assert "Published numbers, obtained by others" in text
+    assert rows["oracle"].score > rows["random"].score
+    lines = (asked.root / "results.csv").read_text().splitlines()
+    assert len(lines) == 1 + 3
+    assert lines[0].startswith("task,method,model,seed")
+
+
+def test_the_page_is_self_contained(finished):
+    """Nothing is loaded from elsewhere; figures are well-formed and named; every figure has its command."""
+    asked, *_ = finished
+    page = (asked.root / "report.html").read_text()
+    assert not re.findall(r"""(?:src|href)=["']https?://""", page)
+    assert page.count("<svg") == page.count("<figcaption>") > 0
+    assert page.count("--report-only") == page.count("<figcaption>")
+    for path in (asked.root / "figures").glob("*.svg"):
+        ET.fromstring(path.read_text())  # noqa: S314 - written by ourselves a moment ago
+
+
+def test_a_report_repeats(finished):
+    """The same results give the same files, drawings included."""
+    asked, *_ = finished
+    report(asked)
+    first = (asked.root / "report.html").read_bytes()
+    report(asked)
+    assert (asked.root / "report.html").read_bytes() == first
+
+
+def test_another_budget_in_the_same_folder_is_refused(finished):
+    """Cells of one folder are comparable."""
+    asked, *_ = finished
+    other = benchmark(asked.root, [BOARD], ["random"], budget=Budget(steps=1))
+    with pytest.raises(UsageError, match="another budget"):
+        run(other, 1, print)
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_goes_on(tmp_path):
+    """Killed while a cell is searching, the benchmark resumes that cell instead of starting it again."""
+    path = tmp_path / "mine.toml"
+    path.write_text('title = "t"\nsteps = 60000\nrounds = 30\ntest_episodes = 5\ntasks = ["Acrobot-v1"]\n')
+    line = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        str(path),
+        "--methods",
+        "search",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    cell = tmp_path / "out" / "cells" / "Acrobot-v1" / "search" / "seed-0"
+    process = subprocess.Popen(line, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    journal = cell / "journal.jsonl"
+    while time.monotonic() < deadline and not (journal.exists() and '"attempt"' in journal.read_text()):
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (cell / "result.json").exists()
+    kept = journal.read_text()
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert journal.read_text().startswith(kept[: kept.rindex("\n") + 1])
+    assert (cell / "result.json").exists()
+
+
+def test_commands_of_every_kind(tmp_path):
+    """What is run for a model, a baseline and an agent."""
+    suite = Suite("s", "S", (SuiteTask("CartPole-v1", {"g": 1}, max_episode_steps=50),), steps=1000, rounds=2)
+    task, out = suite.tasks[0], tmp_path / "x"
+
+    def line(name, model=None, usd=None):
+        return " ".join(command(METHODS[name], model, suite, task, 3, Budget(usd=usd), out)[1:])
+
+    asked = line("promptpo-paper", "exec:mine", 2.5)
+    assert asked.startswith(
+        "-m promptpo optimize CartPole-v1 --max-steps 1000 --test-episodes 100 --rounds 2"
+    )
+    assert "--model exec:mine --max-usd 2.5 --recipe paper" in asked
+    assert asked.endswith(f"""--env-kwargs {{"g": 1}} --max-episode-steps 50 --seed 3 --json --out {out}""")
+    assert line("ppo").startswith(
+        "-m promptpo baseline ppo CartPole-v1 --test-episodes 100 --steps 1000 --resume"
+    )
+    assert line("oracle").startswith("-m benchmarks.oracles CartPole-v1 --test-episodes 100 --env-kwargs")
+    assert "--tune none" in line("search")
+    assert "--tune" not in line("tune")
+
+
+def test_the_plan_covers_everything_once(tmp_path):
+    """Models for methods that ask one; seeds for methods that differ by seed; oracles where there are any."""
+    suite = Suite("s", "S", (BOARD, SuiteTask("CartPole-v1")), steps=10)
+    cells = plan(
+        suite, choose(["promptpo", "search", "random", "oracle"]), ["a:1", "replay:x/{task}"], 2, tmp_path
+    )
+    names = [cell.name for cell in cells]
+    assert len(names) == len(set(names)) == 2 * 2 * 2 + 2 * 2 + 2 + 1
+    assert len({cell.directory for cell in cells}) == len(cells)
+    replayed = next(cell for cell in cells if cell.model == "replay:x/{task}" and cell.task is BOARD)
+    assert replayed.asked == "replay:x/NoiseWorld-0-v0"
+    with pytest.raises(UsageError, match="needs a model"):
+        plan(suite, choose(["promptpo"]), [], 1, tmp_path)
+
+
+def test_unknown_methods_are_refused():
+    """With the nearest name."""
+    with pytest.raises(UsageError, match="Did you mean random"):
+        choose(["randm"])
+
+
+def invoke(arguments, monkeypatch):
+    """The command line, in this process."""
+    from typer.testing import CliRunner
+
+    monkeypatch.setattr(sys, "argv", ["promptpo", "benchmark", *arguments])
+    return CliRunner().invoke(cli.app, arguments)
+
+
+def test_a_dry_run_tells_what_it_takes_and_writes_nothing(tmp_path, monkeypatch):
+    """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers and a feedback class."""
+    out = tmp_path / "out"
+    arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
+    done = invoke([*arguments, "--seeds", "2", "--dry-run", "--out", str(out)], monkeypatch)
+    assert done.exit_code == 0, done.output
+    tasks = 4
+    calls = tasks * 2 * (5 * 4 + 1)
+    assert f"{calls:,}" in done.output
+    usd = calls * (6_000 * 5 + 3_000 * 25) / 1e6
+    assert f"{usd:.2f}" in done.output
+    assert f"{2 * 4 * 300_000 + 2 * 100 * (288 + 180 + 600 + 300):,}" in done.output
+    assert not out.exists()
+
+
+def test_the_list_of_suites(monkeypatch):
+    """Names, sizes and titles."""
+    done = invoke(["list"], monkeypatch)
+    assert "hard-exploration" in done.output
+    assert len(done.output.splitlines()) == len(suite_names())
+
+
+def test_fresh_refuses_a_folder_in_use(tmp_path, monkeypatch):
+    """Instead of mixing two benchmarks."""
+    done = invoke(["classic", "--methods", "zero", "--fresh", "--out", str(tmp_path)], monkeypatch)
+    assert isinstance(done.exception, UsageError)
