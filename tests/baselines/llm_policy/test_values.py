@@ -1,0 +1,70 @@
+"""Numbers as text, sizes of networks, and what a design may be."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines.llm_policy.design import Design
+from baselines.llm_policy.numbers import longest, write
+from baselines.llm_policy.sizes import head_parameters, matching_width
+from promptpo.errors import UsageError
+
+
+def test_numbers_are_written_as_documented():
+    """The three ways, on the same numbers."""
+    values = [-0.534, 0.0, 12.0, -0.001]
+    assert write(values, "decimal") == "-0.53 0.00 9.99 0.00"
+    assert write(values, "integer") == "-5 0 100 0"
+    assert write(values, "raw") == "-0.534 0.0 12.0 -0.001"
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=8), st.sampled_from(["decimal", "integer"]))
+def test_any_numbers_become_short_finite_text(values, numbers):
+    """NaN and infinities too; no text is longer than the longest."""
+    text = write(values, numbers)
+    assert len(text) <= len(longest(len(values), numbers))
+    assert all(math.isfinite(float(word)) for word in text.split(" "))
+    assert len(text.split(" ")) == len(values)
+
+
+@given(st.floats(-9.99, 9.99))
+def test_written_numbers_are_near(value):
+    """Decimal is exact to a hundredth, integer to a tenth."""
+    assert float(write([value], "decimal")) == pytest.approx(value, abs=0.00501)
+    assert int(write([value], "integer")) / 10 == pytest.approx(value, abs=0.0501)
+
+
+@given(st.integers(100, 10_000_000), st.integers(1, 400), st.integers(1, 30))
+def test_the_matching_mlp_is_the_nearest(parameters, inputs, outputs):
+    """One wider or one narrower is never nearer to the number of parameters."""
+    width = matching_width(parameters, inputs, outputs)
+
+    def off(w):
+        return abs(head_parameters(inputs, (w, w), outputs) - parameters)
+
+    assert off(width) <= off(width + 1)
+    assert width == 1 or off(width) <= off(width - 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"network": "lstm"},
+        {"tune": "some"},
+        {"layers": 0},
+        {"dtype": "bfloat16", "tune": "full"},
+        {"numbers": "hex"},
+    ],
+)
+def test_designs_that_cannot_be_are_refused(wrong):
+    """Each in one sentence, before anything is loaded."""
+    with pytest.raises(UsageError):
+        Design(**wrong)
+
+
+def test_a_design_travels_as_data():
+    """Settings and saved agents keep it as a dict."""
+    design = Design(tune="lora", layers=3)
+    assert Design.from_data(design.as_data()) == design
