@@ -63,6 +63,7 @@ def exported(
     """
     docstring, body = _split_docstring(source)
     low, high, dtype = _bounds(action_space)
+    construction, resets = _construction(source)
     return _template().render(
         title=f"Policy for {provenance.task.name}, written by {provenance.model}.",
         facts=_facts(provenance),
@@ -70,7 +71,8 @@ def exported(
         docstring=docstring.replace("\\", "\\\\").replace('"""', "'''"),
         body=body.strip("\n"),
         marker=MARKER,
-        construction=_construction(source),
+        construction=construction,
+        resets=resets,
         low=low,
         high=high,
         dtype=dtype,
@@ -137,27 +139,24 @@ def _split_docstring(source: str) -> tuple[str, str]:
     return first.value.value.strip(), rest
 
 
-def _construction(source: str) -> str:
-    """The expression that makes a policy for one episode, as the sandbox makes it."""
+def _construction(source: str) -> tuple[str, bool]:
+    """The expression that makes a policy for one episode, as the sandbox makes it, and whether to reset it."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):
-        return "Policy()"
+        return "Policy()", False
     assigned = {
         t.id: n.value for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
     }
     classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
     alias = assigned.get("Policy")
     policy = classes.get(alias.id if isinstance(alias, ast.Name) else "Policy")
-    takes_params = policy is not None and any(
-        isinstance(item, ast.FunctionDef) and item.name == "__init__" and len(item.args.args) > 1
-        for item in policy.body
-    )
-    if not takes_params:
-        return "Policy()"
-    return (
-        "Policy({name: value[0] for name, value in PARAMS.items()})" if "PARAMS" in assigned else "Policy({})"
-    )
+    methods = {item.name: item for item in policy.body if isinstance(item, ast.FunctionDef)} if policy else {}
+    resets = "reset" in methods and len(methods["reset"].args.args) == 1
+    if "__init__" not in methods or len(methods["__init__"].args.args) < 2:  # noqa: PLR2004 - self and params
+        return "Policy()", resets
+    values = "{name: value[0] for name, value in PARAMS.items()}" if "PARAMS" in assigned else "{}"
+    return f"Policy({values})", resets
 
 
 def _bounds(space: Any) -> tuple[Any, Any, str]:

@@ -126,7 +126,14 @@ class Session:
         )
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)
-        spec = describe(config.task, reveal=config.reveal, spec_file=config.spec_file)
+        spec = describe(
+            config.task,
+            reveal=config.reveal,
+            spec_file=config.spec_file,
+            clip_actions=config.clip_actions,
+        )
+        for warning in spec.warnings:
+            self.observer.warn(warning)
         config = with_episodes(config, spec.horizon)
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists() or config != load_config(self.directory / CONFIG):

@@ -260,15 +260,18 @@ class Guest:
 
 
 def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
-    """A new policy, made the way its ``__init__`` asks for."""
+    """A new policy, made the way its ``__init__`` asks for, and reset where it can be."""
     policy_class = module.get("Policy")
     if not isinstance(policy_class, type):
         raise ContractError("the module defines no class Policy; define class Policy with act(self, obs)")
     if not callable(getattr(policy_class, "act", None)):
         raise ContractError("the class Policy has no method act; define act(self, obs)")
-    if _takes_params(policy_class):
-        return policy_class(dict(params or {}))
-    return policy_class()
+    policy = policy_class(dict(params or {})) if _takes_params(policy_class) else policy_class()
+    reset = getattr(policy, "reset", None)
+    code = getattr(reset, "__code__", None)
+    if code is not None and code.co_argcount == 1:
+        reset()
+    return policy
 
 
 def _takes_params(policy_class: type) -> bool:

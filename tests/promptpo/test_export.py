@@ -114,6 +114,27 @@ def test_stable_baselines3_evaluates_it(tmp_path, source, env_id):
     assert np.isfinite(mean)
 
 
+RESETS = """class Policy:
+    def reset(self):
+        self.action = 1
+
+    def act(self, obs):
+        self.action = 1 - self.action
+        return self.action
+"""
+
+
+def test_reset_is_called_like_in_the_sandbox(tmp_path):
+    """A policy that sets itself up in `reset` works, in the sandbox and in the exported file."""
+    from sandbox import Sandbox, Trial
+
+    module = load(write(tmp_path, RESETS, "CartPole-v1"))
+    assert module.predict(np.zeros(4, dtype=np.float32))[0] == 0
+    with Sandbox() as box:
+        rollout = box.rollout(RESETS, [gymnasium.make("CartPole-v1")], [Trial(0), Trial(1)])
+    assert rollout.failure is None
+
+
 def test_the_policy_part_comes_back(tmp_path):
     """What goes into the sandbox is the candidate's module, without the added part."""
     text = write(tmp_path, BARE, "CartPole-v1").read_text()
