@@ -96,7 +96,7 @@ def learning_curves(rows: Sequence[Row], columns: Sequence[str], axis: str) -> s
                 if row.cell.task.label == task and _drawable(row.curve, axis):
                     _curve(panel, row, styles[row.cell.column], axis)
             panel.set_title(task, fontsize=9)
-            panel.set_xscale("log")
+            _readable_axis(panel)
         label = {"steps": "environment steps, all of them", "seconds": "seconds", "usd": "US dollars"}[axis]
         figure.supxlabel(label, fontsize=9)
         figure.supylabel("best mean return on validation seeds", fontsize=9)
@@ -119,6 +119,19 @@ def _curve(panel: Any, row: Row, style: Style, axis: str) -> None:
         x, y, drawstyle="steps-post", color=style.colour, linestyle=style.line, marker=style.marker,
         markersize=3.5, linewidth=1.2, alpha=0.9,
     )  # fmt: skip
+
+
+def _readable_axis(panel: Any) -> None:
+    """Logarithmic where the values span a factor of ten, with labels that do not run into each other."""
+    from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
+
+    low, high = panel.dataLim.intervalx
+    if low > 0 and high >= 10 * low:
+        panel.set_xscale("log")
+        panel.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        panel.xaxis.set_major_locator(MaxNLocator(4))
+        panel.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
 def _legend(figure: Any, plt: Any, styles: Mapping[str, Style]) -> None:

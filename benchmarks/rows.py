@@ -70,7 +70,9 @@ class Row:
 
     @property
     def searched(self) -> int:
-        """Environment steps of everything but the final test."""
+        """Environment steps of everything but the final test; what does not learn needs none."""
+        if not self.cell.method.learns:
+            return 0
         steps = self.content["steps"]
         return int(steps["total"] - steps.get("test", 0))
 
