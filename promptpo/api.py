@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from promptpo.journal import from_json, read_run
 from promptpo.records import Attempt, Evaluation, Task
 from promptpo.report import RESULT
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
-from promptpo.session import CONFIG, Observer, RunResult, Session, provenance, run_async
+from promptpo.session import CONFIG, Observer, RunResult, Session, default_name, provenance, run_async
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -161,8 +160,7 @@ def check_config(config: Config) -> None:
 
 def default_directory(task: Task) -> Path:
     """A new directory under ``runs/``, named after the environment and the time."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.env_id).strip("-")
-    base = Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    base = Path("runs") / f"{default_name(task)}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     directory, n = base, 1
     while directory.exists():
         n += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -24,7 +25,7 @@ from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Control, Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.population import History
-from promptpo.records import Attempt, Seeds
+from promptpo.records import Attempt, Seeds, Task
 from promptpo.report import result, versions, write_atomically, write_result
 from promptpo.report.page import write_report
 from promptpo.rollouts import Settings, make_executor
@@ -236,6 +237,11 @@ def answered(directory: Path) -> tuple[Completion, ...]:
     if not (directory / JOURNAL).exists():
         return ()
     return tuple(completion_of(event.data) for event in read_run(directory).get("completion", []))
+
+
+def default_name(task: Task) -> str:
+    """The environment's id as a part of a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", task.env_id).strip("-")
 
 
 def settings_for(config: Config) -> Settings:

@@ -389,6 +389,17 @@ def spec(
     max_episode_steps: Horizon = None,
     reveal: Annotated[str, typer.Option(help="named, anonymous or bare.")] = "named",
     spec_detail: Annotated[str, typer.Option(help="short, normal or full.")] = "normal",
+    draft_spec: Annotated[
+        bool,
+        typer.Option(
+            "--draft-spec",
+            help="Where documentation is thin: let the model complete it, keep what can be verified.",
+        ),
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="Who drafts; as for optimize.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
+    ] = None,
 ) -> None:
     """Print what the language model will be told about an environment."""
     from promptpo.cli.specs import check_file, text_of
@@ -401,7 +412,20 @@ def spec(
         if problems:
             raise typer.Exit(1)
         return
-    text = text_of(task, reveal=reveal, detail=spec_detail)
+    if draft_spec:
+        from promptpo.cli.drafting import draft, report
+        from promptpo.cli.options import one_of
+
+        drafted, _ = draft(
+            task,
+            model=model,
+            base_url=base_url,
+            reveal=one_of("--reveal", reveal, ("named", "anonymous", "bare")),
+        )
+        print(report(drafted), file=sys.stderr)
+        text = drafted.text
+    else:
+        text = text_of(task, reveal=reveal, detail=spec_detail)
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return

@@ -1,0 +1,61 @@
+"""``promptpo spec --draft-spec``: a language model completes a thin spec; what can be verified is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptpo.calls import Caller
+from promptpo.config import Config
+from promptpo.errors import UsageError
+from promptpo.journal import Journal
+from promptpo.ledger import Ledger
+from promptpo.llm import make_llm
+from promptpo.llm.base import Message
+from promptpo.records import Reveal, Task
+from promptpo.session import default_name, run_async
+from promptpo.spec.draft import Draft, draft_spec
+from sandbox import Sandbox
+
+
+def draft(task: Task, *, model: str | None, base_url: str | None, reveal: Reveal) -> tuple[Draft, Path]:
+    """Draft a spec; returns it with the directory that keeps the answers.
+
+    Answers are journaled before they are read, so that drafting the same environment again with the same
+    directory asks for nothing twice.
+
+    Raises:
+        UsageError: The chosen provider is program search, which cannot describe anything.
+        ProviderError: The model cannot be reached.
+    """
+    llm = make_llm(model, base_url=base_url)
+    if "spec" not in llm.purposes:
+        raise UsageError(
+            f"--draft-spec needs a language model, and {llm.name} is none; choose one with --model."
+        )
+    directory = Path("runs") / f"spec-{default_name(task)}"
+
+    async def work() -> Draft:
+        config = Config(task, model=llm.name)
+        with Journal(directory) as journal, Sandbox() as box:
+            ledger = Ledger(config.budget, journal.events)
+            journal.listen(ledger.add)
+
+            async def ask(key: str, *, system: str, prompt: str) -> str:
+                caller = Caller(llm, system, config, journal, ledger)
+                return (await caller.ask(key, "spec", [Message("user", prompt)])).text
+
+            try:
+                return await draft_spec(task, ask, box, reveal=reveal)
+            finally:
+                await llm.aclose()
+
+    drafted: Draft = run_async(work)
+    return drafted, directory
+
+
+def report(drafted: Draft) -> str:
+    """What was drafted, what was verified, and what was refused, one line each."""
+    lines = [f"drafted: {', '.join(drafted.drafted) or 'nothing that stood the check'}"]
+    lines += [f"verified: {name}: {how}" for name, how in drafted.verified.items()]
+    lines += [f"refused: {why}" for why in drafted.refused]
+    return "\n".join(lines)
