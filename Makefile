@@ -6,10 +6,10 @@ PYTHON ?= python
 check: lint types contracts test
 
 test:
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n auto
 
 slow:
-	$(PYTHON) -m pytest -m slow --timeout 900
+	$(PYTHON) -m pytest -m slow -n auto --timeout 900
 
 format:
 	$(PYTHON) -m ruff format .
