@@ -17,6 +17,7 @@ EXPECTED = {
     "metaworld-mt10": 10,
     "metaworld-mt50": 50,
     "mujoco": 10,
+    "quick": 6,
     "real-world": 4,
 }
 
