@@ -131,15 +131,15 @@ def test_sac_refuses_discrete_actions(tmp_path):
 
 def test_sac_goes_on_with_its_replay_buffer(tmp_path):
     """A resumed off-policy run has the experience of the first part."""
-    given = {"hyperparameters": "default", "eval_every": 150, "validation_episodes": 1, "test_episodes": 1}
+    given = {"hyperparameters": "default", "eval_every": 110, "validation_episodes": 1, "test_episodes": 1}
     task = Task("Pendulum-v1", max_episode_steps=50)
-    run(Settings("sac", task, 150, **given), tmp_path / "run")
-    result = run(Settings("sac", task, 300, **given), tmp_path / "run", resume=True)
-    assert result["steps"]["train"] == 300
+    run(Settings("sac", task, 110, **given), tmp_path / "run")
+    result = run(Settings("sac", task, 150, **given), tmp_path / "run", resume=True)
+    assert result["steps"]["train"] == 150
     saved = Checkpoints(tmp_path / "run").latest() / "replay_buffer.pkl"
     from stable_baselines3.common.save_util import load_from_pkl
 
-    assert load_from_pkl(saved).size() == 300
+    assert load_from_pkl(saved).size() == 150
 
 
 def test_a_killed_run_goes_on_from_its_checkpoint(small, tmp_path):
