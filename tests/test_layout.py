@@ -61,10 +61,14 @@ def untrusted_calls(path):
 
 
 def test_nothing_outside_the_guest_runs_code():
-    """`exec`, `eval` and `compile` are called in the sandbox's guest, and nowhere else."""
+    """`exec`, `eval` and `compile` are called in the sandbox's guest, and nowhere else.
+
+    The speed benchmark runs its own policies, which it holds as text, without a sandbox for comparison.
+    """
+    exempt = ROOT / "benchmarks" / "sandbox_speed.py"
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            if "guest" not in path.parts:
+            if "guest" not in path.parts and path != exempt:
                 assert not untrusted_calls(path), path
 
 
