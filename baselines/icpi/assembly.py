@@ -89,7 +89,8 @@ def assemble(
     if method == "matching":
         imagination = _imagination(setting, MatchingModel(codec, memory), profile, seed)
         return Assembled(
-            PlanningAgent(codec, memory, imagination, randomness, warm_up=profile.warm_up, hint=False), Tally()
+            PlanningAgent(codec, memory, imagination, randomness, warm_up=profile.warm_up, hint=False),
+            Tally(),
         )
     if engine is None:
         raise ValueError(f"{method} needs an engine")

@@ -121,7 +121,11 @@ class ExampleBook:
 
     def rewards(self) -> tuple[str, ...]:
         """The reward lines that were ever seen."""
-        return tuple(sorted({answer for key, pool in self._pools.items() if key[0] == "reward" for answer in pool.answers}))
+        return tuple(
+            sorted(
+                {answer for key, pool in self._pools.items() if key[0] == "reward" for answer in pool.answers}
+            )
+        )
 
     def seen(self, kind: Kind) -> list[str]:
         """All answers of one kind that were ever seen, with repetitions."""

@@ -46,7 +46,9 @@ def train(
     try:
         for n in count():
             (episode_seed,) = Seeds(seed).train(1, start=n)
-            log, finished = _episode(setting, env, agent, episode_seed, taken, limit=steps - taken, learn=True)
+            log, finished = _episode(
+                setting, env, agent, episode_seed, taken, limit=steps - taken, learn=True
+            )
             taken = log.end_step
             if not finished:
                 return logs

@@ -137,7 +137,10 @@ class Imagination:
 
     def _at_once(self, state: str, action: int, *, last: bool) -> Asking:
         """The same questions in one batch, with the reward for both terminations."""
-        questions = [Question("done", state, action), *(Question("reward", state, action, d) for d in (False, True))]
+        questions = [
+            Question("done", state, action),
+            *(Question("reward", state, action, d) for d in (False, True)),
+        ]
         if not last:
             questions.append(Question("next", state, action))
         answer, *rest = yield questions

@@ -87,7 +87,9 @@ class InvadersCodec(Codec):
     def hint(self, obs: Obs) -> str:
         """The columns of the ship and of the living aliens, and how they compare."""
         ship = obs[0]
-        alive = [(f"aliens[{n}].x", x) for n, (x, y) in enumerate(((obs[1], obs[2]), (obs[3], obs[4]))) if y >= 0]
+        alive = [
+            (f"aliens[{n}].x", x) for n, (x, y) in enumerate(((obs[1], obs[2]), (obs[3], obs[4]))) if y >= 0
+        ]
         if not alive:
             return ""
         names = ", ".join(["ship.x", *(name for name, _ in alive)])

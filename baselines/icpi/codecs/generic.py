@@ -78,10 +78,8 @@ def check_spaces(observation_space: spaces.Space[Any], action_space: spaces.Spac
             f"ICPI compares all actions one by one, so it needs a Discrete action space with at most "
             f"{MAX_ACTIONS} actions, not {action_space}."
         )
-    small = (
-        isinstance(observation_space, spaces.Discrete)
-        or (isinstance(observation_space, (spaces.MultiDiscrete, spaces.MultiBinary)))
-        or (isinstance(observation_space, spaces.Box) and len(observation_space.shape) == 1)
+    small = isinstance(observation_space, (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)) or (
+        isinstance(observation_space, spaces.Box) and len(observation_space.shape) == 1
     )
     numbers = int(np.prod(observation_space.shape)) if observation_space.shape else 1
     if not small or numbers > MAX_NUMBERS:

@@ -57,7 +57,6 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
     The time limit is Gymnasium's ``TimeLimit`` wrapper, added by ``gymnasium.make``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
     domain: ClassVar[Domain]
 
     def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
@@ -31,8 +32,8 @@ class OracleEngine(LocalEngine):
         domain: The rules.
         codec: The domain's text form.
         rng: For dynamics that are random, and for ties.
-        policy: "nn" takes the majority among exact matches of the state, or else the nearest state's
-            action; "exact" takes exact matches only; "random" draws any action.
+        policy: "nn" takes the majority among the states nearest to the question's; "exact" wants the same
+            state; "random" draws any action.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class OracleEngine(LocalEngine):
 
     def _answer(self, prompt: str) -> str:
         reading = self._reader.read(prompt)
-        state = reading and self._reader.state(reading.state)
-        if reading is None or state is None:
+        if reading is None:
+            return ""
+        state = self._reader.state(reading.state)
+        if state is None:
             return ""
         return self._world(reading, state) if reading.kind != "policy" else self._imitate(prompt, state)
 
@@ -69,17 +72,15 @@ class OracleEngine(LocalEngine):
         if self._policy == "random":
             return self._codec.actions[int(self._rng.integers(len(self._codec.actions)))]
         counts = Counter(self._reader.pairs(prompt))
+        distances = {seen: self._domain.distance(seen, state) for seen, _ in counts}
+        nearest = min(distances.values(), default=math.inf)
+        if not counts or (self._policy == "exact" and nearest > 0):
+            return ""
         votes: Counter[int] = Counter()
         for (seen, action), count in counts.items():
-            if seen == state:
+            if distances[seen] == nearest:
                 votes[action] += count
-        if votes:
-            return self._codec.actions[self._one_of([a for a, n in votes.items() if n == max(votes.values())])]
-        if self._policy == "exact" or not counts:
-            return ""
-        distances = {pair: self._domain.distance(pair[0], state) for pair in counts}
-        nearest = min(distances.values())
-        return self._codec.actions[self._one_of([pair[1] for pair, d in distances.items() if d == nearest])]
+        return self._codec.actions[self._one_of([a for a, n in votes.items() if n == max(votes.values())])]
 
     def _one_of(self, actions: list[int]) -> int:
         return actions[int(self._rng.integers(len(actions)))] if len(actions) > 1 else actions[0]

@@ -39,7 +39,7 @@ class PromptReader:
         self._codec = codec
         self._actions = {codec.action(n): n for n in range(len(codec.actions))}
         self._first_lines = {line: n for n, line in enumerate(codec.actions)}
-        self.state = lru_cache(maxsize=50_000)(codec.parse_obs)
+        self.state = lru_cache(maxsize=4096)(codec.parse_obs)
 
     def read(self, prompt: str) -> Reading | None:
         """The question at the end of a prompt; None where there is none, or no example before it."""

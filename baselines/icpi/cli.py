@@ -1,0 +1,313 @@
+"""``promptpo baseline icpi`` and ``promptpo icpi-probe``: what each takes, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from promptpo.cli.arguments import AsJson, EnvKwargs, Horizon, Quiet, json_object
+from promptpo.cli.options import one_of
+from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from baselines.icpi.profile import Profile
+    from baselines.icpi.setting import Setting
+    from baselines.icpi.values import EpisodeLog
+    from promptpo.config import Budget
+
+DEFAULT_STEPS = 200
+
+Environment = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENV_ID",
+        help="promptpo/Chain-v0, DistractorChain, Maze, MiniCatch, MiniInvaders or PointMass, or any "
+        "environment with Discrete actions and small observations.",
+    ),
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="oracle, lookup, completion:MODEL, llamacpp:MODEL, vllm:MODEL, embedded:smollm2, or a chat "
+        "model: openai:MODEL, anthropic:MODEL, exec:COMMAND.",
+    ),
+]
+ProfileName = Annotated[
+    str, typer.Option("--profile", help="paper (one question at a time) or fast (batches, frozen examples).")
+]
+BaseURL = Annotated[str | None, typer.Option(help="Address of the server, usually ending in /v1.")]
+Seed = Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")]
+PromptTokens = Annotated[int, typer.Option(min=50, help="Budget of a prompt; whole examples are left out.")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="Language-model calls.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Input plus output tokens.")]
+MaxUSD = Annotated[float | None, typer.Option(min=0, help="Money, for models whose price is known.")]
+MaxSeconds = Annotated[float | None, typer.Option(min=0, help="Wall time.")]
+
+
+def icpi(
+    env_id: Environment,
+    engine: EngineName = None,
+    profile: ProfileName = "fast",
+    method: Annotated[str, typer.Option(help="icpi, no-argmax, tabular-q, matching or random.")] = "icpi",
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory; the same command again goes on with it.")
+    ] = None,
+    test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20,
+    base_url: BaseURL = None,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUSD = None,
+    max_seconds: MaxSeconds = None,
+    prompt_tokens: PromptTokens = 3800,
+    context: Annotated[int, typer.Option(min=1, help="Latest episodes that the policy prompt shows.")] = 8,
+    no_hint: Annotated[bool, typer.Option("--no-hint", help="States without comparisons.")] = False,
+    no_balance: Annotated[bool, typer.Option("--no-balance", help="Rare answers stay rare.")] = False,
+    no_constraint: Annotated[
+        bool, typer.Option("--no-constraint", help="Examples with any action and termination.")
+    ] = False,
+    randomize: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
+    ] = None,
+    gamma: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Discount inside imagined rollouts.")
+    ] = None,
+    max_rollout: Annotated[int | None, typer.Option(min=1, help="Longest imagined rollout.")] = None,
+    decimals: Annotated[int, typer.Option(min=0, max=6, help="Of observations that are not integers.")] = 2,
+    bootstrap_terminal: Annotated[
+        bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
+    ] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what the run would take.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn in an environment by asking a language model, step by step, as ICPI does."""
+    from baselines.icpi.assembly import METHODS, WITH_ENGINE
+    from baselines.icpi.engines.choose import HELP, is_paid
+    from baselines.icpi.run import RunConfig, run
+    from baselines.icpi.setting import setting_for
+
+    setting = setting_for(
+        env_id,
+        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
+        max_episode_steps=max_episode_steps,
+        gamma=gamma,
+        max_rollout=max_rollout,
+        decimals=decimals,
+    )
+    chosen_method = one_of("--method", method, METHODS)
+    if chosen_method in WITH_ENGINE and not engine:
+        raise UsageError(f"--engine is missing; it is one of: {HELP}")
+    config = RunConfig(
+        method=chosen_method,
+        engine=engine or "",
+        profile_name=profile,
+        profile=replace(
+            _profile(profile, prompt_tokens, randomize or []),
+            context=context,
+            hint=not no_hint,
+            balance=not no_balance,
+            constrain=not no_constraint,
+        ),
+        steps=steps or (setting.domain.figure_steps if setting.domain else DEFAULT_STEPS),
+        seed=seed,
+        test_episodes=test_episodes,
+        base_url=base_url,
+        bootstrap_terminal=bootstrap_terminal,
+        budget=_budget(max_calls, max_tokens, max_usd, max_seconds),
+    )
+    if estimate or (is_paid(config.engine) and chosen_method in WITH_ENGINE and not (quiet or as_json)):
+        _say_estimate(setting, config, only=estimate, as_json=as_json)
+    if estimate:
+        return
+    directory = out or _new_directory(env_id)
+    observe = _silent if quiet or as_json else _Progress(config.steps)
+    content = run(setting, config, directory, observe)
+    print(json.dumps({"run": str(directory), **content}) if as_json else _summary(content, directory))
+
+
+def icpi_probe(
+    engine: EngineName = None,
+    domains: Annotated[
+        str, typer.Option(help="Which, with commas between them; all six by default.")
+    ] = "Chain,DistractorChain,Maze,MiniCatch,MiniInvaders,PointMass",
+    examples: Annotated[
+        str, typer.Option(help="Sizes of the memory to measure at, with commas between them.")
+    ] = "20,60,200",
+    questions: Annotated[int, typer.Option(min=2, help="Questions of each kind and size.")] = 20,
+    profile: ProfileName = "fast",
+    base_url: BaseURL = None,
+    seed: Seed = 0,
+    prompt_tokens: PromptTokens = 3800,
+    out: Annotated[Path | None, typer.Option(help="Directory that keeps paid answers.")] = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUSD = None,
+    max_seconds: MaxSeconds = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure an engine as termination, reward, next-state and policy model before paying for a run."""
+    from baselines.icpi.engines.choose import HELP, choose_engine
+    from baselines.icpi.probe import ProbeRow, probe, table, verdict
+    from baselines.icpi.setting import setting_for
+    from promptpo.journal import Journal
+    from promptpo.ledger import Ledger
+
+    if not engine:
+        raise UsageError(f"--engine is missing; it is one of: {HELP}")
+    sizes = _sizes(examples)
+    settings = [setting_for(_full_id(name)) for name in domains.split(",")]
+    chosen_profile = _profile(profile, prompt_tokens, [])
+    calls = len(settings) * len(sizes) * questions * 4
+    if not (quiet or as_json):
+        print(
+            f"{engine}: at most {calls:,} calls of at most {prompt_tokens:,} prompt tokens.", file=sys.stderr
+        )
+    rows: list[ProbeRow] = []
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(out)) if out else None
+        budget = _budget(max_calls, max_tokens, max_usd, max_seconds)
+        ledger = Ledger(budget, journal.events if journal else ())
+        for setting in settings:
+            chosen = choose_engine(
+                engine, setting, seed=seed, base_url=base_url, ledger=ledger, journal=journal
+            )
+            with ExitStack() as closing:
+                closing.callback(chosen.close)
+                rows += probe(
+                    setting,
+                    chosen.engine,
+                    chosen_profile,
+                    examples=sizes,
+                    questions=questions,
+                    seed=seed,
+                    measure=chosen.measure,
+                )
+    if as_json:
+        print(json.dumps({"engine": engine, "rows": [asdict(row) for row in rows], "verdict": verdict(rows)}))
+    else:
+        print(f"{table(rows)}\n{verdict(rows)}")
+
+
+def _profile(name: str, prompt_tokens: int, randomize: Sequence[str]) -> Profile:
+    from baselines.icpi.profile import PROFILES
+    from baselines.icpi.values import KINDS
+
+    base = PROFILES[one_of("--profile", name, tuple(PROFILES))]
+    kinds = frozenset(one_of("--randomize", kind, KINDS) for kind in randomize)
+    return replace(base, prompt_tokens=prompt_tokens, randomize=kinds)
+
+
+def _budget(calls: int | None, tokens: int | None, usd: float | None, seconds: float | None) -> Budget:
+    from promptpo.config import Budget
+
+    return Budget(steps=None, calls=calls, tokens=tokens, usd=usd, seconds=seconds)
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise UsageError(
+            f"--examples takes numbers with commas between them, such as 20,60,200, not {text!r}."
+        )
+    return sizes
+
+
+def _full_id(name: str) -> str:
+    """``Chain`` as ``promptpo/Chain-v0``; other ids stay as they are."""
+    from baselines.icpi.domains import DOMAINS
+
+    name = name.strip()
+    short = f"promptpo/{name}-v0"
+    return short if short in DOMAINS else name
+
+
+def _new_directory(env_id: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", env_id).strip("-")
+    return Path("runs") / f"icpi-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+
+
+def _say_estimate(setting: Setting, config: Any, *, only: bool, as_json: bool) -> None:
+    from baselines.icpi.engines.choose import is_paid
+    from baselines.icpi.estimate import estimate
+
+    env = setting.make_env()
+    limit = env.spec.max_episode_steps if env.spec else None
+    env.close()
+    guess = estimate(
+        setting,
+        config.method,
+        config.profile,
+        steps=config.steps,
+        test_episodes=config.test_episodes,
+        episode_steps=limit,
+        model=config.engine or config.method,
+        free=not is_paid(config.engine) or config.engine.startswith(("embedded", "llamacpp", "vllm")),
+    )
+    if only and as_json:
+        print(json.dumps(asdict(guess)))
+    else:
+        text = guess.sentence(config.engine or config.method)
+        print(text, file=sys.stdout if only else sys.stderr)
+
+
+class _Progress:
+    """One line per episode on standard error."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps, self._episodes = steps, 0
+
+    def __call__(self, log: EpisodeLog) -> None:
+        self._episodes += 1
+        regret = "" if log.regret is None else f", regret {log.regret:.2f}"
+        print(
+            f"step {log.end_step}/{self._steps}, episode {self._episodes}: return {log.return_:g}{regret}",
+            file=sys.stderr,
+        )
+
+
+def _silent(log: EpisodeLog) -> None:
+    """Say nothing."""
+
+
+def _summary(content: dict[str, Any], directory: Path) -> str:
+    test, regret = content["test"], content["regret_last_quarter"]
+    lines = [f"{content['env_id']}, {content['method']}: {content['stop_reason']}"]
+    if regret is not None:
+        lines.append(f"mean regret in the last quarter of training: {regret:.3f}")
+    if test["mean_return"] is not None:
+        low, high = test["ci95"]
+        lines.append(
+            f"held-out return: {test['mean_return']:.3f} [{low:.3f}, {high:.3f}], {test['episodes']} episodes"
+        )
+    llm = content["llm"]
+    if llm["calls"]:
+        lines.append(
+            f"{llm['calls']} calls, {llm['input_tokens']:,} prompt tokens, {llm['cached_tokens']:,} of them cached"
+        )
+    return "\n".join([*lines, f"run: {directory}"])
+
+
+probe_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+probe_app.command("icpi-probe")(icpi_probe)

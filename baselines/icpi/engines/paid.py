@@ -1,0 +1,172 @@
+"""Completions that cost something: asked once, kept on disk, counted against budgets."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import Counter
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from baselines.icpi.values import Request, Result
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.journal import Event
+from promptpo.records import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptpo.journal import Journal
+    from promptpo.ledger import Ledger
+
+KEPT_ON_OVERFLOW = 0.9
+"""Share of the examples that stay when a prompt turns out to be too long."""
+
+
+class ContextOverflowError(ProviderError):
+    """The prompt does not fit into the model's context."""
+
+
+class Completer(Protocol):
+    """Completes one prompt; many may be in flight at once.
+
+    Attributes:
+        name: As ``--engine`` would say it, with everything that decides its answers.
+        concurrency: How many requests it takes at once.
+    """
+
+    name: str
+    concurrency: int
+
+    async def complete(self, request: Request) -> Result:
+        """Complete one prompt, with the retries that its service calls for.
+
+        Raises:
+            ContextOverflowError: It is too long.
+            ProviderError: It cannot be completed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections; calling it twice is harmless."""
+        ...
+
+
+class PaidEngine:
+    """An engine over a completer: batches, budgets, and a journal that never pays twice.
+
+    A completion is journaled as soon as it is there, each on its own, under a key of everything that
+    decides it: engine, sampling settings, prompt, number of the attempt, and how many times the same has
+    been asked in this run. A run that is repeated with the same seed asks the same, so resuming is
+    running again.
+
+    Args:
+        completer: Who completes.
+        ledger: Whether another call may be made.
+        journal: Where completions are kept; None keeps none.
+    """
+
+    paid = True
+
+    def __init__(self, completer: Completer, ledger: Ledger, journal: Journal | None = None) -> None:
+        self.name = completer.name
+        self._completer, self._ledger, self._journal = completer, ledger, journal
+        self._asked: Counter[str] = Counter()
+        self._runner = asyncio.Runner()
+        self._closed = False
+
+    def complete(self, requests: Sequence[Request]) -> list[Result]:
+        """Complete a batch, in order.
+
+        Raises:
+            ProviderError: A request cannot be completed; what else was in flight is kept.
+            BudgetSpentError: The next request would pass a limit.
+        """
+        keys = [self._key(request) for request in requests]
+        found = [self._find(key) for key in keys]
+        missing = [n for n, result in enumerate(found) if result is None]
+        if missing:
+            # Requests with the same examples go one after the other, for a server that caches prefixes.
+            missing.sort(key=lambda n: requests[n].examples)
+            answers = self._runner.run(self._gather([(keys[n], requests[n]) for n in missing]))
+            for n, answer in zip(missing, answers, strict=True):
+                if isinstance(answer, BaseException):
+                    raise answer
+                found[n] = answer
+        return [result for result in found if result is not None]
+
+    def close(self) -> None:
+        """End the connections; calling it twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            self._runner.run(self._completer.aclose())
+            self._runner.close()
+
+    async def _gather(self, asked: Sequence[tuple[str, Request]]) -> list[Result | BaseException]:
+        free = asyncio.Semaphore(self._completer.concurrency)
+
+        async def one(key: str, request: Request) -> Result:
+            async with free:
+                return await self._pay(key, request)
+
+        return await asyncio.gather(*(one(*item) for item in asked), return_exceptions=True)
+
+    async def _pay(self, key: str, request: Request) -> Result:
+        if self._ledger.seconds_left == 0:
+            raise BudgetSpentError(f"the limit of {self._ledger.budget.seconds:g} seconds is reached")
+        self._ledger.reserve_call()
+        try:
+            result = await self._fitting(request)
+            data = {
+                "purpose": request.kind,
+                "text": result.text,
+                "usage": asdict(result.usage),
+                "cost_usd": result.cost_usd,
+            }
+            if self._journal is None:
+                self._ledger.add(Event(0, time.time(), "completion", key, data))
+            else:
+                self._ledger.add(self._journal.add("completion", key, data))
+        finally:
+            self._ledger.release_call()
+        return result
+
+    async def _fitting(self, request: Request) -> Result:
+        """Complete; where the prompt is too long, with fewer examples."""
+        while True:
+            try:
+                return await self._completer.complete(request)
+            except ContextOverflowError:
+                shorter = without_oldest(request.examples)
+                if not shorter:
+                    raise
+            request = replace(request, examples=shorter)
+
+    def _key(self, request: Request) -> str:
+        settings = [
+            self.name, request.max_tokens, request.temperature, request.stop, request.choices, request.attempt,
+        ]  # fmt: skip
+        text = json.dumps(settings) + request.prompt
+        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        self._asked[digest] += 1
+        return f"{digest}.{self._asked[digest]}"
+
+    def _find(self, key: str) -> Result | None:
+        data: Any = self._journal.find("completion", key) if self._journal is not None else None
+        if data is None:
+            return None
+        usage = data["usage"]
+        return Result(
+            data["text"],
+            Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"]),
+            data["cost_usd"],
+        )
+
+
+def without_oldest(examples: str) -> str:
+    """The examples less the first tenth of them, at least one."""
+    blocks = examples.split("\n\n")
+    dropped = max(1, round(len(blocks) * (1 - KEPT_ON_OVERFLOW)))
+    return "\n\n".join(blocks[dropped:])

@@ -1,0 +1,152 @@
+"""Raw completions over HTTP: OpenAI's ``/v1/completions``, as llama.cpp, vLLM and others serve it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from baselines.icpi.engines.paid import ContextOverflowError
+from baselines.icpi.values import Request, Result
+from promptpo.errors import ProviderError
+from promptpo.llm.failures import Service, explain, public_address, read_key
+from promptpo.llm.prices import known_prices, price_of, user_prices
+from promptpo.records import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Dialect = Literal["completion", "llamacpp", "vllm"]
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+TIMEOUT_SECONDS = 300.0
+MAX_RETRIES = 6
+CONCURRENCY = 8
+
+
+class CompletionServer:
+    """Completes prompts through the official OpenAI client, which retries what can be retried.
+
+    It honours Retry-After and waits longer from one try to the next; a request that still fails ends the
+    run, which can be resumed.
+
+    Args:
+        model: As the server calls it.
+        base_url: Its address, ending in ``/v1``; None means OpenAI's own.
+        dialect: What the server takes beyond OpenAI's settings: "llamacpp" is held to the valid answers by
+            a grammar, keeps prefixes and repeats itself without penalty; "vllm" knows closed choices.
+        timeout: Seconds until a request is given up.
+        max_retries: How often the client retries a request.
+        concurrency: Requests in flight.
+
+    Raises:
+        MissingKeyError: ``OPENAI_API_KEY`` is not set, and no `base_url` is given.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        dialect: Dialect = "completion",
+        timeout: float = TIMEOUT_SECONDS,
+        max_retries: int = MAX_RETRIES,
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        import openai
+
+        self.name = f"{dialect}:{model}"
+        self.concurrency = concurrency
+        self._model, self._dialect, self._sdk = model, dialect, openai
+        key = read_key(KEY_VARIABLE, provider=dialect, placeholder_allowed=base_url is not None)
+        self._client = openai.AsyncOpenAI(
+            api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries
+        )
+        address = public_address(str(self._client.base_url))
+        self._service = Service(dialect, model, KEY_VARIABLE, address, timeout, key)
+        self._price = price_of(model, user_prices(), {} if base_url else known_prices())
+        self._free = base_url is not None and dialect != "completion"
+
+    async def complete(self, request: Request) -> Result:
+        """Complete one prompt.
+
+        Raises:
+            ContextOverflowError: It is too long for the server.
+            ProviderError: It cannot be completed, after the client's own retries.
+        """
+        try:
+            response = await self._client.completions.create(
+                model=self._model,
+                prompt=request.prompt,
+                max_tokens=request.max_tokens,
+                temperature=request.temperature,
+                top_p=1.0,
+                stop=list(request.stop),
+                extra_body=extra_settings(self._dialect, request),
+            )
+        except self._sdk.APIError as error:
+            too_long = isinstance(error, self._sdk.BadRequestError) and "context" in str(error).lower()
+            failure = explain(error, self._sdk, self._service)
+        else:
+            return self._read(response)
+        raise ContextOverflowError(str(failure)) if too_long else failure
+
+    async def aclose(self) -> None:
+        """Release connections; calling it twice is harmless."""
+        await self._client.close()
+
+    def _read(self, response: Any) -> Result:
+        if not getattr(response, "choices", None):
+            raise ProviderError(f"{self.name}: the server sent something that is no completion.")
+        usage = Usage(
+            getattr(response.usage, "prompt_tokens", 0) or 0,
+            _cached_tokens(response),
+            getattr(response.usage, "completion_tokens", 0) or 0,
+        )
+        cost = 0.0 if self._free else self._price.cost(usage) if self._price else None
+        return Result(response.choices[0].text or "", usage, cost)
+
+
+def extra_settings(dialect: Dialect, request: Request) -> dict[str, Any]:
+    """What a request says in a server's own dialect."""
+    if dialect == "llamacpp":
+        # The server's own defaults would cut the distribution and punish repetition, which is the task.
+        settings: dict[str, Any] = {
+            "cache_prompt": True, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0,
+        }  # fmt: skip
+        if request.choices:
+            settings["grammar"] = "root ::= " + " | ".join(json.dumps(choice) for choice in request.choices)
+        return settings
+    if dialect == "vllm" and request.choices:
+        return {"structured_outputs": {"choice": list(request.choices)}}
+    return {}
+
+
+def tokenizer(base_url: str) -> Callable[[str], int]:
+    """A function that counts tokens as a llama.cpp server does; each text is sent once.
+
+    Args:
+        base_url: The server's address, ending in ``/v1``.
+    """
+    import httpx
+
+    client = httpx.Client(base_url=base_url.rstrip("/").removesuffix("/v1"), timeout=60.0)
+    known: dict[str, int] = {}
+
+    def count(text: str) -> int:
+        if text not in known:
+            try:
+                answer = client.post("/tokenize", json={"content": text, "add_special": False})
+                known[text] = len(answer.raise_for_status().json()["tokens"])
+            except (httpx.HTTPError, ValueError, KeyError) as error:
+                raise ProviderError(f"the server at {base_url} does not count tokens: {error}.") from error
+        return known[text]
+
+    return count
+
+
+def _cached_tokens(response: Any) -> int:
+    """Prompt tokens that came from the server's cache, where it says so."""
+    details = getattr(response.usage, "prompt_tokens_details", None)
+    timings = getattr(response, "timings", None)  # llama.cpp's own field
+    from_timings = timings.get("cache_n", 0) if isinstance(timings, dict) else 0
+    return int(getattr(details, "cached_tokens", None) or from_timings or 0)
