@@ -268,8 +268,7 @@ def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
         raise ContractError("the class Policy has no method act; define act(self, obs)")
     policy = policy_class(dict(params or {})) if _takes_params(policy_class) else policy_class()
     reset = getattr(policy, "reset", None)
-    code = getattr(reset, "__code__", None)
-    if code is not None and code.co_argcount == 1:
+    if callable(reset) and getattr(getattr(reset, "__code__", None), "co_argcount", 0) == 1:
         reset()
     return policy
 
