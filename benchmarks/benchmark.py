@@ -14,7 +14,7 @@ from benchmarks.cells import Cell, plan
 from benchmarks.methods import Budget, Method
 from benchmarks.report import Report, write_report
 from benchmarks.rows import CSV, read_rows, write_csv
-from benchmarks.runner import Failure, Runner, read_failures, write_failures
+from benchmarks.runner import LIMIT, Failure, Runner, read_failures, write_failures
 from benchmarks.sections import sections
 from benchmarks.suite import Suite
 from benchmarks.summary import summarise
@@ -51,7 +51,7 @@ class Benchmark:
         return plan(self.suite, self.methods, self.models, self.seeds, self.root)
 
 
-def run(benchmark: Benchmark, jobs: int, tell: Callable[[str], None]) -> list[Failure]:
+def run(benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float = LIMIT) -> list[Failure]:
     """Run what is not finished, write the report after every pass, and return the cells that failed.
 
     Raises:
@@ -61,7 +61,7 @@ def run(benchmark: Benchmark, jobs: int, tell: Callable[[str], None]) -> list[Fa
     benchmark.root.mkdir(parents=True, exist_ok=True)
     _keep_to_plan(benchmark)
     try:
-        failures = Runner(benchmark.suite, benchmark.budget, jobs, tell).run(cells)
+        failures = Runner(benchmark.suite, benchmark.budget, jobs, tell, limit).run(cells)
         write_failures(benchmark.root, failures)
     finally:
         report(benchmark)

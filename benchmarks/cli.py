@@ -50,6 +50,9 @@ def benchmark(
     ] = None,
     max_usd: Annotated[float | None, typer.Option(help="Money for each run that asks a model.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
+    max_seconds: Annotated[
+        float, typer.Option(min=1, help="Wall time of a run, after which it is ended and has failed.")
+    ] = 14_400,
     executor: Annotated[str, typer.Option(help="Where promptpo's rollouts run: local, or ray.")] = "local",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the benchmark; runs/benchmark-SUITE when not given.")
@@ -95,6 +98,7 @@ def benchmark(
             asked,
             jobs,
             lambda line: print(f"{datetime.now(UTC):%H:%M:%S} {line}", file=sys.stderr, flush=True),
+            max_seconds,
         )
         for failure in failures:
             print(f"failed: {failure.cell}: {failure.message} (all of it in {failure.log})", file=sys.stderr)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +21,8 @@ from promptpo.errors import RunError
 from promptpo.report import write_atomically
 
 FAILURES = "failures.json"
+LIMIT = 4 * 3600.0
+"""What a cell may take when nobody says otherwise."""
 GRACE_SECONDS = 20
 """What an interrupted cell gets to write down what it has."""
 
@@ -47,10 +52,14 @@ class Runner:
         budget: What replaces them.
         jobs: Processes at the same time.
         tell: Told one line whenever a cell ends.
+        limit: Seconds after which a cell is ended and has failed, so that one that hangs stops nobody.
     """
 
-    def __init__(self, suite: Suite, budget: Budget, jobs: int, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, suite: Suite, budget: Budget, jobs: int, tell: Callable[[str], None], limit: float = LIMIT
+    ) -> None:
         self._suite, self._budget, self._jobs, self._tell = suite, budget, jobs, tell
+        self._limit = limit
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -58,14 +67,15 @@ class Runner:
     def run(self, cells: Sequence[Cell]) -> list[Failure]:
         """Run those cells that have no result yet.
 
-        Ctrl-C passes on to the running cells, which end with the best they have; the next call goes on.
+        Ctrl-C and SIGTERM pass on to the running cells, which end with the best they have; the next call
+        goes on.
 
         Returns:
             The cells that failed, in the order of `cells`.
         """
         todo = [cell for cell in cells if cell.result is None]
         failures: dict[str, Failure] = {}
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with ThreadPoolExecutor(self._jobs) as pool, _terminable():
             futures = {pool.submit(self._one, cell): cell for cell in todo}
             try:
                 for done, future in enumerate(as_completed(futures), start=1):
@@ -89,12 +99,14 @@ class Runner:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
+                start_new_session=True,  # so that its workers can be ended with it
             )
             with self._registered(process):
-                code = process.wait()
+                in_time = _ended(process, self._limit)
         if cell.result is not None:
             return None
-        return Failure(cell.name, code, _last_line(cell.log), str(cell.log))
+        message = _last_line(cell.log) if in_time else f"not finished after {self._limit:g} seconds"
+        return Failure(cell.name, process.returncode, message, str(cell.log))
 
     @contextmanager
     def _registered(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
@@ -107,15 +119,39 @@ class Runner:
                 self._running.discard(process)
 
     def _stop(self) -> None:
-        """Let running cells end; a terminal has sent them the same Ctrl-C."""
+        """Ask the running cells to end, and end those that do not."""
         self._stopped = True
         with self._lock:
             running = list(self._running)
         for process in running:
-            try:
-                process.wait(GRACE_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            process.send_signal(signal.SIGINT)
+        for process in running:
+            _ended(process, GRACE_SECONDS)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM is taken as Ctrl-C; otherwise the cells would outlive the benchmark."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _ended(process: subprocess.Popen[bytes], limit: float) -> bool:
+    """Wait for a process; after the limit, kill it with all that it has started and return False."""
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return False
+    return True
 
 
 def write_failures(root: Path, failures: Sequence[Failure]) -> None:

@@ -16,7 +16,7 @@ from benchmarks.benchmark import Benchmark, report, run
 from benchmarks.cells import plan
 from benchmarks.methods import METHODS, Budget, choose, command
 from benchmarks.rows import read_rows
-from benchmarks.runner import read_failures
+from benchmarks.runner import Runner, read_failures
 from benchmarks.suite import Suite, SuiteTask, suite_names
 from promptpo.errors import UsageError
 
@@ -68,6 +68,7 @@ def test_cells_are_normal_runs(finished):
     assert json.loads((search.directory / "result.json").read_text())["steps"]["total"] > 0
 
 
+@pytest.mark.slow
 def test_finished_cells_are_skipped(finished):
     """A second pass tries the failed ones only, and leaves results alone."""
     asked, *_ = finished
@@ -151,6 +152,20 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert done.returncode == 0, done.stderr
     assert journal.read_text().startswith(kept[: kept.rindex("\n") + 1])
     assert (cell / "result.json").exists()
+
+
+def running():
+    """The command lines of all processes."""
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path):
+    """It is reported as failed, and nothing of it is left running."""
+    asked = benchmark(tmp_path / "out", [SuiteTask("Acrobot-v1")], ["search"])
+    cell = asked.cells()[0]
+    failures = Runner(asked.suite, asked.budget, 1, lambda _: None, limit=0.5).run([cell])
+    assert [failure.message for failure in failures] == ["not finished after 0.5 seconds"]
+    assert str(cell.directory) not in running()
 
 
 def test_commands_of_every_kind(tmp_path):
