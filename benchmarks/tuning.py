@@ -1,23 +1,32 @@
-"""How far tuning takes programs: `python -m benchmarks.tuning [--json]`.
+"""How far tuning takes programs: `python -m benchmarks.tuning [--nightly] [--json]`.
 
 For each environment and step budget: the mean return of 20 held-out test episodes after program search
 without a model ("search"), after tuning structures that a language model wrote ("model", the recorded
-answers in tests/recordings), and after tuning structures written by hand for this benchmark ("hand",
-benchmarks/structures, where there are any); steps and wall time. A row is the mean over seeds.
+answers in tests/recordings), after tuning structures written by hand for this benchmark ("hand",
+benchmarks/structures, where there are any), and of PPO and TRPO at the same steps. Every step but those of
+the test counts. Rows are kept in ``--out``, and rows that are there are not measured again, so that a long
+table can be interrupted and extended.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import platform
-import statistics
+import shlex
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
-from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from benchmarks.tuning_run import Bench, Measurement, supplied
+from benchmarks.tuning_baselines import train_baseline
+from benchmarks.tuning_rows import Measurement, Store, as_text
+from benchmarks.tuning_run import TEST_EPISODES, Bench, supplied
 from promptpo.records import Task
+
+if TYPE_CHECKING:
+    from baselines.algorithms import Algorithm
 
 ENVS: dict[str, Task] = {
     "HalfCheetah": Task("HalfCheetah-v5"),
@@ -34,55 +43,54 @@ ENVS: dict[str, Task] = {
 }
 SMALL, LARGE = 131_072, 1_000_000
 QUICK = ("HalfCheetah", "Swimmer", "Hopper", "Pendulum", "MountainCarContinuous")
-LABELS = ("search", "model", "hand")
+TUNED = ("search", "model", "hand")
+BASELINES = ("ppo", "trpo")
 
 
-def main() -> None:
-    """Measure and print."""
-    options = _options()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is not there yet, and print."""
+    options = _options(arguments)
+    store = Store(options.out)
     rows: list[Measurement] = []
     for name in options.envs:
-        bench = Bench(ENVS[name], options.jobs)
-        try:
-            for budget in options.steps:
-                for label in options.structures:
-                    if label == "search" or supplied(ENVS[name], label):
-                        for seed in range(options.seeds):
-                            rows.append(bench.measure(label, budget, seed))
-                            if not options.json:
-                                _print_progress(rows[-1])
-        finally:
-            bench.close()
-    if options.json:
-        print(json.dumps({"versions": _versions(), "measurements": [asdict(row) for row in rows]}, indent=1))
-    else:
-        print(table(rows))
+        for budget in options.steps:
+            rows += _rows(ENVS[name], budget, options, store)
+    store.write_tables(f"python -m benchmarks.tuning {shlex.join(arguments or sys.argv[1:])}".strip())
+    print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else as_text(rows))
 
 
-def table(rows: list[Measurement]) -> str:
-    """Means over seeds, one line per environment, budget and kind of structure."""
-    head = f"{'environment':<36} {'steps':>9}  {'structures':<10} {'before':>9} {'after':>9} {'seeds (after)':<28} {'s':>6}"
-    lines = [head, "-" * len(head)]
-    for (env, budget, label), group in groupby(rows, key=lambda row: (row.env, row.budget, row.structures)):
-        some = list(group)
-        after = statistics.fmean(row.after for row in some)
-        each = ", ".join(f"{row.after:.0f}" for row in some)
-        seconds = statistics.fmean(row.seconds for row in some)
-        lines.append(
-            f"{env:<36} {budget:>9,}  {label:<10} {some[0].before:>9.1f} {after:>9.1f} {each:<28} {seconds:>6.1f}"
-        )
-    return "\n".join(lines)
+def _rows(task: Task, budget: int, options: argparse.Namespace, store: Store) -> list[Measurement]:
+    """The rows of one environment and budget, measured where they are missing."""
+    rows = []
+    with contextlib.ExitStack() as stack:
+        bench: Bench | None = None
+        for method in options.methods:
+            if method in {"model", "hand"} and not supplied(task, method):
+                continue
+            for seed in range(options.seeds):
+                row = store.find(task.name, method, budget, seed)
+                if row is None:
+                    if method in BASELINES:
+                        row = train_baseline(task, cast("Algorithm", method), budget, seed, TEST_EPISODES)
+                    else:
+                        bench = bench or stack.enter_context(contextlib.closing(Bench(task, options.jobs)))
+                        row = bench.measure(method, budget, seed)
+                    store.add(row)
+                    if not options.json:
+                        _print_progress(row)
+                rows.append(row)
+    return rows
 
 
 def _print_progress(row: Measurement) -> None:
     print(
-        f"{row.env} {row.budget:,} {row.structures} seed {row.seed}: {row.after:.1f} "
+        f"{row.env} {row.budget:,} {row.method} seed {row.seed}: {row.after:.1f} "
         f"({row.winner}, {row.steps:,} steps, {row.seconds:.0f} s)",
         flush=True,
     )
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -90,20 +98,21 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--envs", nargs="+", choices=[*ENVS], help=f"default: {', '.join(QUICK)}")
     parser.add_argument("--steps", nargs="+", type=int, help=f"budgets; default: {SMALL:,}")
     parser.add_argument("--seeds", type=int, default=3, help="seeds per row (default 3)")
-    parser.add_argument("--structures", nargs="+", choices=LABELS, default=list(LABELS))
-    parser.add_argument("--jobs", type=int, default=0, help="worker processes (default: one per core)")
     parser.add_argument(
-        "--nightly", action="store_true", help=f"all environments, {SMALL:,} and {LARGE:,} steps"
+        "--methods", nargs="+", choices=[*TUNED, *BASELINES], help=f"default: {', '.join(TUNED)}"
     )
-    options = parser.parse_args()
+    parser.add_argument("--jobs", type=int, default=0, help="worker processes (default: one per core)")
+    parser.add_argument("--out", type=Path, default=Path("runs/tuning"), help="where rows are kept")
+    parser.add_argument(
+        "--nightly",
+        action="store_true",
+        help=f"all environments and methods, {SMALL:,} and {LARGE:,} steps",
+    )
+    options = parser.parse_args(arguments)
     options.envs = options.envs or list(ENVS if options.nightly else QUICK)
     options.steps = options.steps or ([SMALL, LARGE] if options.nightly else [SMALL])
+    options.methods = options.methods or [*TUNED, *(BASELINES if options.nightly else ())]
     return options
-
-
-def _versions() -> dict[str, str]:
-    packages = ("gymnasium", "numpy", "cma", "mujoco")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 if __name__ == "__main__":

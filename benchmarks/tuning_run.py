@@ -8,10 +8,11 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.cpu import cpu_seconds
+from benchmarks.tuning_rows import Measurement, now, versions
 from promptpo.llm.base import Message, Request, Situation, Tried
 from promptpo.llm.search import SearchLLM
 from promptpo.records import Seeds, Task
@@ -31,34 +32,6 @@ UNBOUNDED = 10_000
 TEST_EPISODES = 20
 VALIDATION_EPISODES = 10
 FEW_SAMPLES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One row of the table before seeds are averaged.
-
-    Attributes:
-        env: Environment id, with keyword arguments where there are any.
-        structures: "search" (no model, no hand), "model" (recorded answers of a language model) or
-            "hand" (written for this benchmark).
-        budget: Environment steps granted for tuning and choosing.
-        seed: Of training seeds and the optimizer.
-        before: Mean test return of the best structure with its own numbers; NaN for search.
-        after: Mean test return of the result.
-        steps: Environment steps taken, test and `before` excluded.
-        seconds: Wall time for these steps.
-        winner: Which structure won.
-    """
-
-    env: str
-    structures: str
-    budget: int
-    seed: int
-    before: float
-    after: float
-    steps: int
-    seconds: float
-    winner: str
 
 
 class Bench:
@@ -83,24 +56,32 @@ class Bench:
         """Stop the workers."""
         self.executor.close()
 
-    def measure(self, label: str, budget: int, seed: int) -> Measurement:
+    def measure(self, method: str, budget: int, seed: int) -> Measurement:
         """Search or tune within a budget, then test."""
-        self.steps = 0
-        started = time.monotonic()
-        before = math.nan
-        if label == "search":
+        sources = {} if method == "search" else supplied(self.task, method)
+        before = max((self._test(source) for source in sources.values()), default=None)
+        self.steps, started, cpu = 0, time.monotonic(), cpu_seconds()
+        if method == "search":
             winner, source = self._search(budget, Seeds(seed))
         else:
-            sources = supplied(self.task, label)
-            before = max(self._test(source) for source in sources.values())
-            self.steps, started = 0, time.monotonic()
             starts = [Start(name, source, math.nan) for name, source in sources.items()]
             best = max(self._tune(starts, budget, Seeds(seed), seed), key=_score)
             winner, source = best.id, best.source
-        steps, seconds = self.steps, time.monotonic() - started
-        after = self._test(source)
+        steps, seconds, cpu = self.steps, time.monotonic() - started, cpu_seconds() - cpu
         return Measurement(
-            self.task.name, label, budget, seed, before, after, steps, round(seconds, 2), winner
+            env=self.task.name,
+            method=method,
+            budget=budget,
+            seed=seed,
+            before=before,
+            after=self._test(source),
+            episodes=TEST_EPISODES,
+            steps=steps,
+            seconds=round(seconds, 2),
+            cpu_seconds=round(cpu, 2),
+            winner=winner,
+            date=now(),
+            versions=versions(),
         )
 
     def _search(self, budget: int, seeds: Seeds) -> tuple[str, str]:
