@@ -1,8 +1,5 @@
 """Benchmarks: suites of tasks, a runner over methods and models, statistics and reports.
 
-Importing this package registers its own environments with Gymnasium (``promptpo/...-v0``).
+Importing `benchmarks.environments` registers its own environments with Gymnasium (``promptpo/...-v0``);
+importing this package imports nothing, so that ``promptpo --help``, which lists the command, stays quick.
 """
-
-from benchmarks import environments
-
-__all__ = ["environments"]

@@ -5,6 +5,7 @@ A test compares the page with what this gives, so the two cannot drift apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,18 @@ def reference() -> str:
     group: Any = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True, **WIDTH)
     parts = [HEAD, _section("promptpo", group.get_help(context))]
-    for name, command in group.commands.items():
-        inner = type(context)(command, info_name=name, parent=context, **WIDTH)
-        parts.append(_section(f"promptpo {name}", command.get_help(inner)))
+    parts.extend(_sections(group, context))
     return "\n".join(parts)
+
+
+def _sections(group: Any, context: Any) -> Iterator[str]:
+    """One for each command below `group`, of other packages too."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        inner = type(context)(command, info_name=name, parent=context, **WIDTH)
+        yield _section(inner.command_path, command.get_help(inner))
+        if hasattr(command, "list_commands"):
+            yield from _sections(command, inner)
 
 
 def _section(title: str, text: str) -> str:

@@ -245,6 +245,7 @@ def test_help_is_quick():
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
     )
+    assert "benchmark" in done.stdout  # the commands above promptpo in the import order are listed too
     assert done.stdout.splitlines()[-1] == "[]"
 
 
