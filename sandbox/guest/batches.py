@@ -34,7 +34,7 @@ class ActionBatch:
 
     Attributes:
         fast_type: Values of exactly this type may be appended to `pending` as they are.
-        pending: The actions.
+        pending: The actions: one for each lane that has acted.
     """
 
     fast_type: type = type(None)
@@ -87,7 +87,7 @@ class BoxBatch(ActionBatch):
         """See `ActionBatch.add`; arrays as they should be need no more than a look."""
         if type(value) is np.ndarray and value.shape == self.shape and value.dtype in self.accepted:
             # a copy, for the policy may go on using the array before the round is sent
-            self.pending.append(value.astype(self.dtype).tobytes())
+            self.pending.append(value.astype(self.dtype, "C"))
         else:
             self.pending.append(coerce(self.layout, value, bounds=False).tobytes())
 

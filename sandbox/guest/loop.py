@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from time import perf_counter
 from types import CodeType
 from typing import Any
@@ -51,13 +53,15 @@ class Guest:
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
-        self._new_batch: Callable[[], ActionBatch] = PlainBatch
+        self._batch: ActionBatch = PlainBatch()
         self.lanes: list[Lane] = []
+        self._acts: list[Callable[[Any], Any]] = []
+        self._watchful = False
         self.row_dtype: np.dtype[Any] = np.dtype(float)
         self.row_shape: tuple[int, ...] | None = None
         self.read_size = 65536
         self._rest = b""
-        self.printed: list[str] = []
+        self.printed: list[tuple[int, str]] = []
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -118,11 +122,11 @@ class Guest:
     def _fail(self, error: BaseException) -> None:
         send(message(wire.FAILED, encode(describe_failure(error))))
 
-    def _flush_output(self, lane: Lane) -> None:
-        if self.printed:
-            text = "".join(self.printed).encode("utf-8", "replace")
-            self.printed.clear()
-            send(message(wire.OUTPUT, text, lane.index))
+    def _flush_output(self) -> None:
+        for index, parts in groupby(self.printed, key=itemgetter(0)):
+            text = "".join(part for _, part in parts)
+            send(message(wire.OUTPUT, text.encode("utf-8", "replace"), index))
+        self.printed.clear()
 
     # Loading and lanes
 
@@ -130,7 +134,7 @@ class Guest:
         self.gate = request["gate"]
         self.slow_seconds = -1.0 if request["careful"] else SLOW_SECONDS
         self.output_limit = request["output_bytes"]
-        self._new_batch = batch_of(request["layout"])
+        self._batch = batch_of(request["layout"])()
         source = request["source"]
         try:
             tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
@@ -167,24 +171,28 @@ class Guest:
         ready = 0
         for index, digest, params in request["start"]:
             began = perf_counter()
-            output = Output(self.output_limit, self.printed)
+            output = Output(self.output_limit, self.printed, index)
             lane = Lane(index, None)
             try:
                 lane.act = _construct(self._module(digest, output), params).act
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
-                self._flush_output(lane)
+                self._flush_output()
                 self._fail(error)
                 continue
-            self._flush_output(lane)
+            self._flush_output()
             self.lanes.append(lane)
             ready += 1
             if perf_counter() - began > self.slow_seconds:
                 self._acknowledge(ready)
                 ready = 0
         self._acknowledge(ready)
-        self.lanes.sort(key=lambda lane: lane.index)
+        self._set_lanes(sorted(self.lanes, key=lambda lane: lane.index))
+
+    def _set_lanes(self, lanes: list[Lane]) -> None:
+        self.lanes = lanes
+        self._acts = [lane.act for lane in lanes]
 
     @staticmethod
     def _acknowledge(ready: int) -> None:
@@ -193,45 +201,75 @@ class Guest:
 
     # Steps
 
-    def _step(self, observations: Any) -> None:
-        """Ask every lane for its action; send them all at once unless some are slow.
+    def _step(self, observations: Sequence[Any]) -> None:
+        """Ask every lane for its action and send them.
 
-        Whatever goes wrong in one lane is reported in its place and ends that lane alone.
+        This loop is what a rollout's speed hangs on. It goes on watchfully where a lane fails, and the next
+        round begins so where a round was slow.
         """
-        batch = self._new_batch()
+        if self._watchful or self.slow_seconds < 0:
+            self._step_watchfully(observations)
+            return
+        batch = self._batch
         add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
-        printed = self.printed
-        slow_seconds = self.slow_seconds
-        failed: list[Lane] = []
-        before = perf_counter()
-        for lane, obs in zip(self.lanes, observations, strict=True):
-            if lane.slow:
-                batch.send()
-            try:
-                action = lane.act(obs)
+        began = perf_counter()
+        try:
+            for act, obs in zip(self._acts, observations, strict=True):
+                action = act(obs)
                 if type(action) is fast_type:
                     append(action)
                 else:
                     add(action)
-            except BaseException as error:  # noqa: BLE001 - reported to the host
+        except BaseException as error:  # noqa: BLE001 - reported to the host
+            self._step_watchfully(observations, error)
+            return
+        if self.printed:
+            self._flush_output()
+        batch.send()
+        self._watchful = perf_counter() - began > self.slow_seconds
+
+    def _step_watchfully(self, observations: Sequence[Any], error: BaseException | None = None) -> None:
+        """A round in which slow lanes answer on their own, so that the host can tell the lanes' times apart.
+
+        Whatever goes wrong in one lane is reported in its place and ends that lane alone.
+
+        Args:
+            observations: One for each lane.
+            error: What the first lane that has not answered yet has raised, if it did.
+        """
+        batch = self._batch
+        done = len(batch.pending)
+        failed: list[Lane] = []
+        if error is not None:
+            self._report(error, observations[done])
+            failed.append(self.lanes[done])
+            done += 1
+        self._watchful = False
+        before = perf_counter()
+        for lane, obs in zip(self.lanes[done:], observations[done:], strict=True):
+            if lane.slow:
                 batch.send()
-                self._flush_output(lane)
-                self._send_failure(error, obs)
+            try:
+                batch.add(lane.act(obs))
+            except BaseException as wrong:  # noqa: BLE001 - reported to the host
+                self._report(wrong, obs)
                 failed.append(lane)
-            if printed:
-                self._flush_output(lane)
+            if self.printed:
+                self._flush_output()
             now = perf_counter()
-            if now - before > slow_seconds:
-                lane.slow = True
+            lane.slow = now - before > self.slow_seconds
+            if lane.slow:
+                self._watchful = True
                 batch.send()
-            elif lane.slow:
-                lane.slow = False
             before = now
         batch.send()
         if failed:
-            self.lanes = [lane for lane in self.lanes if lane not in failed]
+            self._set_lanes([lane for lane in self.lanes if lane not in failed])
 
-    def _send_failure(self, error: BaseException, obs: Any) -> None:
+    def _report(self, error: BaseException, obs: Any) -> None:
+        """Send what is pending, then a lane's failure."""
+        self._batch.send()
+        self._flush_output()
         kind, text, detail = describe_failure(error)
         detail = f"{detail}\nobs was {sample(obs)}".strip()
         send(message(wire.FAILED, encode((kind, text, detail))))
@@ -239,8 +277,7 @@ class Guest:
     # Calls
 
     def _call(self, request: dict[str, Any]) -> None:
-        output = Output(self.output_limit, self.printed)
-        lane = Lane(0, None)
+        output = Output(self.output_limit, self.printed, 0)
         try:
             module = self._module(request["digest"], output)
             owner, _, method = request["target"].partition(".")
@@ -252,10 +289,10 @@ class Guest:
                 raise ContractError(f"{request['target']} returned {sample(result)}; return a str")
             data = str(result).encode("utf-8", "replace")
         except BaseException as error:  # noqa: BLE001 - reported to the host
-            self._flush_output(lane)
+            self._flush_output()
             self._fail(error)
         else:
-            self._flush_output(lane)
+            self._flush_output()
             send(message(wire.TEXT, data))
 
 

@@ -20,19 +20,21 @@ class Output:
 
     Args:
         limit: Bytes that are kept.
-        parts: Where they go.
+        parts: Where they go, each with the lane's number.
+        lane: The lane's number.
     """
 
-    def __init__(self, limit: int, parts: list[str]) -> None:
+    def __init__(self, limit: int, parts: list[tuple[int, str]], lane: int) -> None:
         self.left = limit
         self.parts = parts
+        self.lane = lane
 
     def write(self, text: str) -> int:
         """Keep the text as far as there is room."""
         if self.left > 0:
             kept = text[: self.left]
             self.left -= len(kept.encode("utf-8", "replace"))
-            self.parts.append(kept)
+            self.parts.append((self.lane, kept))
         return len(text)
 
     def flush(self) -> None:

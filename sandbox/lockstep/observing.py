@@ -30,7 +30,7 @@ class ObservationEncoder:
         self.arrays = isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary))
         self._announced: tuple[Any, Any] | None = None
         self.dtype: np.dtype[Any] | None = None
-        self.shape: tuple[int, ...] = ()
+        self._row_bytes = -1
 
     def message(self, observations: Sequence[Any]) -> bytes:
         """One message, with an announcement of the layout in front where it changes."""
@@ -41,7 +41,7 @@ class ObservationEncoder:
             first = rows[0]
             alike = all(row.dtype == first.dtype and row.shape == first.shape for row in rows)
             if alike and first.dtype.kind in "biufc" and first.dtype.isnative:
-                self.dtype, self.shape = first.dtype, first.shape
+                self.dtype, self._row_bytes = first.dtype, first.nbytes
                 front = self._announce(first.dtype.str, first.shape)
                 return front + message(wire.STEP_FIXED, b"".join([row.tobytes() for row in rows]))
         return message(wire.STEP_PLAIN, encode([plain_observation(self.space, obs) for obs in observations]))
@@ -60,9 +60,13 @@ class ObservationEncoder:
         self._announced = (name, shape)
         return message(wire.LAYOUT, encode((name, shape)))
 
-    def from_rows(self, rows: list[bytes], lanes: Sequence[Lane]) -> bytes:
-        """One message from rows that are already raw, if there is one for every lane."""
+    def from_rows(self, rows: list[Any], lanes: Sequence[Lane]) -> bytes:
+        """One message from arrays of the layout's dtype, if there is one of its size for every lane."""
         if len(rows) == len(lanes):
-            payload = b"".join(rows)
-            return HEADER.pack(wire.STEP_FIXED, 0, 0, len(payload)) + payload
+            try:
+                payload = b"".join(rows)
+            except BufferError:  # some are not contiguous
+                payload = b""
+            if len(payload) == len(rows) * self._row_bytes:
+                return HEADER.pack(wire.STEP_FIXED, 0, 0, len(payload)) + payload
         return self.message([lane.obs for lane in lanes])

@@ -224,21 +224,21 @@ class Session:
                 return
             batch = self.encoder.from_rows(rows, lanes)
 
-    def _quick_round(self, lanes: list[Lane], actions: list[Any]) -> list[bytes]:
-        """One step of every lane; its observations as raw rows, fewer where some are not alike.
+    def _quick_round(self, lanes: list[Lane], actions: list[Any]) -> list[Any]:
+        """One step of every lane; its observations as arrays, fewer where some are not alike.
 
         This loop is what a rollout's speed hangs on: nothing is in it that could be done once a round.
         """
-        rows: list[bytes] = []
-        dtype, shape = self.encoder.dtype, self.encoder.shape
+        rows: list[Any] = []
+        dtype = self.encoder.dtype
         ended: list[tuple[Lane, bool, bool]] = []
         for lane, action in zip(lanes, actions, strict=True):
             obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
             lane.steps += 1
             lane.obs = obs
-            if type(obs) is np.ndarray and obs.dtype is dtype and obs.shape == shape:
-                rows.append(obs.tobytes())
+            if type(obs) is np.ndarray and obs.dtype is dtype:
+                rows.append(obs)
             if info and ("success" in info or "is_success" in info):
                 lane.note_success(info)
             if terminated or truncated:
@@ -248,7 +248,7 @@ class Session:
             self._end(lane, terminated=terminated, truncated=truncated)
         return rows
 
-    def _careful_round(self, lanes: list[Lane], actions: list[Any], room: int) -> list[bytes]:
+    def _careful_round(self, lanes: list[Lane], actions: list[Any], room: int) -> list[Any]:
         """One step of every lane that has an action, while the step budget has room; recorded if asked for."""
         for lane, action in zip(lanes[:room], actions, strict=False):
             if isinstance(action, NoAction):
