@@ -1,0 +1,126 @@
+"""The six domains: their exact optima, their difficulty for random actions, their Gymnasium form."""
+
+from functools import cache
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from baselines.icpi.domains import DOMAINS, register
+from baselines.icpi.domains.maze import DISTANCES, GOAL, Maze
+
+RNG = np.random.default_rng(0)
+
+STARTS = {
+    "promptpo/Chain-v0": [(x,) for x in range(8)],
+    "promptpo/DistractorChain-v0": [(x, 3) for x in range(8)],
+    "promptpo/Maze-v0": [(i, j) for i in range(3) for j in range(3)],
+    "promptpo/MiniCatch-v0": [(2, x, 4) for x in range(4)],
+    "promptpo/MiniInvaders-v0": [
+        (s, a, 5, b, 5) for s in range(4) for a in range(4) for b in range(4) if len({s, a, b}) == 3
+    ],
+    "promptpo/PointMass-v0": [
+        (sign * distance, 0) for sign in (-1, 1) for distance in np.linspace(2.001, 5.999, 40)
+    ],
+}
+"""All starts; of point-mass, a fine grid."""
+
+RANDOM_REGRET = {
+    "promptpo/Chain-v0": 0.575,
+    "promptpo/DistractorChain-v0": 0.576,
+    "promptpo/Maze-v0": 0.414,
+    "promptpo/MiniCatch-v0": 0.750,
+    "promptpo/MiniInvaders-v0": 0.774,
+    "promptpo/PointMass-v0": 0.386,
+}
+"""Of uniformly random actions; means over 200,000 episodes of another implementation of the rules."""
+
+
+def best_return(domain, start):
+    """The optimum by looking at every sequence of actions within the time limit."""
+    # The distractor is the only thing left to chance, and it has no influence on anything.
+
+    @cache
+    def value(state, left):
+        if left == 0:
+            return 0.0
+        best = 0.0
+        for action in range(domain.n_actions):
+            after, reward, ended = domain.step(state, action, RNG)
+            if len(after) == 2 and domain is DOMAINS["promptpo/DistractorChain-v0"]:
+                after = (after[0], 0)
+            best = max(best, reward + (0.0 if ended else domain.gamma_eval * value(after, left - 1)))
+        return best
+
+    return value(start, domain.time_limit or 8)
+
+
+@pytest.mark.parametrize("env_id", DOMAINS)
+def test_the_optimum_is_what_backward_induction_finds(env_id):
+    """From every start, exactly."""
+    domain = DOMAINS[env_id]
+    for start in STARTS[env_id]:
+        assert domain.optimal_return(start) == pytest.approx(best_return(domain, start), abs=1e-12), start
+
+
+@pytest.mark.parametrize("env_id", DOMAINS)
+def test_random_actions_have_the_known_regret(env_id):
+    """Rewards, ends, starts and time limits together give one number per domain."""
+    domain, rng = DOMAINS[env_id], np.random.default_rng(1)
+    regrets = []
+    for _ in range(6000):
+        start = state = domain.reset(rng)
+        total, ended, steps = 0.0, False, 0
+        while not ended and (domain.time_limit is None or steps < domain.time_limit):
+            state, reward, ended = domain.step(state, int(rng.integers(domain.n_actions)), rng)
+            total += domain.gamma_eval**steps * reward
+            steps += 1
+        regrets.append((domain.optimal_return(start) - total) / domain.regret_scale)
+    assert np.mean(regrets) == pytest.approx(RANDOM_REGRET[env_id], abs=0.02)
+
+
+@pytest.mark.parametrize("env_id", DOMAINS)
+def test_it_is_a_gymnasium_environment(env_id):
+    """Gymnasium's own checker has nothing to say, and the same seed begins the same episode."""
+    register()
+    env = gymnasium.make(env_id)
+    check_env(env.unwrapped, skip_render_check=True)
+    first, _ = env.reset(seed=5)
+    again, _ = env.reset(seed=5)
+    assert np.array_equal(first, again)
+    limit = DOMAINS[env_id].time_limit
+    assert env.spec.max_episode_steps == limit
+    env.close()
+
+
+def test_an_episode_at_the_time_limit_is_truncated_and_not_terminal():
+    """Walking against the wall of the chain for eight steps."""
+    register()
+    env = gymnasium.make("promptpo/Chain-v0")
+    env.reset(seed=0)
+    ends = [env.step(0)[2:4] for _ in range(8)]
+    assert ends == [(False, False)] * 7 + [(False, True)]
+
+
+def test_the_distances_of_the_maze_are_those_of_a_search():
+    """Breadth first, with the rules' own walls."""
+    maze = Maze()
+    found, border = {GOAL: 0}, [GOAL]
+    while border:
+        border = [
+            cell
+            for cell in DISTANCES
+            if cell not in found and any(maze.step(cell, a, RNG)[0] in border for a in range(4))
+        ]
+        found |= dict.fromkeys(border, max(found.values()) + 1)
+    assert found == DISTANCES
+
+
+def test_an_alien_in_the_bottom_row_ends_the_game_unless_shot():
+    """Checked before the aliens descend."""
+    domain = DOMAINS["promptpo/MiniInvaders-v0"]
+    assert domain.step((1, 1, 0, 2, 0), 1, RNG)[1:] == (1.0, True)
+    assert domain.step((1, 1, 0, -1, -1), 1, RNG)[1:] == (1.0, True)
+    assert domain.step((0, 1, 0, -1, -1), 1, RNG)[1:] == (0.0, True)
+    assert domain.step((0, 1, 1, -1, -1), 2, RNG) == ((1, 1, 0, -1, -1), 0.0, False)
