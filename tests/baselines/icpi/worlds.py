@@ -1,0 +1,50 @@
+"""Small worlds that several tests live in."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from baselines.icpi.assembly import stream
+from baselines.icpi.engines.oracle import OracleEngine
+from baselines.icpi.examples import ExampleBook
+from baselines.icpi.profile import PROFILES
+from baselines.icpi.prompts import PromptBuilder
+from baselines.icpi.setting import setting_for
+from baselines.icpi.values import Transition
+
+PAPER, FAST = PROFILES["paper"], PROFILES["fast"]
+CHAIN = setting_for("promptpo/Chain-v0")
+
+
+def episodes(setting, number, seed=0):
+    """Episodes of random actions."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(number):
+        state, ended, episode = setting.domain.reset(rng), False, []
+        while not ended and len(episode) < 8:
+            action = int(rng.integers(setting.n_actions))
+            after, reward, ended = setting.domain.step(state, action, rng)
+            episode.append(Transition(state, action, reward, ended, after))
+            state = after
+        found.append(episode)
+    return found
+
+
+def filled_book(setting, number=20, profile=PAPER, seed=0, **settings):
+    """A book with the examples of random episodes."""
+    book = ExampleBook(setting.codec, profile, max_excerpt=setting.max_excerpt, **settings)
+    for episode in episodes(setting, number, seed):
+        book.add_episode(episode)
+    return book
+
+
+def builder(setting, book, profile=PAPER, seed=0, **changes):
+    """A prompt builder over a book."""
+    profile = replace(profile, **changes)
+    return PromptBuilder(setting.codec, book, profile, stream(seed, "prompts"))
+
+
+def oracle(setting, seed=0, policy="nn"):
+    """The engine that knows the rules."""
+    return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"), policy)
