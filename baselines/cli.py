@@ -17,8 +17,7 @@ from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, jso
 LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("baselines.llm_policy.cli", "llm_policy"),
     "llm-study": ("baselines.llm_policy.cli", "llm_study"),
-    "icpi": ("baselines.icpi.cli", "icpi"),
-    "icpi-probe": ("baselines.icpi.cli", "icpi_probe"),
+    "icpi": ("baselines.icpi_commands", "icpi"),
 }
 """Commands of other modules, which are imported when they are named: (module, function)."""
 

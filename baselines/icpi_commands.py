@@ -1,4 +1,7 @@
-"""``promptpo baseline icpi`` and ``promptpo icpi-probe``: what each takes, in words."""
+"""``promptpo baseline icpi`` and ``promptpo icpi-probe``: what each takes, in words.
+
+Not in `baselines.icpi`, whose import registers environments with Gymnasium: ``promptpo --help`` lists these.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,10 @@ def icpi(
     directory = out or _new_directory(env_id)
     observe = _silent if quiet or as_json else _Progress(config.steps)
     content = run(setting, config, directory, observe)
-    print(json.dumps({"run": str(directory), **content}) if as_json else _summary(content, directory))
+    if as_json:
+        print(json.dumps({"run": str(directory), **content}))
+    elif not quiet:
+        print(_summary(content, directory))
 
 
 def icpi_probe(
