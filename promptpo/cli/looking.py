@@ -26,6 +26,9 @@ from promptpo.errors import PromptPOError, UsageError
 if TYPE_CHECKING:
     from promptpo.session import RunResult
 
+FILMING = 4.0
+"""Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
@@ -155,4 +158,4 @@ def add_episode(run: RunResult) -> None:
 
     if run.data["best"] is not None:
         with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):
-            write_report(Path(run.directory), episode=True, seconds=20.0)
+            write_report(Path(run.directory), seconds=FILMING, patience=FILMING)

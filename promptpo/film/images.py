@@ -17,6 +17,10 @@ from promptpo.errors import MissingExtraError, UsageError
 Frame = NDArray[np.uint8]
 """Height by width by three colours."""
 
+_values = np.arange(256)
+ROUNDED = (np.minimum((_values + 4) >> 3, 31) * 255 // 31).astype(np.uint8)
+"""Each value of a colour, rounded to five bits."""
+
 
 def png(frame: Frame) -> bytes:
     """One picture as a PNG file."""
@@ -34,7 +38,7 @@ def png(frame: Frame) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(raw, 9))
+        + chunk(b"IDAT", zlib.compress(raw, 6))
         + chunk(b"IEND", b"")
     )
 
@@ -44,10 +48,13 @@ def smaller(frame: Frame, width: int) -> Frame:
     factor = -(-frame.shape[1] // width)
     if factor > 1:
         height, columns = frame.shape[0] // factor, frame.shape[1] // factor
-        blocks = frame[: height * factor, : columns * factor].reshape(height, factor, columns, factor, 3)
-        frame = blocks.mean(axis=(1, 3)).astype(np.uint8)
-    levels = (frame.astype(np.uint16) + 4) >> 3  # five bits for each colour
-    rounded: Frame = (np.minimum(levels, 31) * 255 // 31).astype(np.uint8)
+        # Adding strided views is ten times as fast as a mean over two axes of small blocks.
+        total = np.zeros((height, columns, frame.shape[2]), np.uint32)
+        for row in range(factor):
+            for column in range(factor):
+                total += frame[row : height * factor : factor, column : columns * factor : factor]
+        frame = (total // factor**2).astype(np.uint8)
+    rounded: Frame = ROUNDED[frame]
     return rounded
 
 

@@ -43,7 +43,11 @@ class Film:
     whole: bool
 
 
-def film(task: Task, episode: Episode, *, frames: int = 80, width: int = 300, seconds: float = 30.0) -> Film:
+STARTING = 20.0
+"""Seconds that a renderer may take before its first picture and after its last."""
+
+
+def film(task: Task, episode: Episode, *, frames: int = 60, width: int = 300, seconds: float = 30.0) -> Film:
     """Repeat a recorded episode and take pictures.
 
     Args:
@@ -115,7 +119,7 @@ def _render(
             **options,
         }
         request.write_text(json.dumps(content), encoding="utf-8")
-        problem = _run_child(request, mode, None if seconds is None else seconds + 20.0)
+        problem = _run_child(request, mode, None if seconds is None else seconds + STARTING)
         found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {"error": problem}
     if "error" in found:
         raise RenderingError(found["error"])

@@ -44,21 +44,31 @@ class CandidateView:
     words: str
 
 
-def write_report(run: Path, *, episode: bool = True, seconds: float = 30.0) -> Path:
+def write_report(
+    run: Path, *, episode: bool = True, seconds: float = 30.0, patience: float | None = None
+) -> Path:
     """Write the report of a run, finished or not, and return its path.
 
     Args:
         run: The run directory.
         episode: Run the best policy once more, in the sandbox, to show an episode of it.
         seconds: How long rendering its film may take.
+        patience: Leave the episode out where it is expected to take longer than these seconds.
 
     Raises:
         RunError: It is not a readable run.
         OSError: The file cannot be written.
     """
     story = read_story(run)
-    shown: Shown | str = f"The report was written without an episode; add one with: promptpo report {run}"
-    if episode:
+    shown: Shown | str = (
+        f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
+    )
+    if episode and patience is not None and (story.episode_seconds or 0.0) > patience:
+        shown = (
+            f"An episode takes about {story.episode_seconds:.0f} seconds here, so none was run for this page; "
+            f"add one with: promptpo report {shlex.quote(str(run))}"
+        )
+    elif episode:
         from promptpo.report.episode import show_episode
 
         shown = show_episode(story, seconds=seconds)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,7 @@ class Story:
         spec: What the model was told about the task.
         sessions: Data of the processes that worked on the run.
         ledger: What the whole run spent.
+        episode_seconds: How long an episode of the final test took, about; None where there was no test.
     """
 
     directory: Path
@@ -126,6 +128,7 @@ class Story:
     spec: str
     sessions: tuple[Mapping[str, Any], ...]
     ledger: Ledger
+    episode_seconds: float | None
 
     @property
     def best(self) -> Entry | None:
@@ -187,7 +190,17 @@ def read_story(directory: Path) -> Story:
         spec=by_kind["spec"][0].data["text"] if "spec" in by_kind else "",
         sessions=tuple(event.data for event in by_kind.get("session", [])),
         ledger=Ledger(config.budget, events),
+        episode_seconds=_episode_seconds(events),
     )
+
+
+def _episode_seconds(events: Sequence[Event]) -> float | None:
+    """From the wall time of the last final test, as if one process had done it: a guess, never far too high."""
+    for before, event in reversed(list(pairwise(events))):
+        if event.kind == "test":
+            episodes = len(event.data["evaluation"]["episodes"])
+            return (event.t - before.t) / max(1, episodes)
+    return None
 
 
 def _order(attempt: Attempt) -> tuple[Any, ...]:

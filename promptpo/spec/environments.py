@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,8 +102,10 @@ def _registered(env_id: str) -> str:
     if extra is not None:
         _import_package(extra.module, env_id)
     else:
-        for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
-            importlib.import_module(installed.module)
+        # Nobody asked for these packages by name, so what they print when imported is not for the user.
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
+                importlib.import_module(installed.module)
     if name in gymnasium.registry:
         return name
     raise UnknownEnvironmentError(_unknown(name))

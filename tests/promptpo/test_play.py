@@ -130,6 +130,16 @@ def test_pictures_are_made_smaller():
     assert (small[0, 0, 0], small[-1, 0, 0]) == (0, 255)
 
 
+def test_smaller_pictures_are_means_of_blocks():
+    """Sizes that are no multiple of the factor too; five bits remain of each colour."""
+    frame = np.random.default_rng(0).integers(0, 256, (100, 304, 3), np.uint8)
+    small = smaller(frame, 102)
+    blocks = frame[:99].reshape(33, 3, 304, 3)[:, :, :303].reshape(33, 3, 101, 3, 3).mean(axis=(1, 3))
+    assert small.shape == (33, 101, 3)
+    assert np.abs(small - blocks).max() < 9
+    assert len(np.unique(small)) <= 32
+
+
 def test_the_command_prints_json(policy, tmp_path, capsys, monkeypatch):
     """Without a screen and without flags it writes a GIF beside the policy."""
     from promptpo.cli.app import run

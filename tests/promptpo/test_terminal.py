@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.promptpo.test_command_line import QUICK
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -52,8 +54,7 @@ def on_terminal(*arguments, columns, cwd, **more):
 )
 def test_the_live_view_survives_every_terminal(tmp_path, columns, more):
     """The run ends with its result on the screen, without a traceback."""
-    arguments = ["optimize", "CartPole-v1", "--out", "run", "--test-episodes", "5"]
-    shown, code = on_terminal(*arguments, columns=columns, cwd=tmp_path, **more)
+    shown, code = on_terminal("optimize", "CartPole-v1", *QUICK, columns=columns, cwd=tmp_path, **more)
     assert code == 0, shown
     assert "Traceback" not in shown
     assert "Held-out return" in shown

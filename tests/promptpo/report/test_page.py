@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -137,6 +138,19 @@ def test_the_episode_is_the_typical_test_episode(told_run):
     assert "frames" in found.ids
     assert 'class="series obs"' in text
     assert 'class="series action"' in text
+
+
+def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(told_run, monkeypatch):
+    """The wall time of the final test says how long an episode takes; the page says how to add it."""
+    from promptpo.report import page as module
+
+    story = read_story(told_run.directory)
+    assert 0.0 < story.episode_seconds < 5.0
+    monkeypatch.setattr(module, "read_story", lambda _: replace(story, episode_seconds=60.0))
+    text = write_report(told_run.directory, patience=4.0).read_text()
+    assert "An episode takes about 60 seconds here" in text
+    assert "add one with: promptpo report" in text
+    assert '<script type="application/json" id="frames"' not in text
 
 
 def test_an_unfinished_run_has_a_report_too(told_run, tmp_path):
