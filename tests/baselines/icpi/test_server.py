@@ -1,0 +1,219 @@
+"""Completions over real HTTP, raw and through a chat model, with the official clients."""
+
+import json
+
+import pytest
+
+from baselines.icpi.engines.choose import choose_engine
+from baselines.icpi.engines.paid import PaidEngine, without_oldest
+from baselines.icpi.engines.server import CompletionServer, tokenizer
+from baselines.icpi.values import Request
+from promptpo.config import Budget
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.journal import Journal
+from promptpo.ledger import Ledger
+from tests.baselines.icpi.worlds import CHAIN
+
+EXAMPLE = "assert state == [6] and state != [4]\nstate = left()\nassert state == [5] and state != [4]\n\n"
+CHOICES = ("assert done", "assert not done")
+
+
+def request(cell, *, examples=EXAMPLE, choices=None, **settings):
+    """Asks for the state left of a cell."""
+    query = f"assert state == [{cell}] and state != [4]\nstate = left()\n"
+    return Request(examples, query, "next", choices=choices, **settings)
+
+
+def engine(server, *, dialect="llamacpp", budget=None, journal=None, **settings):
+    """The real engine, without waits between retries that matter."""
+    completer = CompletionServer("m", base_url=server.address, dialect=dialect, **settings)
+    return PaidEngine(completer, Ledger(budget or Budget(steps=None)), journal)
+
+
+@pytest.fixture
+def paid(server):
+    """An engine without limits."""
+    made = engine(server)
+    yield made
+    made.close()
+
+
+def test_a_batch_keeps_its_order(server, paid):
+    """However the answers arrive, with tokens counted as the server counts them."""
+    results = paid.complete([request(cell) for cell in (7, 1, 6, 2, 5)])
+    assert [result.text.split(" and ")[0] for result in results] == [
+        f"assert state == [{cell}]" for cell in (6, 0, 5, 1, 4)
+    ]
+    assert all(result.usage.cached_input_tokens == 2 for result in results)
+    assert all(result.usage.input_tokens > 20 for result in results)
+
+
+def test_what_is_sent(server, paid):
+    """Stop at the line's end, the sampling settings, and the server's own defaults undone."""
+    paid.complete([request(6, choices=CHOICES)])
+    (body,) = server.completions
+    assert body["prompt"] == request(6).prompt
+    assert body["stop"] == ["\n"]
+    assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.1, 1.0, 100)
+    assert (body["cache_prompt"], body["repeat_penalty"], body["top_k"], body["min_p"]) == (True, 1.0, 0, 0.0)
+    assert body["grammar"] == 'root ::= "assert done" | "assert not done"'
+
+
+@pytest.mark.parametrize(
+    ("dialect", "field", "value"),
+    [("vllm", "structured_outputs", {"choice": list(CHOICES)}), ("completion", "grammar", None)],
+)
+def test_each_server_is_spoken_to_in_its_dialect(server, dialect, field, value):
+    """And a plain one in none."""
+    made = engine(server, dialect=dialect)
+    made.complete([request(6, choices=CHOICES)])
+    made.close()
+    assert server.completions[0].get(field) == value
+
+
+def test_a_busy_server_is_asked_again_when_it_says(server):
+    """Retry-After is honoured by the client; the answer counts once."""
+    server.failures.append((429, {"retry-after": "0.05"}, {"error": {"message": "slow down"}}))
+    server.failures.append((503, {"retry-after": "0.05"}, {"error": {"message": "loading model"}}))
+    ledger = Ledger(Budget(steps=None))
+    made = PaidEngine(CompletionServer("m", base_url=server.address, dialect="llamacpp"), ledger)
+    (result,) = made.complete([request(6)])
+    made.close()
+    assert result.text.startswith("assert state == [5]")
+    assert len(server.seen) == 3
+    assert ledger.calls == 1
+
+
+@pytest.mark.parametrize(("status", "said"), [(401, "key"), (404, "m"), (500, "")])
+def test_a_server_that_refuses_ends_the_run_in_one_sentence(server, status, said):
+    """An error is not an invalid completion."""
+    server.failures.extend([(status, {}, {"error": {"message": "no"}})] * 3)
+    made = engine(server, max_retries=0)
+    with pytest.raises(ProviderError, match=said) as caught:
+        made.complete([request(6)])
+    made.close()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_told(server):
+    """With its address."""
+    server.close()
+    made = engine(server, max_retries=0)
+    with pytest.raises(ProviderError, match=r"127\.0\.0\.1"):
+        made.complete([request(6)])
+    made.close()
+
+
+def test_a_prompt_that_is_too_long_loses_examples_until_it_fits(server, paid):
+    """The question stays."""
+    server.context = 900
+    (result,) = paid.complete([request(6, examples=EXAMPLE * 40)])
+    assert result.text.startswith("assert state == [5]")
+    lengths = [len(body["prompt"]) for body in server.completions]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[-1] <= 900 < lengths[0]
+    assert all(body["prompt"].endswith(request(6).query) for body in server.completions)
+
+
+def test_a_question_that_never_fits_is_an_error(server, paid):
+    """Not an endless loop."""
+    server.context = 20
+    with pytest.raises(ProviderError, match="context"):
+        paid.complete([request(6, examples=EXAMPLE * 3)])
+
+
+def test_at_least_one_example_is_dropped():
+    """Down to none."""
+    assert without_oldest("a\n\nb\n\nc\n\n") == "b\n\nc\n\n"
+    examples = EXAMPLE * 5
+    for _ in range(10):
+        examples = without_oldest(examples)
+    assert examples == ""
+
+
+def test_what_was_paid_for_is_not_asked_again(server, tmp_path):
+    """A second engine over the same journal answers from it, and the ledger knows what was spent."""
+    asked = [request(cell) for cell in (7, 6, 6)]
+    with Journal(tmp_path) as journal:
+        made = engine(server, journal=journal)
+        first = made.complete(asked)
+        made.close()
+    assert len(server.completions) == 3, "the same question twice in a run is asked twice"
+    with Journal(tmp_path) as journal:
+        made = engine(server, journal=journal)
+        again = made.complete(asked)
+        more = made.complete([request(6), request(6, attempt=1), request(6, temperature=0.5)])
+        made.close()
+        ledger = Ledger(Budget(steps=None), journal.events)
+    assert [r.text for r in again] == [r.text for r in first]
+    assert len(more) == 3
+    assert len(server.completions) == ledger.calls == 6
+
+
+def test_a_batch_that_fails_in_part_keeps_the_rest(server, tmp_path):
+    """What was in flight is journaled before the error is raised."""
+    asked = [request(cell) for cell in (7, 6, 5)]
+    server.failures.append((400, {}, {"error": {"message": "no"}}))
+    with Journal(tmp_path) as journal:
+        made = engine(server, journal=journal, max_retries=0)
+        with pytest.raises(ProviderError):
+            made.complete(asked)
+        assert len(list(journal.of_kind("completion"))) == 2
+        made.close()
+        made = engine(server, journal=journal)
+        assert len(made.complete(asked)) == 3
+        made.close()
+    assert len(server.completions) == 4
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls"),
+    [
+        (Budget(steps=None, calls=2), 2),
+        (Budget(steps=None, tokens=60), None),
+        (Budget(steps=None, seconds=0), 0),
+    ],
+)
+def test_a_limit_ends_the_asking(server, budget, calls):
+    """Before the call that would pass it."""
+    made = engine(server, budget=budget)
+    with pytest.raises(BudgetSpentError):
+        [made.complete([request(cell)]) for cell in range(7)]
+    made.close()
+    assert calls is None or len(server.completions) == calls
+    assert len(server.completions) < 7
+
+
+def test_tokens_are_counted_by_the_server(server):
+    """Each text once."""
+    count = tokenizer(server.address)
+    assert [count("a b c"), count("a b c"), count("a")] == [3, 3, 1]
+    assert len(server.seen) == 2
+    server.failures.append((500, {}, {}))
+    with pytest.raises(ProviderError, match="does not count tokens"):
+        count("new")
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": []}, {"error": {"message": "odd"}}])
+def test_an_answer_that_is_no_completion_is_told(server, body):
+    """Status 200 with something else in it."""
+    server.failures.append((200, {}, body))
+    made = engine(server)
+    with pytest.raises(ProviderError, match="no completion"):
+        made.complete([request(6)])
+    made.close()
+
+
+def test_a_chat_model_is_asked_for_the_next_line(server):
+    """Instruction, examples, question with its choices; fences in the answer do not count."""
+    chosen = choose_engine("openai:m", CHAIN, base_url=server.address)
+    first, second = chosen.engine.complete([request(6), request(5, choices=CHOICES)])
+    chosen.close()
+    assert first.text.startswith("assert state == [5]")
+    assert second.text.startswith("assert state == [4]")
+    bodies = sorted(server.completions, key=lambda body: len(json.dumps(body)))
+    roles = [message["role"] for message in bodies[1]["messages"]]
+    assert roles == ["system", "user", "user"]
+    assert bodies[1]["messages"][1]["content"] == EXAMPLE
+    assert all(choice in bodies[1]["messages"][2]["content"] for choice in CHOICES)
+    assert "next line" in bodies[0]["messages"][0]["content"]
