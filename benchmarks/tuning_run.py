@@ -32,6 +32,7 @@ UNBOUNDED = 10_000
 TEST_EPISODES = 20
 VALIDATION_EPISODES = 10
 FEW_SAMPLES = 4
+ROUNDS = 0
 
 
 class Bench:
@@ -86,7 +87,7 @@ class Bench:
 
     def _search(self, budget: int, seeds: Seeds) -> tuple[str, str]:
         """Rounds of program search, each tuned, the best of all by validation seeds."""
-        rounds = 1 if budget // self.horizon < 500 else 3  # long episodes leave no steps for several rounds
+        rounds = ROUNDS or (1 if budget // self.horizon < 500 else 3)  # long episodes leave no steps for several rounds
         tried: list[Tried] = []
         best = (-math.inf, "", "")
         for round_ in range(1, rounds + 1):

@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 LANES = 8
 """Trials in one job: few enough that a generation keeps several workers busy."""
 
+SHORT_EPISODES = 50
+"""Episodes of fewer steps are cheaper than sending them somewhere: a job has eight times as many."""
+
 CHOOSING = 0.5
 """Share of the budget after which one structure is left."""
 
 FINALISTS = 5
 MOST_LOOKS = 20
+LOOK_STEPS = 2000
+"""Later looks at fewer finalists take more episodes, where so many steps pay for them."""
+
 CHOICE_SEED = 500_000
 """The final choice uses training seeds from here on."""
 
@@ -127,10 +133,12 @@ def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job
     finalists = arm.finalists(min(FINALISTS, max(1, episodes // 2)))
     returns: list[list[float]] = [[] for _ in finalists]
     alive = list(range(len(finalists)))
-    used = 0
+    used, looks = 0, MOST_LOOKS
     while True:
         affordable = clock.left // max(1, clock.cost(len(alive), clock.horizon))
-        n = min(MOST_LOOKS, affordable // 2 if len(alive) > 1 else affordable)
+        if used:  # the fewer are left, the closer a look
+            looks = max(MOST_LOOKS, min(4 * looks, int(LOOK_STEPS / max(1.0, clock.typical))))
+        n = min(looks, affordable // 2 if len(alive) > 1 else affordable)
         if n < 1:
             break
         fresh = seeds(CHOICE_SEED + used, n)
@@ -144,7 +152,7 @@ def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job
             arm.steps += steps_of(batch)
             returns[i] += map(return_of, batch)
         alive.sort(key=lambda i: mean_or_worst(returns[i]), reverse=True)
-        if len(alive) == 1:
+        if len(alive) == 1 or len({one for i in alive for one in returns[i]}) == 1:
             break
         alive = alive[: math.ceil(len(alive) / 2)]
     best = alive[0]
@@ -162,9 +170,10 @@ def _roll(
 ) -> Generator[Sequence[Job], Sequence[Rollout], list[list[Episode | None]]]:
     """Cut what structures ask for into jobs, and put the episodes together again, one per trial."""
     jobs, owners = [], []
+    lanes = 8 * LANES if 0 < clock.longest < SHORT_EPISODES else LANES
     for owner, ask in enumerate(asks):
-        for i in range(0, len(ask.trials), LANES):
-            jobs.append(Job(ask.source, ask.trials[i : i + LANES], ask.record))
+        for i in range(0, len(ask.trials), lanes):
+            jobs.append(Job(ask.source, ask.trials[i : i + lanes], ask.record))
             owners.append(owner)
     rollouts = yield jobs
     batches: list[list[Episode | None]] = [[] for _ in asks]

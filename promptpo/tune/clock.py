@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sandbox import Rollout
 
-STAGES = (0.55, 0.85)
+STAGES = (0.8, 0.92)
 """Shares of the search budget after which episodes get longer: short, medium, full."""
 
 UNKNOWN_LENGTH = 1000
@@ -22,7 +22,7 @@ ENDINGS = 0.02
 """Where at least this share of the cut episodes terminated by themselves, what matters comes at the end
 of an episode, and episodes are not cut."""
 
-GENERATIONS = 40
+GENERATIONS = 200
 """So many generations are wanted in the first stage; a horizon is shortened only where the budget
 would pay for fewer."""
 
@@ -45,6 +45,7 @@ class Clock:
         population: Episodes in a typical generation of all structures together.
         spent: Steps taken so far.
         longest: Steps of the longest episode seen.
+        typical: The largest mean length of a rollout's episodes seen.
         stretch: Factor on the shortest horizon.
         episodes: Episodes seen so far.
         endings: How many of them terminated by themselves.
@@ -55,6 +56,7 @@ class Clock:
     population: int
     spent: int = 0
     longest: int = 0
+    typical: float = 0.0
     stretch: int = 1
     episodes: int = 0
     endings: int = 0
@@ -63,6 +65,7 @@ class Clock:
         """Count what a rollout took."""
         self.spent += rollout.steps
         self.longest = max([self.longest, *(episode.steps for episode in rollout.episodes)])
+        self.typical = max(self.typical, rollout.steps / max(1, len(rollout.episodes)))
         self.episodes += len(rollout.episodes)
         self.endings += sum(episode.terminated for episode in rollout.episodes)
 
@@ -100,8 +103,12 @@ class Clock:
         return (shortest, middle, self.horizon)[self.stage]
 
     def cost(self, episodes: int, horizon: int | None) -> int:
-        """Steps that some episodes will take at most, by the horizon and by what has been seen."""
-        seen = 2 * self.longest or UNKNOWN_LENGTH
-        if horizon is None:
-            return episodes * seen
-        return episodes * (min(seen, horizon) if self.longest else horizon)
+        """Steps that some episodes will take at most, by the horizon and by what has been seen.
+
+        One episode may be twice as long as any before; many together are taken to be on average at most
+        twice as long as those of any rollout before.
+        """
+        if not self.longest:
+            return episodes * (horizon or UNKNOWN_LENGTH)
+        longest = min(2 * self.longest, horizon or math.inf)
+        return math.ceil(min(episodes * longest, 2 * episodes * self.typical + longest))

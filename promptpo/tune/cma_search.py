@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from promptpo.tune.jobs import Episodes, SeedSource, Start
     from promptpo.tune.space import Vector
 
-SIGMA = 0.25
-"""First step size, as a share of each parameter's range."""
+WIDE_STEP, NARROW_STEP, STEP_LENGTH = 0.25, 0.12, 0.75
+"""The first step size, as a share of each parameter's range, lies between two bounds. Between them the step
+has the same length whatever the number of parameters: with many of them, wide steps leave nothing of what
+the structure does at its own numbers, and the budget does not last until they have become narrower."""
 
 FIRST_SEED = 1000
 """Tuning starts at this training seed: the earlier ones measure the candidates themselves."""
@@ -67,6 +69,7 @@ class CmaSearch:
         self.blind = False
         self._seeds = seeds
         self._rng = np.random.default_rng(seed)
+        self._first_step = float(np.clip(STEP_LENGTH / math.sqrt(len(self.space)), NARROW_STEP, WIDE_STEP))
         self._generation = 0
         self._per_vector = 0
         self._horizon: int | None = -1
@@ -175,7 +178,7 @@ class CmaSearch:
         x0 = np.clip(mean, 0.02, 0.98).tolist()
         if len(x0) == 1:  # cma refuses one dimension; the second has no effect
             x0 = [*x0, 0.5]
-        self._es = cma.CMAEvolutionStrategy(x0, sigma or SIGMA, options)
+        self._es = cma.CMAEvolutionStrategy(x0, sigma or self._first_step, options)
         self._best, self._since_best = -math.inf, 0
 
     def _elites(self) -> list[Vector]:
@@ -237,7 +240,7 @@ class CmaSearch:
         best = self.archive.best()
         population = self.population * (2 if self._restarts < 4 else 1)  # noqa: PLR2004
         if best is not None and self._restarts % 2 == 1:
-            self._begin(best.vector, population, SIGMA / 2)
+            self._begin(best.vector, population, self._first_step / 2)
         else:
             self._begin(self._rng.random(max(2, len(self.space)))[: len(self.space)], population)
 

@@ -35,7 +35,7 @@ FEWEST, MOST = 8, 256
 TESTED_EVERY = 4
 """Every so many batches the greedy table is rolled out, to see how good it is."""
 
-ENOUGH_VISITS = 128
+ENOUGH_VISITS = 256
 """An action whose successors were counted this often is known as well as our budgets allow."""
 
 

@@ -16,11 +16,13 @@ class Joints:
         positions: Position of each actuated joint.
         velocities: Velocity of each actuated joint.
         posture: Entries that belong to no actuated joint.
+        first_velocity: Entries from here on are velocities.
     """
 
     positions: tuple[int, ...]
     velocities: tuple[int, ...]
     posture: tuple[int, ...]
+    first_velocity: int
 
 
 def guess_joints(space: spaces.Space[Any], actuators: int) -> Joints | None:
@@ -48,4 +50,4 @@ def guess_joints(space: spaces.Space[Any], actuators: int) -> Joints | None:
     position = tuple(range(positions - actuators, positions))
     velocity = tuple(range(n - actuators, n))
     rest = tuple(i for i in range(n) if i not in {*position, *velocity})
-    return Joints(position, velocity, rest)
+    return Joints(position, velocity, rest, positions)

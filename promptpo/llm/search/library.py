@@ -33,6 +33,8 @@ STRATEGIES: Mapping[str, str] = {
     "rules": "A decision list: the first condition on one number of the observation that holds decides.",
     "oscillator": "One clock drives all actuators: each follows a sine of its own offset, amplitude and "
     "phase, corrected by what looks like its own joint's position and velocity and by the body's posture.",
+    "tracker": "One clock drives all joints: each is pulled towards an angle that swings with an amplitude and "
+    "phase of its own, corrected by the body's posture.",
     "wave": "One clock drives all actuators: each follows a sine of its own offset, amplitude and phase, "
     "corrected by a few of the observation's numbers.",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
@@ -58,8 +60,9 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
         found.append(Genome("table"))
     if head.continuous and head.outputs > 1 and len(features.names) >= 2 * head.outputs:
         jointed = guess_joints(observation, head.outputs) is not None
-        found += [Genome("oscillator"), Genome("oscillator", (), 1)] if jointed else [Genome("wave")]
-        found += [Genome("linear"), Genome("wave")] if jointed else [Genome("linear")]
+        found += [Genome("tracker"), Genome("oscillator")] if jointed else [Genome("wave")]
+        found.append(Genome("linear"))
+        found += [Genome("oscillator", (), 1), Genome("wave")] if jointed else []
     else:
         found.append(Genome("linear"))
     if head.continuous:
@@ -88,7 +91,9 @@ def write_program(
         return _table(genome, observation, action)
     features = read_observation(observation)
     head = write_action(action, ordered="ordered" in genome.terms)
-    joints = guess_joints(observation, head.outputs) if genome.structure == "oscillator" else None
+    joints = (
+        guess_joints(observation, head.outputs) if genome.structure in {"oscillator", "tracker"} else None
+    )
     writer = Writer(genome, features, head.outputs, joints)
     body = (
         _templates()

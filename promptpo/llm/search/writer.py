@@ -136,6 +136,25 @@ class Writer:
         terms += [f"{self.param(f'correct{j}_{i.label}', 0.0, -1.0, 1.0)} * {i.expression}" for i in feedback]
         return sum_lines(f"u{j}", terms, INDENT)
 
+    def tracker(self, j: int) -> str:
+        """Lines that pull a joint towards a swinging target; the sine and the cosine set amplitude and phase."""
+        joints = self.joints
+        assert joints is not None
+        position = self.numbers[joints.positions[j]].expression
+        velocity = self.numbers[joints.velocities[j]].expression
+        terms = [
+            self.param(f"offset{j}", 0.0, -1.0, 1.0),
+            f"{self.param(f'sine{j}', 0.0, -1.5, 1.5)} * s",
+            f"{self.param(f'cosine{j}', 0.0, -1.5, 1.5)} * c",
+        ]
+        for i in joints.posture:
+            name = f"correct{j}_{self.numbers[i].label}"
+            span = 0.2 if i >= joints.first_velocity else 1.0
+            terms.append(f"{self.param(name, 0.0, -span, span)} * {self.numbers[i].expression}")
+        pull = f"{self.param(f'pull{j}', 1.5, 0.3, 10.0)} * (goal - {position})"
+        damping = f"{self.param(f'damping{j}', 0.05, 0.0, 0.5)} * {velocity}"
+        return f"{sum_lines('goal', terms, INDENT)}\n{INDENT}u{j} = {pull} - {damping}"
+
 
 def sum_lines(target: str, terms: Sequence[str], indent: str) -> str:
     """``target = a + b`` and ``target += c + d``, with as many terms on a line as fit."""

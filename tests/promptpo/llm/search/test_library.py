@@ -120,9 +120,9 @@ def test_states_are_counted():
     assert count_states(CARTPOLE) is None
 
 
-def test_jointed_bodies_get_an_oscillator_that_knows_its_joints():
+def test_jointed_bodies_get_a_clock_that_knows_its_joints():
     """Positions and velocities of the actuated joints are the last ones of each half."""
-    assert structures_for(CHEETAH, SIX_JOINTS)[0] == Genome("oscillator")
+    assert structures_for(CHEETAH, SIX_JOINTS)[:2] == [Genome("tracker"), Genome("oscillator")]
     joints = guess_joints(CHEETAH, 6)
     assert joints is not None
     assert joints.positions == (2, 3, 4, 5, 6, 7)
