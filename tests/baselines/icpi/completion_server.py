@@ -15,6 +15,7 @@ class CompletionServerForTests:
         address: Where it listens, ending in ``/v1``.
         seen: (path, body) of all requests so far.
         failures: Responses to give first: (status, headers, body).
+        works_for: Requests that it answers; it is out of order after so many.
         context: Longest prompt in characters; longer ones are refused as a real server refuses them.
     """
 
@@ -22,7 +23,7 @@ class CompletionServerForTests:
         self.engine = engine
         self.seen = []
         self.failures = deque()
-        self.context = None
+        self.context = self.works_for = None
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
@@ -43,6 +44,8 @@ class CompletionServerForTests:
         """Status, headers and content of a response."""
         with self._lock:
             self.seen.append((path, body))
+            if self.works_for is not None and len(self.seen) > self.works_for:
+                return 400, {}, {"error": {"message": "out of order"}}
             if self.failures:
                 return self.failures.popleft()
             if path.endswith("/tokenize"):
@@ -80,6 +83,7 @@ class CompletionServerForTests:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # headers and body in one packet; two would wait for each other
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))

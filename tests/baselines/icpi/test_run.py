@@ -1,0 +1,189 @@
+"""Runs on disk: results, resuming, limits, and what is refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from baselines.icpi.domains import DOMAINS
+from baselines.icpi.engines.lookup import LookupEngine
+from baselines.icpi.run import RunConfig, run
+from baselines.icpi.setting import setting_for
+from promptpo.config import Budget
+from promptpo.errors import ProviderError, RunError, UsageError
+from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER
+
+
+def config(**changes):
+    """A short run with the oracle."""
+    base = RunConfig("icpi", "oracle", "fast", FAST, steps=40, test_episodes=3)
+    return replace(base, **changes)
+
+
+SHORT = setting_for("promptpo/Chain-v0", max_rollout=2)
+"""The chain with short rollouts, so that few requests are made."""
+
+
+@pytest.fixture
+def same(server):
+    """A server whose answers depend on the prompt only."""
+    server.engine = LookupEngine(CHAIN.codec)
+    return server
+
+
+def over_http(server, **changes):
+    """A short run that asks the test server."""
+    return config(engine="completion:m", base_url=server.address, steps=22, test_episodes=1, **changes)
+
+
+def stable(result):
+    """What two runs of the same configuration must have in common."""
+    return {
+        name: value for name, value in result.items() if name not in ("wall_seconds", "config", "completions")
+    }
+
+
+def test_the_result_has_regret_and_everything_that_other_runs_have(tmp_path):
+    """One regret per finished episode, with the step at which it ended."""
+    told = []
+    result = run(CHAIN, config(steps=80, method="icpi"), tmp_path, told.append)
+    assert json.loads((tmp_path / "result.json").read_text()) == result
+    assert {"format", "method", "env_id", "test", "steps", "seed", "stop_reason", "versions", "llm"} <= set(
+        result
+    )
+    assert [row["step"] for row in result["regret"]] == [log.end_step for log in told]
+    assert all(0 <= row["regret"] <= 1 for row in result["regret"])
+    late = [row["regret"] for row in result["regret"] if row["step"] > 60]
+    assert result["regret_last_quarter"] == pytest.approx(sum(late) / len(late))
+    assert result["steps"]["train"] == 80
+    assert result["test"]["episodes"] == len(result["test"]["returns"]) == 3
+    assert result["stop_reason"] == "all steps taken"
+    assert result["completions"]["asked"]["policy"] > 0
+
+
+@pytest.mark.parametrize("method", ["no-argmax", "tabular-q", "matching", "random"])
+def test_every_method_writes_the_same_kind_of_result(tmp_path, method):
+    """Without an engine, nothing is asked."""
+    result = run(CHAIN, config(method=method), tmp_path)
+    assert result["method"] == method
+    assert result["regret"]
+    asked = sum(result["completions"]["asked"].values())
+    assert asked == 0 or method == "no-argmax"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hint": False},
+        {"balance": False},
+        {"constrain": False},
+        {"context": 16},
+        {"lenient_state": True},
+        {"canonical_states": True},
+        {"memo": True},
+        *({"randomize": frozenset({kind})} for kind in ("done", "reward", "next", "policy")),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
+def test_every_ablation_runs(tmp_path, profile, change):
+    """From the first step to the last."""
+    result = run(CHAIN, config(profile=replace(profile, **change)), tmp_path)
+    assert result["stop_reason"] == "all steps taken"
+    assert sum(result["completions"]["asked"].values()) > 0
+
+
+@pytest.mark.parametrize("env_id", DOMAINS)
+def test_every_domain_runs(tmp_path, env_id):
+    """A few episodes."""
+    result = run(setting_for(env_id), config(steps=30, test_episodes=1), tmp_path)
+    assert result["env_id"] == env_id
+    assert result["stop_reason"] == "all steps taken"
+
+
+def test_a_complete_run_is_not_paid_for_again(same, tmp_path):
+    """The same command again makes no request and gives the same result."""
+    first = run(SHORT, over_http(same), tmp_path)
+    paid = len(same.completions)
+    assert first["llm"]["calls"] == paid > 50
+    assert first["llm"]["cached_tokens"] == 2 * paid
+    again = run(SHORT, over_http(same), tmp_path)
+    assert len(same.completions) == paid
+    assert stable(again) == stable(first)
+    assert again["completions"] == first["completions"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(same, tmp_path):
+    """A server that fails in the middle: what was paid is kept, and the result is that of one go."""
+    whole = run(SHORT, over_http(same), tmp_path / "whole")
+    paid = len(same.completions)
+    same.seen.clear()
+    same.works_for = 30
+    with pytest.raises(ProviderError):
+        run(SHORT, over_http(same), tmp_path / "parts")
+    refused = len(same.completions) - 30
+    assert 0 < refused < paid
+    same.works_for = None
+    result = run(SHORT, over_http(same), tmp_path / "parts")
+    assert stable(result) == stable(whole)
+    assert len(same.completions) == paid + refused
+
+
+def test_a_limit_ends_the_run_cleanly_and_more_can_be_granted(same, tmp_path):
+    """The result says why it ended; with a higher limit the same directory goes on."""
+    limited = run(SHORT, over_http(same, budget=Budget(steps=None, calls=20)), tmp_path)
+    assert limited["stop_reason"] == "the limit of 20 language-model calls is reached"
+    assert limited["llm"]["calls"] == 20 == len(same.completions)
+    assert limited["steps"]["train"] < 22
+    assert limited["test"]["mean_return"] is None
+    more = run(SHORT, over_http(same), tmp_path)
+    assert more["stop_reason"] == "all steps taken"
+    assert len(same.completions) == more["llm"]["calls"]
+
+
+def test_another_runs_directory_is_refused(tmp_path):
+    """The sentence names what differs."""
+    run(CHAIN, config(), tmp_path)
+    with pytest.raises(UsageError, match=r"another seed, .*|another steps, seed"):
+        run(CHAIN, config(seed=4, steps=50), tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(RunError, match="holds no ICPI run"):
+        run(CHAIN, config(), tmp_path)
+
+
+def test_a_run_that_no_longer_repeats_is_told(tmp_path):
+    """Code or packages have changed since: no silent mixture of two runs."""
+    run(CHAIN, config(), tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    changed = [line.replace('"return_": 0.0', '"return_": 0.5') for line in lines]
+    assert changed != lines
+    journal.write_text("".join(changed))
+    with pytest.raises(RunError, match="does not repeat from episode"):
+        run(CHAIN, config(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"), [("FrozenLake-v1", {"is_slippery": False}), ("CartPole-v1", {})]
+)
+def test_other_environments_run_through_the_generic_codec(tmp_path, env_id, kwargs):
+    """An engine that only copies, in Gymnasium's own environments; there is no regret to tell."""
+    setting = setting_for(env_id, env_kwargs=kwargs)
+    result = run(setting, config(engine="lookup", steps=120, test_episodes=2), tmp_path)
+    assert result["regret"] is None
+    assert result["regret_last_quarter"] is None
+    assert result["test"]["episodes"] == 2
+    assert result["stop_reason"] == "all steps taken"
+    assert sum(result["completions"]["asked"].values()) > 0
+
+
+def test_lookup_solves_a_small_deterministic_lake(tmp_path):
+    """The whole algorithm on somebody else's environment: better than chance by far."""
+    rows = ["SF", "HG"]
+    setting = setting_for(
+        "FrozenLake-v1", env_kwargs={"desc": rows, "is_slippery": False}, max_episode_steps=12
+    )
+    learned = run(setting, config(engine="lookup", steps=250, test_episodes=20), tmp_path / "a")
+    chance = run(setting, config(method="random", steps=20, test_episodes=20), tmp_path / "b")
+    assert learned["test"]["mean_return"] > chance["test"]["mean_return"] + 0.2
+    assert learned["test"]["mean_return"] >= 0.9
