@@ -1,6 +1,7 @@
 """The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
 
-Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
+Here are `optimize` and `resume`; `results`, `specs` and `looking` have the others. Exit codes: 0 done; 1 the
+run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
 """
 
 from __future__ import annotations
@@ -19,17 +20,14 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import looking
+from promptpo.cli import looking, results, specs
 from promptpo.cli.arguments import (
     AsJson,
     EnvId,
     EnvKwargs,
-    EnvOption,
     Film,
-    FirstSeed,
     Horizon,
     Jobs,
-    PolicyFile,
     Quiet,
     RunDir,
     Track,
@@ -301,141 +299,6 @@ def resume(
     _finish(result, as_json=as_json, film=film)
 
 
-@app.command(epilog="Example: promptpo export runs/CartPole-v1-20260101-120000 -o policy.py")
-def export(
-    run: RunDir,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
-    ] = None,
-    candidate: Annotated[
-        str | None, typer.Option(help="Another candidate than the best, for example r2c3.")
-    ] = None,
-) -> None:
-    """Write the best policy of a run as one file that runs without promptpo."""
-    from promptpo.api import export as export_text
-    from promptpo.report import write_atomically
-
-    text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
-    if output is None:
-        print(text, end="")
-        return
-    try:
-        write_atomically(output, text)
-    except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}.") from error
-    print(f"wrote {output}")
-
-
-@app.command(epilog="Example: promptpo evaluate policy.py --env CartPole-v1 --episodes 100 --json")
-def evaluate(
-    policy: PolicyFile,
-    env: EnvOption,
-    episodes: Annotated[int, typer.Option(help="How many.")] = 10,
-    seed: FirstSeed = 0,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
-    jobs: Jobs = 1,
-    allow_weaker_sandbox: Weaker = False,
-    as_json: AsJson = False,
-) -> None:
-    """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage."""
-    from promptpo.api import evaluate as roll_out
-    from promptpo.cli.show import played
-
-    result = roll_out(
-        policy,
-        env,
-        episodes=episodes,
-        seed=seed,
-        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
-        max_episode_steps=max_episode_steps,
-        jobs=jobs,
-        allow_weaker_sandbox=allow_weaker_sandbox,
-    )
-    print(json.dumps(result.as_json()) if as_json else played(result))
-    if result.evaluation.outcome != "ok":
-        raise typer.Exit(1)
-
-
-@app.command(epilog="Example: promptpo show runs/CartPole-v1-20260101-120000")
-def show(
-    run: RunDir,
-    candidate: Annotated[
-        str | None, typer.Argument(help="Show one candidate in full, for example r2c3.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Tell what happened in a run: every candidate, its outcome, and what it cost."""
-    from promptpo.cli.show import candidate_in_full, overview, overview_json
-
-    if as_json:
-        print(json.dumps(overview_json(run), indent=2))
-    else:
-        print(candidate_in_full(run, candidate) if candidate else overview(run))
-
-
-@app.command(
-    epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py"
-)
-def spec(
-    env_id: EnvId,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
-    ] = None,
-    check: Annotated[
-        Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")
-    ] = None,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
-    reveal: Annotated[str, typer.Option(help="named, anonymous or bare.")] = "named",
-    spec_detail: Annotated[str, typer.Option(help="short, normal or full.")] = "normal",
-    draft_spec: Annotated[
-        bool,
-        typer.Option(
-            "--draft-spec",
-            help="Where documentation is thin: let the model complete it, keep what can be verified.",
-        ),
-    ] = False,
-    model: Annotated[str | None, typer.Option(help="Who drafts; as for optimize.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
-    ] = None,
-) -> None:
-    """Print what the language model will be told about an environment."""
-    from promptpo.cli.specs import check_file, text_of
-    from promptpo.records import Task
-
-    task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
-    if check is not None:
-        problems = check_file(check, task)
-        print("\n".join(problems) if problems else f"{check} agrees with {env_id}.")
-        if problems:
-            raise typer.Exit(1)
-        return
-    if draft_spec:
-        from promptpo.cli.drafting import draft, report
-        from promptpo.cli.options import one_of
-
-        drafted, _ = draft(
-            task,
-            model=model,
-            base_url=base_url,
-            reveal=one_of("--reveal", reveal, ("named", "anonymous", "bare")),
-        )
-        print(report(drafted), file=sys.stderr)
-        text = drafted.text
-    else:
-        text = text_of(task, reveal=reveal, detail=spec_detail)
-    if output is None:
-        print(text, end="" if text.endswith("\n") else "\n")
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}.") from error
-    print(f"wrote {output}")
-
-
 @contextmanager
 def _display(*, quiet: bool, as_json: bool, track: list[str] | None) -> Iterator[Observer]:
     from promptpo.cli.display import choose_display
@@ -460,4 +323,6 @@ def _finish(run: RunResult, *, as_json: bool, film: bool) -> None:
         looking.add_episode(run)
 
 
+results.add_to(app)
+specs.add_to(app)
 looking.add_to(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +58,9 @@ Weaker = Annotated[
     bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
+]
 Film = Annotated[
     bool, typer.Option("--film/--no-film", help="Run one episode more and show it in report.html.")
 ]
@@ -85,3 +89,29 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
     return value
+
+
+def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None) -> None:
+    """Give the user a text: in a file, or on standard output.
+
+    Args:
+        text: The text.
+        output: The file; None prints the text.
+        facts: With ``--json``, what is printed beside the file's name or the text.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    if output is not None:
+        from promptpo.report import write_atomically
+
+        try:
+            write_atomically(output, text)
+        except OSError as error:
+            raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+    if facts is not None:
+        print(json.dumps({**facts, "output": str(output)} if output else {**facts, "text": text}))
+    elif output is not None:
+        print(f"wrote {output}")
+    else:
+        print(text, end="" if text.endswith("\n") else "\n")

@@ -1,4 +1,4 @@
-"""Commands for looking at what came out: ``report`` and ``play``."""
+"""Commands for looking at what came out, and at what works here: ``play``, ``report``, ``track``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -87,6 +87,7 @@ def report(
     run: RunDir,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False,
     film: Film = True,
+    as_json: AsJson = False,
 ) -> None:
     """Write RUN/report.html: one page, without network, that tells what happened in a run.
 
@@ -101,7 +102,7 @@ def report(
         raise
     except OSError as error:
         raise UsageError(f"cannot write the report to {run}: {error.strerror}.") from error
-    print(f"wrote {path}")
+    print(json.dumps({"run": str(run), "output": str(path)}) if as_json else f"wrote {path}")
     if open_:
         import webbrowser
 
@@ -119,6 +120,7 @@ def track(
             help="tensorboard:FOLDER, wandb:PROJECT, mlflow:URI or monitor:FILE; repeatable.",
         ),
     ],
+    as_json: AsJson = False,
 ) -> None:
     """Send a run that has ended to a dashboard, or write its episodes as a monitor file.
 
@@ -127,6 +129,7 @@ def track(
     from promptpo.tracking import send, tracker
 
     send(run, [tracker(name) for name in to])
+    print(json.dumps({"run": str(run), "sent_to": to}) if as_json else f"sent {run} to {', '.join(to)}")
 
 
 def doctor(as_json: AsJson = False) -> None:

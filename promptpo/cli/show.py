@@ -51,22 +51,36 @@ def overview_json(run: Path) -> dict[str, Any]:
     return {
         "run": str(run),
         "result": json.loads(result.read_text(encoding="utf-8")) if result.exists() else None,
-        "candidates": [
-            {
-                "id": a.id,
-                "round": a.candidate.round,
-                "parents": list(a.candidate.parents),
-                "outcome": a.evaluation.outcome,
-                "error": a.evaluation.error or None,
-                "returns": list(a.evaluation.returns),
-                "mean_return": a.evaluation.mean_return if a.evaluation.episodes else None,
-                "validation_mean_return": validations.get(a.candidate.digest),
-                "repairs": a.candidate.repairs,
-                "duplicate_of": a.candidate.duplicate_of,
-                "tuned": {name: list(change) for name, change in a.candidate.tuned.items()},
-            }
-            for a in _attempts(events)
-        ],
+        "candidates": [_facts(attempt, validations) for attempt in _attempts(events)],
+    }
+
+
+def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
+    """One candidate as a JSON value: as in the overview, with its feedback and source.
+
+    Raises:
+        RunError: The run has no such candidate.
+    """
+    events = read_run(run)
+    attempt = _attempt(run, events, candidate)
+    facts = _facts(attempt, _validations(events))
+    return {**facts, "feedback": attempt.feedback, "source": attempt.candidate.source}
+
+
+def _facts(attempt: Attempt, validations: Mapping[str, float]) -> dict[str, Any]:
+    candidate, evaluation = attempt.candidate, attempt.evaluation
+    return {
+        "id": attempt.id,
+        "round": candidate.round,
+        "parents": list(candidate.parents),
+        "outcome": evaluation.outcome,
+        "error": evaluation.error or None,
+        "returns": list(evaluation.returns),
+        "mean_return": evaluation.mean_return if evaluation.episodes else None,
+        "validation_mean_return": validations.get(candidate.digest),
+        "repairs": candidate.repairs,
+        "duplicate_of": candidate.duplicate_of,
+        "tuned": {name: list(change) for name, change in candidate.tuned.items()},
     }
 
 
@@ -76,10 +90,7 @@ def candidate_in_full(run: Path, candidate: str) -> str:
     Raises:
         RunError: The run has no such candidate.
     """
-    attempts = {attempt.id: attempt for attempt in _attempts(read_run(run))}
-    if candidate not in attempts:
-        raise RunError(f"{run} has no candidate {candidate}; it has: {', '.join(attempts) or 'none'}.")
-    attempt = attempts[candidate]
+    attempt = _attempt(run, read_run(run), candidate)
     parts = [one_line(attempt), attempt.prose, attempt.feedback, *attempt.notes, attempt.evaluation.detail]
     return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())
 
@@ -129,6 +140,13 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
             text += f", success {evaluation.success_rate:.0%}"
         lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
     return lines
+
+
+def _attempt(run: Path, events: Mapping[Kind, list[Event]], candidate: str) -> Attempt:
+    attempts = {attempt.id: attempt for attempt in _attempts(events)}
+    if candidate not in attempts:
+        raise RunError(f"{run} has no candidate {candidate}; it has: {', '.join(attempts) or 'none'}.")
+    return attempts[candidate]
 
 
 def _attempts(events: Mapping[Kind, list[Event]]) -> list[Attempt]:

@@ -1,30 +1,91 @@
-"""What ``promptpo spec`` prints."""
+"""``promptpo spec``."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Output, json_object, write_output
 from promptpo.cli.options import one_of
 from promptpo.errors import UsageError
-from promptpo.records import Task
-from promptpo.spec import check_spec, describe
+
+if TYPE_CHECKING:
+    from promptpo.records import Task
 
 
-def text_of(task: Task, *, reveal: str, detail: str) -> str:
-    """The spec of a task."""
-    return describe(
-        task,
-        reveal=one_of("--reveal", reveal, ("named", "anonymous", "bare")),
-        detail=one_of("--spec-detail", detail, ("short", "normal", "full")),
-    ).text
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(
+        epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py"
+    )(spec)
 
 
-def check_file(path: Path, task: Task) -> list[str]:
-    """What an edited spec file says that the environment contradicts, one line each."""
+def spec(
+    env_id: EnvId,
+    output: Output = None,
+    check: Annotated[
+        Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")
+    ] = None,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    reveal: Annotated[str, typer.Option(help="named, anonymous or bare.")] = "named",
+    spec_detail: Annotated[str, typer.Option(help="short, normal or full.")] = "normal",
+    draft_spec: Annotated[
+        bool,
+        typer.Option(
+            "--draft-spec",
+            help="Where documentation is thin: let the model complete it, keep what can be verified.",
+        ),
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="Who drafts; as for optimize.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what the language model will be told about an environment.
+
+    With --check, exit code 1 means that the file says something that the environment contradicts.
+    """
+    from promptpo.records import Task
+
+    task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+    if check is not None:
+        _check(check, task, as_json=as_json)
+        return
+    revealed = one_of("--reveal", reveal, ("named", "anonymous", "bare"))
+    detail = one_of("--spec-detail", spec_detail, ("short", "normal", "full"))
+    if draft_spec:
+        from promptpo.cli.drafting import draft, report
+
+        drafted, _ = draft(task, model=model, base_url=base_url, reveal=revealed)
+        print(report(drafted), file=sys.stderr)
+        text = drafted.text
+    else:
+        from promptpo.spec import describe
+
+        text = describe(task, reveal=revealed, detail=detail).text
+    write_output(text, output, {"env": env_id} if as_json else None)
+
+
+def _check(path: Path, task: Task, *, as_json: bool) -> None:
+    from promptpo.spec import check_spec
+
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
         ) from error
-    return [f"{path}: {problem}" for problem in check_spec(text, task)]
+    problems = [str(problem) for problem in check_spec(text, task)]
+    if as_json:
+        print(json.dumps({"env": task.env_id, "spec": str(path), "problems": problems}))
+    else:
+        lines = [f"{path}: {problem}" for problem in problems]
+        print("\n".join(lines) or f"{path} agrees with {task.env_id}.")
+    if problems:
+        raise typer.Exit(1)

@@ -134,6 +134,40 @@ def test_show_and_json(solved, capsys):
     assert json.loads(capsys.readouterr().out)["candidates"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "keys"),
+    [
+        (["show", "run", "r1c1"], {"id", "outcome", "feedback", "source", "mean_return"}),
+        (["export", "run"], {"run", "candidate", "text"}),
+        (["export", "run", "-o", "policy.json.py"], {"run", "candidate", "output"}),
+        (["report", "run", "--no-film"], {"run", "output"}),
+        (["track", "run", "--to", "monitor:monitor.csv"], {"run", "sent_to"}),
+        (["spec", "CartPole-v1"], {"env", "text"}),
+        (["spec", "CartPole-v1", "-o", "spec.py"], {"env", "output"}),
+        (["spec", "CartPole-v1", "--check", "spec.py"], {"env", "spec", "problems"}),
+    ],
+)
+def test_every_command_has_json(solved, monkeypatch, capsys, arguments, keys):
+    """One JSON object; the files that it names are there."""
+    folder, _ = solved
+    monkeypatch.chdir(folder)
+    assert run([*arguments, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert keys <= set(value)
+    if "output" in value:
+        assert (folder / value["output"]).stat().st_size > 0
+
+
+def test_a_wrong_spec_is_told_as_json(newcomer, capsys):
+    """The problems are a list, the exit code is 1."""
+    assert run(["spec", "CartPole-v1", "-o", "wrong.py"]) == 0
+    right = (newcomer / "wrong.py").read_text()
+    (newcomer / "wrong.py").write_text(right.replace("500", "700"))
+    capsys.readouterr()
+    assert run(["spec", "CartPole-v1", "--check", "wrong.py", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problems"]
+
+
 def test_json_is_alone_on_standard_output(tmp_path):
     """`--json` prints one JSON value and nothing else anywhere."""
     done = promptpo("optimize", "CartPole-v1", *QUICK, "--json", "--model", "search", cwd=tmp_path)

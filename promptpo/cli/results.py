@@ -1,0 +1,95 @@
+"""Commands that take what a run left, or a policy: ``export``, ``evaluate`` and ``show``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from promptpo.cli.arguments import (
+    AsJson,
+    EnvKwargs,
+    EnvOption,
+    FirstSeed,
+    Horizon,
+    Jobs,
+    Output,
+    PolicyFile,
+    RunDir,
+    Weaker,
+    json_object,
+    write_output,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command(epilog="Example: promptpo export runs/CartPole-v1-20260101-120000 -o policy.py")(export)
+    app.command(epilog="Example: promptpo evaluate policy.py --env CartPole-v1 --episodes 100 --json")(
+        evaluate
+    )
+    app.command(epilog="Example: promptpo show runs/CartPole-v1-20260101-120000")(show)
+
+
+def export(
+    run: RunDir,
+    output: Output = None,
+    candidate: Annotated[
+        str | None, typer.Option(help="Another candidate than the best, for example r2c3.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the best policy of a run as one file that runs without promptpo."""
+    from promptpo.api import export as export_text
+    from promptpo.api import load_run
+
+    text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
+    facts = {"run": str(run), "candidate": candidate or load_run(run).data["best"]["candidate"]}
+    write_output(text, output, facts if as_json else None)
+
+
+def evaluate(
+    policy: PolicyFile,
+    env: EnvOption,
+    episodes: Annotated[int, typer.Option(help="How many.")] = 10,
+    seed: FirstSeed = 0,
+    env_kwargs: EnvKwargs = "{}",
+    max_episode_steps: Horizon = None,
+    jobs: Jobs = 1,
+    allow_weaker_sandbox: Weaker = False,
+    as_json: AsJson = False,
+) -> None:
+    """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage."""
+    from promptpo.api import evaluate as roll_out
+    from promptpo.cli.show import played
+
+    result = roll_out(
+        policy,
+        env,
+        episodes=episodes,
+        seed=seed,
+        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
+        max_episode_steps=max_episode_steps,
+        jobs=jobs,
+        allow_weaker_sandbox=allow_weaker_sandbox,
+    )
+    print(json.dumps(result.as_json()) if as_json else played(result))
+    if result.evaluation.outcome != "ok":
+        raise typer.Exit(1)
+
+
+def show(
+    run: RunDir,
+    candidate: Annotated[
+        str | None, typer.Argument(help="Show one candidate in full, for example r2c3.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what happened in a run: every candidate, its outcome, and what it cost."""
+    from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
+
+    if as_json:
+        print(json.dumps(candidate_json(run, candidate) if candidate else overview_json(run), indent=2))
+    else:
+        print(candidate_in_full(run, candidate) if candidate else overview(run))
