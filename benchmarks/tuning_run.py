@@ -32,7 +32,9 @@ UNBOUNDED = 10_000
 TEST_EPISODES = 20
 VALIDATION_EPISODES = 10
 FEW_SAMPLES = 4
-ROUNDS = 0
+ROUNDS = 3
+FEW_EPISODES = 1000
+"""Where the budget pays for no more full episodes than this, search makes one round instead."""
 
 
 class Bench:
@@ -87,13 +89,13 @@ class Bench:
 
     def _search(self, budget: int, seeds: Seeds) -> tuple[str, str]:
         """Rounds of program search, each tuned, the best of all by validation seeds."""
-        rounds = ROUNDS or (1 if budget // self.horizon < 500 else 3)  # long episodes leave no steps for several rounds
+        rounds = 1 if budget // self.horizon <= FEW_EPISODES else ROUNDS
         tried: list[Tried] = []
         best = (-math.inf, "", "")
         for round_ in range(1, rounds + 1):
             sources = dict.fromkeys(self._propose(round_, seeds.run_seed, tuple(tried)))
             starts = [Start(f"r{round_}c{i + 1}", source, math.nan) for i, source in enumerate(sources)]
-            share = (budget - self.steps) // (rounds - round_ + 1)
+            share = (budget - self.steps) // min(2, rounds - round_ + 1)  # as the loop does without a model
             share -= min(share // 10, VALIDATION_EPISODES * self.horizon)
             for tuned in self._tune(starts, share, seeds, seeds.run_seed + 1000 * round_):
                 if math.isfinite(tuned.score):

@@ -243,10 +243,11 @@ class Laboratory:
         """The budget split between new structures and tuning.
 
         Steps that are left are divided evenly over the rounds that are left, so that later structures,
-        which know more, get as much as early ones. Of a round's part, tuning gets what measuring and
-        validating its result does not need: judging a structure takes a few episodes, finding its
-        numbers takes hundreds. Where a round's part is too small for that, this round gets all. Very
-        short episodes cost more than their steps tell, so their number is bounded too.
+        which know more, get as much as early ones. Where no language model learns from the rounds, a round
+        gets half of what is left: going on is worth more than beginning again. Of a round's part, tuning
+        gets what measuring and validating its result does not need: judging a structure takes a few
+        episodes, finding its numbers takes hundreds. Where a round's part is too small for that, this round
+        gets all. Very short episodes cost more than their steps tell, so their number is bounded too.
         """
         lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
         if not lengths:
@@ -257,7 +258,8 @@ class Laboratory:
             return min(most, TUNING_STEPS)
         episodes = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
         needed = episodes * (self.spec.horizon or 2 * max(lengths))
-        return min(most, max(left // max(1, rounds_left) - needed, 0) or left - needed)
+        rounds = max(1, rounds_left) if self.caller.llm.language_model else min(2, max(1, rounds_left))
+        return min(most, max(left // rounds - needed, 0) or left - needed)
 
     def may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
         """Whether a candidate reached the threshold in training, so that validating comes before tuning."""

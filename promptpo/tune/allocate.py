@@ -24,7 +24,7 @@ LANES = 8
 SHORT_EPISODES = 50
 """Episodes of fewer steps are cheaper than sending them somewhere: a job has eight times as many."""
 
-CHOOSING = 0.5
+CHOOSING = 0.25
 """Share of the budget after which one structure is left."""
 
 FINALISTS = 5
@@ -52,10 +52,10 @@ def tune(
 
     The structures race by successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm
     Identification and Hyperparameter Optimization", 2016): all of them run one generation after the
-    other, at the same horizon; at fixed shares of the first half of the budget the worse half is given
-    up, and the second half belongs to the one that is left. Halving rather than a finer bandit, because
-    the score of a structure rises while it is tuned, so that early scores are no samples of a fixed
-    mean; half and half, because choosing needs about as many generations as finishing. Ties go to the
+    other, at the same horizon; at fixed shares of the first quarter of the budget the worse half is given
+    up, and the rest belongs to the one that is left. Halving rather than a finer bandit, because the
+    score of a structure rises while it is tuned, so that early scores are no samples of a fixed mean; a
+    quarter, because good structures differ less than good numbers from poor ones. Ties go to the
     structure that came first. The final choice among the elites is made at the full horizon, on
     training seeds that tuning has not used.
 

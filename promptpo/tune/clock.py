@@ -22,7 +22,7 @@ ENDINGS = 0.02
 """Where at least this share of the cut episodes terminated by themselves, what matters comes at the end
 of an episode, and episodes are not cut."""
 
-GENERATIONS = 200
+GENERATIONS = 300
 """So many generations are wanted in the first stage; a horizon is shortened only where the budget
 would pay for fewer."""
 

@@ -27,6 +27,9 @@ FEW = 3
 MEMORY = 0.95
 """Share of a running sum that is kept from step to step."""
 
+VELOCITY_SPAN = 0.2
+"""Bound of the weights of velocities, which are several times as large as positions."""
+
 WIDTH = 96
 INDENT = " " * 8
 
@@ -136,10 +139,11 @@ class Writer:
         terms += [f"{self.param(f'correct{j}_{i.label}', 0.0, -1.0, 1.0)} * {i.expression}" for i in feedback]
         return sum_lines(f"u{j}", terms, INDENT)
 
-    def tracker(self, j: int) -> str:
-        """Lines that pull a joint towards a swinging target; the sine and the cosine set amplitude and phase."""
-        joints = self.joints
-        assert joints is not None
+    def tracker(self, j: int, joints: Joints) -> str:
+        """Lines that pull a joint towards a swinging target.
+
+        A sine and a cosine set amplitude and phase: unlike an angle they have no end where search gets stuck.
+        """
         position = self.numbers[joints.positions[j]].expression
         velocity = self.numbers[joints.velocities[j]].expression
         terms = [
@@ -149,7 +153,7 @@ class Writer:
         ]
         for i in joints.posture:
             name = f"correct{j}_{self.numbers[i].label}"
-            span = 0.2 if i >= joints.first_velocity else 1.0
+            span = VELOCITY_SPAN if i >= joints.first_velocity else 1.0
             terms.append(f"{self.param(name, 0.0, -span, span)} * {self.numbers[i].expression}")
         pull = f"{self.param(f'pull{j}', 1.5, 0.3, 10.0)} * (goal - {position})"
         damping = f"{self.param(f'damping{j}', 0.05, 0.0, 0.5)} * {velocity}"
