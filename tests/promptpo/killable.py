@@ -1,8 +1,4 @@
-"""A run in a process of its own that kills itself at a given journal event; for test_kills.
-
-Usage: python -m tests.promptpo.killable RUN CALLS KILL_AT (-1: never). Every call to the scripted model is
-appended to the file CALLS, so that a call made twice is seen.
-"""
+"""A run for a process of its own that kills itself at a given journal event; for test_kills."""
 
 import os
 import signal
@@ -36,12 +32,19 @@ class Killer(promptpo.Observer):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main():
-    """Begin or resume the run."""
-    run, calls, kill_at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+def work(folder: Path, kill_at: int = -1) -> None:
+    """Begin or resume the run in a folder.
+
+    Args:
+        folder: Holds the run; `calls`, a line for every call to the model, so that a call made twice is
+            seen; and `errors`, what was printed to standard error.
+        kill_at: The event of this process after which it kills itself; -1 for none.
+    """
+    sys.stderr = (folder / "errors").open("w", buffering=1)
+    run = folder / "run"
 
     def model(request):
-        with calls.open("a") as log:
+        with (folder / "calls").open("a") as log:
             log.write(request.key + "\n")
         return ANSWERS[request.key]
 
@@ -62,7 +65,3 @@ def main():
         jobs=1,
         **common,
     )
-
-
-if __name__ == "__main__":
-    main()
