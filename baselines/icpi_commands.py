@@ -103,7 +103,7 @@ def icpi(
 ) -> None:
     """Learn in an environment by asking a language model, step by step, as ICPI does."""
     from baselines.icpi.assembly import METHODS, WITH_ENGINE
-    from baselines.icpi.engines.choose import HELP, is_paid
+    from baselines.icpi.engines.choose import HELP, check_engine, is_paid
     from baselines.icpi.run import RunConfig, run
     from baselines.icpi.setting import setting_for
 
@@ -136,6 +136,8 @@ def icpi(
         bootstrap_terminal=bootstrap_terminal,
         budget=_budget(max_calls, max_tokens, max_usd, max_seconds),
     )
+    if chosen_method in WITH_ENGINE and not estimate:
+        check_engine(config.engine, setting, base_url)
     if estimate or (is_paid(config.engine) and chosen_method in WITH_ENGINE and not (quiet or as_json)):
         _say_estimate(setting, config, only=estimate, as_json=as_json)
     if estimate:

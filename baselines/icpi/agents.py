@@ -147,6 +147,8 @@ class PlanningAgent:
         at_random = self._randomness.acts_at_random(len(self._memory.recent), self._warm_up)
         if at_random or not self._memory.ready(n_actions):
             return self._randomness.any_action(n_actions)
+        if self._model is not None:
+            self._model.begin_decision()
         estimates = self._imagination.values(self._codec.obs(obs, hint=self._hint))
         values = tuple(estimate.value for estimate in estimates)
         return self._randomness.among_best(values, tuple(estimate.end for estimate in estimates))

@@ -79,6 +79,10 @@ class InContextModel:
         self._builder.begin_episode()
         self._memo.clear()
 
+    def begin_decision(self) -> None:
+        """Forget what holds for one decision only."""
+        self._builder.begin_decision()
+
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
         """One valid line per question, in order; None after as many invalid ones as the profile allows."""
         answers: list[str | None] = [self._without_engine(question) for question in questions]

@@ -62,6 +62,10 @@ class PromptBuilder:
         """Forget the examples that were frozen for the episode before."""
         self._frozen.clear()
 
+    def begin_decision(self) -> None:
+        """Forget the trajectories that were frozen for the decision before."""
+        self._frozen.pop(("policy", None, None), None)
+
     def query(self, question: Question) -> str:
         """The end of the prompt, which the completion continues."""
         if question.action is None:

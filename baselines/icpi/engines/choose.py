@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FREE_ENGINES = ("oracle", "lookup")
 RAW_ENGINES = ("completion", "llamacpp", "vllm", "embedded")
+EMBEDDED = "smollm2"
 HELP = (
     "oracle (knows the rules), lookup (only copies), completion:MODEL, llamacpp:MODEL or vllm:MODEL (a "
     "completion server, with --base-url), embedded:smollm2 (a small real model), or any chat model as "
@@ -75,11 +76,9 @@ def choose_engine(
         MissingExtraError: A package that it needs is not installed.
         ProviderError: Its server does not start.
     """
-    provider, _, argument = (part.strip() for part in name.partition(":"))
+    provider, argument = _parts(name)
     if provider in FREE_ENGINES:
-        if base_url:
-            raise UsageError(f"--base-url needs an engine that asks a server, not {name}.")
-        free = _free(provider, argument, setting, seed)
+        free = _free(name, setting, seed, base_url)
         return ChosenEngine(free, None, free.close)
     completer, measure, stop = _completer(provider, argument, base_url)
     engine = PaidEngine(completer, ledger or Ledger(Budget(steps=None)), journal)
@@ -91,7 +90,39 @@ def choose_engine(
     return ChosenEngine(engine, measure, close)
 
 
-def _free(provider: str, argument: str, setting: Setting, seed: int) -> Engine:
+def check_engine(name: str, setting: Setting, base_url: str | None = None) -> None:
+    """Refuse what `choose_engine` would refuse, before anything is written, started or paid.
+
+    Args:
+        name: As ``--engine`` says it.
+        setting: What it will be asked about.
+        base_url: Address of a server.
+
+    Raises:
+        UsageError: There is no such engine, or it cannot be used here.
+        MissingExtraError: A package that it needs is not installed.
+        MissingKeyError: It needs a key.
+    """
+    provider, argument = _parts(name)
+    if provider in FREE_ENGINES:
+        _free(name, setting, 0, base_url)
+    elif provider == "embedded":
+        from promptpo.llm.embedded import LocalServer
+
+        LocalServer(argument or EMBEDDED)
+    else:
+        _completer(provider, argument, base_url)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    provider, _, argument = name.partition(":")
+    return provider.strip(), argument.strip()
+
+
+def _free(name: str, setting: Setting, seed: int, base_url: str | None) -> Engine:
+    provider, argument = _parts(name)
+    if base_url:
+        raise UsageError(f"--base-url needs an engine that asks a server, not {name}.")
     if provider == "lookup":
         return LookupEngine(setting.codec)
     if setting.domain is None:
@@ -115,12 +146,11 @@ def _completer(
     if provider == "embedded":
         from promptpo.llm.embedded import PARALLEL, LocalServer
 
-        server = LocalServer(argument or "smollm2")
+        model = argument or EMBEDDED
+        server = LocalServer(model)
         address = f"{server.start()}/v1"
-        local = CompletionServer(
-            argument or "smollm2", base_url=address, dialect="llamacpp", concurrency=PARALLEL
-        )
-        local.name = f"embedded:{argument or 'smollm2'}"  # the same in every run, unlike its address
+        local = CompletionServer(model, base_url=address, dialect="llamacpp", concurrency=PARALLEL)
+        local.name = f"embedded:{model}"  # the same in every run, unlike its address
         return local, tokenizer(address), server.stop
     if not argument:
         raise UsageError(f"{provider} needs to know which model: write {provider}:MODEL.")

@@ -75,8 +75,9 @@ class CompletionServerForTests:
         }  # fmt: skip
 
     def _line(self, prompt):
-        # The whole text as the examples: an engine that reads more than the prompt would be found out.
-        return self.engine.complete([Request(prompt, "", "done")])[0].text
+        # The kind is not told: an engine that reads more than the prompt would be found out.
+        examples, gap, query = prompt.rpartition("\n\n")
+        return self.engine.complete([Request(examples + gap, query, "done")])[0].text
 
     def _handler(self):
         server = self

@@ -230,6 +230,18 @@ def test_frozen_examples_last_for_an_episode():
     assert prefixes[0] != prefixes[1]
 
 
+def test_frozen_trajectories_last_for_a_decision():
+    """Those of the policy prompt are drawn anew for the next one; the others stay."""
+    build = builder(CHAIN, filled_book(CHAIN, 30, FAST), FAST, prompt_tokens=400)
+    asked = [Question("done", STATE, 0), Question("policy", STATE)]
+    first, again = ([build.request(question, 0, set()).examples for question in asked] for _ in range(2))
+    build.begin_decision()
+    later = [build.request(question, 0, set()).examples for question in asked]
+    assert first == again
+    assert later[0] == first[0]
+    assert later[1] != first[1]
+
+
 def test_closed_sets_of_answers_are_named():
     """Terminations, the rewards seen, the actions; never states."""
     build = builder(CHAIN, filled_book(CHAIN, 40, FAST), FAST)

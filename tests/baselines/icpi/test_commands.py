@@ -1,0 +1,164 @@
+"""``promptpo baseline icpi`` and ``promptpo icpi-probe`` as they are typed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from baselines.cli import main
+from promptpo.cli.app import run
+
+
+def call(capsys, *words):
+    """Exit code, standard output and standard error of ``promptpo baseline icpi``."""
+    code = main(["icpi", *words])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def probe(capsys, *words):
+    """The same for ``promptpo icpi-probe``."""
+    code = run(["icpi-probe", *words])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_naming_the_commands_imports_nothing_heavy():
+    """Neither numpy nor gymnasium."""
+    code = "import sys, baselines.icpi_commands; print({'numpy', 'gymnasium', 'openai'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "set()", done.stderr
+
+
+def test_a_run_tells_its_regret(capsys, tmp_path):
+    """One line per episode on standard error, the summary on standard output."""
+    words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "40", "--test-episodes", "4"]
+    code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
+    assert code == 0
+    assert "mean regret in the last quarter" in out
+    assert "held-out return" in out
+    assert "step 40/40" in err or "episode" in err
+    code, out, err = call(capsys, *words, "--out", str(tmp_path / "b"), "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["regret"] == json.loads((tmp_path / "a" / "result.json").read_text())["regret"]
+    assert call(capsys, *words, "--out", str(tmp_path / "c"), "--quiet") == (0, "", "")
+
+
+def test_the_switches_reach_the_run(capsys, tmp_path):
+    """Profile, ablations and budgets are recorded as they were given."""
+    code, out, _ = call(
+        capsys, "promptpo/Chain-v0", "--engine", "oracle:exact", "--profile", "paper", "--steps", "12", "--seed", "3",
+        "--no-hint", "--no-balance", "--no-constraint", "--context", "16", "--randomize", "policy",
+        "--prompt-tokens", "500", "--test-episodes", "0", "--out", str(tmp_path), "--json",
+    )  # fmt: skip
+    assert code == 0
+    config = json.loads(out)["config"]
+    profile = config["profile"]
+    assert (config["engine"], config["seed"], config["steps"]) == ("oracle:exact", 3, 12)
+    assert (profile["name"], profile["hint"], profile["balance"], profile["constrain"]) == (
+        "paper", False, False, False,
+    )  # fmt: skip
+    assert (profile["context"], profile["randomize"], profile["prompt_tokens"]) == (16, ["policy"], 500)
+
+
+def test_an_estimate_makes_no_call(capsys, monkeypatch, tmp_path):
+    """And needs no key."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    words = ["CartPole-v1", "--engine", "anthropic:claude-haiku-4-5", "--steps", "100", "--estimate"]
+    code, out, _ = call(capsys, *words)
+    assert code == 0
+    assert "at most $" in out
+    code, out, _ = call(capsys, *words, "--json")
+    assert json.loads(out)["most_calls"] > 1000
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_will_be_paid_is_estimated_before_the_run_starts(capsys, server, tmp_path):
+    """The sentence comes first, the budget ends the run, and the exit code is that of a result."""
+    code, out, err = call(
+        capsys, "promptpo/Chain-v0", "--engine", "completion:m", "--base-url", server.address,
+        "--steps", "30", "--max-calls", "5", "--out", str(tmp_path),
+    )  # fmt: skip
+    assert code == 0
+    assert err.startswith("completion:m: about")
+    assert "the limit of 5 language-model calls is reached" in out
+    assert len(server.completions) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["promptpo/Chain-v0"], "--engine is missing"),
+        (["promptpo/Chian-v0", "--engine", "oracle"], "there is no environment 'promptpo/Chian-v0'"),
+        (["NoSuchThing-v0", "--engine", "oracle"], "there is no environment"),
+        (["Pendulum-v1", "--engine", "lookup"], "needs a Discrete action space"),
+        (["CartPole-v1", "--engine", "oracle"], "the oracle knows the rules of ICPI's own domains only"),
+        (["promptpo/Chain-v0", "--engine", "oracel"], "ICPI's engines are"),
+        (["promptpo/Chain-v0", "--engine", "oracle", "--profile", "quick"], "--profile takes paper, fast"),
+        (["promptpo/Chain-v0", "--engine", "oracle", "--method", "ppo"], "--method takes icpi"),
+        (["promptpo/Chain-v0", "--engine", "oracle", "--randomize", "nxt"], "Did you mean next?"),
+        (["promptpo/Chain-v0", "--engine", "oracle", "--env-kwargs", "{"], "--env-kwargs"),
+        (["FrozenLake-v1", "--engine", "lookup", "--env-kwargs", '{"size": 3}'], "cannot be made"),
+        (["promptpo/Chain-v0", "--engine", "vllm:m"], "needs --base-url"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_sentence(capsys, monkeypatch, tmp_path, words, said):
+    """Exit code 2, no traceback, no directory."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capsys, *words)
+    assert code == 2, err
+    assert said in err
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_probe_prints_a_table_and_a_verdict(capsys):
+    """Of the domains and sizes that were named."""
+    words = ["--engine", "lookup", "--domains", "Chain,Maze", "--examples", "20,60", "--questions", "6"]
+    code, out, err = probe(capsys, *words)
+    assert code == 0
+    assert len(out.splitlines()) == 1 + 2 * 2 * 4 + 1
+    assert "at most 96 calls" in err
+    code, out, _ = probe(capsys, *words, "--json")
+    assert len(json.loads(out)["rows"]) == 16
+
+
+def test_a_probe_pays_for_nothing_twice(capsys, server, tmp_path):
+    """With --out, the same probe again asks nothing."""
+    words = [
+        "--engine",
+        "completion:m",
+        "--base-url",
+        server.address,
+        "--domains",
+        "Chain",
+        "--examples",
+        "20",
+    ]
+    words += ["--questions", "4", "--out", str(tmp_path)]
+    first = probe(capsys, *words)
+    asked = len(server.completions)
+    assert first[0] == 0
+    assert asked > 8
+    assert probe(capsys, *words)[1] == first[1]
+    assert len(server.completions) == asked
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--engine is missing"),
+        (["--engine", "lookup", "--examples", "many"], "--examples takes numbers"),
+        (["--engine", "lookup", "--examples", "0"], "--examples takes numbers"),
+        (["--engine", "lookup", "--domains", "Chian"], "there is no environment"),
+    ],
+)
+def test_a_wrong_probe_is_told_in_one_sentence(capsys, words, said):
+    """Exit code 2."""
+    code, _, err = probe(capsys, *words)
+    assert code == 2
+    assert said in err
+    assert "Traceback" not in err

@@ -1,0 +1,57 @@
+"""Does it learn? With an engine that knows the rules it must; with one that only copies it must not."""
+
+import statistics
+
+import pytest
+
+from baselines.icpi.assembly import assemble
+from baselines.icpi.engines.choose import choose_engine
+from baselines.icpi.play import last_quarter, train
+from baselines.icpi.setting import setting_for
+from tests.baselines.icpi.worlds import FAST, PAPER
+
+
+def late_regret(name, profile, seeds, engine="oracle"):
+    """Mean regret in the last quarter of the paper's steps, over seeds."""
+    setting = setting_for(f"promptpo/{name}-v0")
+    steps = setting.domain.figure_steps
+    regrets = []
+    for seed in seeds:
+        agent = assemble(
+            setting, "icpi", profile, engine=choose_engine(engine, setting, seed=seed).engine, seed=seed
+        ).agent
+        regrets.append(last_quarter(train(setting, agent, steps, seed), steps))
+    return statistics.fmean(regrets)
+
+
+@pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
+@pytest.mark.parametrize(("name", "most"), [("Chain", 0.06), ("DistractorChain", 0.25)])
+def test_the_small_domains_are_learned(name, most, profile):
+    """Sixteen seeds, as the acceptance table has it."""
+    assert late_regret(name, profile, range(16)) <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
+@pytest.mark.parametrize(
+    ("name", "most"), [("Maze", 0.06), ("MiniCatch", 0.15), ("MiniInvaders", 0.40), ("PointMass", 0.08)]
+)
+def test_the_other_domains_are_learned(name, most, profile):
+    """Twenty-four seeds; some seeds meet their first reward late, so the mean of fewer says little."""
+    assert late_regret(name, profile, range(24)) <= most
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "least"),
+    [("Chain", "oracle:random", 0.20), ("DistractorChain", "lookup", 0.35), ("PointMass", "lookup", 0.30)],
+)
+def test_a_defective_engine_does_not_learn(name, engine, least):
+    """Random rollouts improve no policy, and copying does not generalise."""
+    assert late_regret(name, PAPER, range(8), engine) >= least
+
+
+def test_random_actions_do_not_learn():
+    """The regret that the curves start from."""
+    setting = setting_for("promptpo/Chain-v0")
+    logs = train(setting, assemble(setting, "random", PAPER, seed=0).agent, 2000, 0)
+    assert statistics.fmean(log.regret for log in logs) > 0.5
