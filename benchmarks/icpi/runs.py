@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from baselines.icpi.setting import Setting
+    from baselines.icpi.values import EpisodeLog
 
 ROWS = "runs.jsonl"
 LATEST = 4
@@ -46,7 +47,7 @@ class Run:
         ends: Step at which each finished episode ended.
         regrets: Regret of each of these episodes.
         last_quarter: Mean regret of the episodes that ended in the last quarter of the steps.
-        calls: Completions asked for.
+        calls: Completions asked for in these episodes.
         invalid: Completions that were no valid answer.
         rounds: Batches of completions, one after the other; single calls where nothing is batched.
         planned: Steps at which the agent decided by imagined rollouts or by its policy, not at random.
@@ -194,18 +195,23 @@ def make_run(cell: Cell, setting: Setting, chosen: ChosenEngine | None) -> Run:
         seed=cell.seed,
         bootstrap_terminal=variant.bootstrap_terminal,
     )
+    tally, asked = assembled.tally, (0, 0, 0)
+
+    def count(_: EpisodeLog) -> None:
+        nonlocal asked  # what the last, unfinished episode asks belongs to no decision that is counted
+        asked = sum(tally.calls.values()), sum(tally.invalid.values()), tally.rounds
+
     before = time.process_time()
-    logs = train(setting, assembled.agent, cell.steps, cell.seed)
+    logs = train(setting, assembled.agent, cell.steps, cell.seed, count)
     seconds = time.process_time() - before
-    tally = assembled.tally
     return Run(
         **asdict(cell),
         ends=[log.end_step for log in logs],
         regrets=[round(log.regret or 0.0, 9) for log in logs],
         last_quarter=last_quarter(logs, cell.steps),
-        calls=sum(tally.calls.values()),
-        invalid=sum(tally.invalid.values()),
-        rounds=tally.rounds,
+        calls=asked[0],
+        invalid=asked[1],
+        rounds=asked[2],
         planned=sum(not decision.warm_up for log in logs for decision in log.decisions),
         cpu_seconds=round(seconds, 3),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
