@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.tune.archive import mean_or_worst
+from promptpo.tune.jobs import return_of
+
 if TYPE_CHECKING:
     from sandbox import Rollout
 
@@ -19,8 +22,12 @@ SHORTEST = 200
 """Episodes are never cut to fewer steps than this."""
 
 ENDINGS = 0.02
-"""Where at least this share of the cut episodes terminated by themselves, what matters comes at the end
-of an episode, and episodes are not cut."""
+"""Where at least this share of the cut episodes terminated by themselves, what matters may come at the end
+of an episode: they are cut only if ending is clearly a failure."""
+
+CLEAR = 5
+"""Ending is a failure where, in at least so many rollouts and three times as often as not, the episodes
+that ended earned less than those beside them that did not."""
 
 GENERATIONS = 300
 """So many generations are wanted in the first stage; a horizon is shortened only where the budget
@@ -36,8 +43,10 @@ class Clock:
 
     Shortening pays because an evaluation of a fifth of the length ranks gaits nearly as well as the
     whole episode and buys five times as many of them. It misleads where the reward comes late. So it is
-    used only as far as the budget forces it; it ends where episodes turn out to terminate by themselves,
-    and is relaxed where all vectors look alike; and the last stage is always at the full horizon.
+    used only as far as the budget forces it, and not where episodes end by themselves, as at a goal;
+    but where ending is a failure, as a fall, short episodes keep search from settling for survival, and
+    are cut at no less than twice the length at which others fail. It is relaxed where all vectors look
+    alike; and the last stage is always at the full horizon.
 
     Attributes:
         steps: The whole budget, in environment steps.
@@ -49,6 +58,10 @@ class Clock:
         stretch: Factor on the shortest horizon.
         episodes: Episodes seen so far.
         endings: How many of them terminated by themselves.
+        ended_steps: Steps of these.
+        worse: Rollouts in which episodes that ended earned less than the others.
+        better: Rollouts in which they earned as much or more.
+        failing: Whether ending was found to be a failure; once found, it stays.
     """
 
     steps: int
@@ -60,6 +73,10 @@ class Clock:
     stretch: int = 1
     episodes: int = 0
     endings: int = 0
+    ended_steps: int = 0
+    worse: int = 0
+    better: int = 0
+    failing: bool = False
 
     def add(self, rollout: Rollout) -> None:
         """Count what a rollout took."""
@@ -67,7 +84,15 @@ class Clock:
         self.longest = max([self.longest, *(episode.steps for episode in rollout.episodes)])
         self.typical = max(self.typical, rollout.steps / max(1, len(rollout.episodes)))
         self.episodes += len(rollout.episodes)
-        self.endings += sum(episode.terminated for episode in rollout.episodes)
+        ended = [episode for episode in rollout.episodes if episode.terminated]
+        others = [episode for episode in rollout.episodes if not episode.terminated]
+        self.endings += len(ended)
+        self.ended_steps += sum(episode.steps for episode in ended)
+        if ended and others:
+            earned, kept = mean_or_worst([*map(return_of, ended)]), mean_or_worst([*map(return_of, others)])
+            self.worse += earned < kept
+            self.better += earned >= kept
+            self.failing = self.failing or (self.worse >= CLEAR and self.worse > 3 * self.better)
 
     def lengthen(self) -> None:
         """Double the shortest horizon: at the present one all vectors look alike."""
@@ -95,12 +120,17 @@ class Clock:
 
     def stage_horizon(self) -> int | None:
         """Episode length to use now."""
-        if self.horizon is None or self.endings > ENDINGS * self.episodes:
+        ends = self.endings > ENDINGS * self.episodes
+        if self.horizon is None or (ends and not self.failing):
             return self.horizon
         affordable = self.steps * STAGES[0] / (self.population * GENERATIONS)
-        shortest = min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable)))
+        shortest = min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable), self.survived()))
         middle = math.ceil(math.sqrt(shortest * self.horizon))
         return (shortest, middle, self.horizon)[self.stage]
+
+    def survived(self) -> int:
+        """Twice the mean length at which episodes failed, rounded up to a power of two, so that it is steady."""
+        return 2 ** math.ceil(math.log2(2 * self.ended_steps / self.endings)) if self.ended_steps else 0
 
     def cost(self, episodes: int, horizon: int | None) -> int:
         """Steps that some episodes will take at most, by the horizon and by what has been seen.

@@ -73,6 +73,7 @@ class CmaSearch:
         self._generation = 0
         self._per_vector = 0
         self._horizon: int | None = -1
+        self._at_full_length = False
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
@@ -95,7 +96,7 @@ class CmaSearch:
             if self._horizon != -1:
                 self._veterans = [entry.vector for entry in self.archive.forget_returns()]
                 self._recheck += self._veterans
-            self._horizon = horizon
+            self._horizon, self._at_full_length = horizon, horizon == clock.horizon
             self._best, self._since_best = -math.inf, 0
         self._choose_seeds_per_vector(clock)
         self._asked = [np.asarray(x) for x in self._es.ask()]
@@ -223,8 +224,8 @@ class CmaSearch:
         if best is not None and self.archive.spread() == 0.0 and len(best.returns) >= RECHECKED:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
-            self.finished = 2 * equal > len(means) and improved and self._seen_worse
-        self.blind = min(means) == max(means)
+            self.finished = 2 * equal > len(means) and improved and self._seen_worse and self._at_full_length
+        self.blind = 2 * means.count(max(means)) > len(means)
         self._seen_worse = self._seen_worse or min(means) < max(means)
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():
