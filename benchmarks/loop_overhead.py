@@ -17,13 +17,11 @@ import itertools
 import json
 import statistics
 import tempfile
-import threading
 import time
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from benchmarks.answering import AnsweringServer
 from promptpo.api import optimize
 from promptpo.journal import Event
 from promptpo.session import Observer
@@ -44,56 +42,8 @@ class Policy:
 ```"""
 
 
-@dataclass
-class _Server:
-    """An OpenAI-compatible server that answers each call after `latency` seconds."""
-
-    latency: float
-    template: str
-
-    def __post_init__(self) -> None:
-        self._n = 0
-        self._lock = threading.Lock()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
-                body = json.dumps(server.answer()).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
-
-    def answer(self) -> dict[str, Any]:
-        with self._lock:
-            self._n += 1
-            n = self._n
-        time.sleep(self.latency * (0.5 + (n % 4) / 3))  # answers do not come all at once
-        text = self.template.replace("{shift}", f"{n / 1e6:.6f}")
-        return {
-            "id": str(n),
-            "object": "chat.completion",
-            "created": 0,
-            "model": "local",
-            "choices": [
-                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-            ],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
-        }
-
-    def close(self) -> None:
-        self._http.shutdown()
+def _answers(template: str) -> Callable[[int, str], str]:
+    return lambda n, _: template.replace("{shift}", f"{n / 1e6:.6f}")
 
 
 class _Times(Observer):
@@ -106,12 +56,12 @@ class _Times(Observer):
         self.events.append((time.monotonic(), time.process_time(), event))
 
 
-def _run(server: _Server, folder: Path, *, rounds: int, candidates: int, episodes: int) -> _Times:
+def _run(url: str, folder: Path, *, rounds: int, candidates: int, episodes: int) -> _Times:
     times = _Times()
     optimize(
         "CartPole-v1",
         model="openai:local",
-        base_url=server.url,
+        base_url=url,
         out=folder,
         rounds=rounds,
         candidates=candidates,
@@ -129,10 +79,10 @@ def _run(server: _Server, folder: Path, *, rounds: int, candidates: int, episode
 
 def overlap(latency: float, candidates: int, episodes: int, rounds: int) -> dict[str, float]:
     """Wall time of a round against max(model, rollouts), median over rounds after the first."""
-    server = _Server(latency, POLICY)
-    with tempfile.TemporaryDirectory() as folder:
-        times = _run(server, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=episodes)
-    server.close()
+    with tempfile.TemporaryDirectory() as folder, AnsweringServer(_answers(POLICY), latency) as server:
+        times = _run(
+            server.url, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=episodes
+        )
     ratios = []
     for round_ in range(2, rounds + 1):
         asked = [t for t, _, e in times.events if e.kind == "prompt"]
@@ -152,10 +102,8 @@ def overlap(latency: float, candidates: int, episodes: int, rounds: int) -> dict
 
 def overhead(rounds: int, candidates: int) -> dict[str, float]:
     """Our CPU milliseconds per candidate, and for the last quarter of them."""
-    server = _Server(0.0, REJECTED)
-    with tempfile.TemporaryDirectory() as folder:
-        times = _run(server, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=1)
-    server.close()
+    with tempfile.TemporaryDirectory() as folder, AnsweringServer(_answers(REJECTED)) as server:
+        times = _run(server.url, Path(folder) / "run", rounds=rounds, candidates=candidates, episodes=1)
     marks = [cpu for _, cpu, event in times.events if event.kind == "attempt"]
     gaps = [after - before for before, after in itertools.pairwise(marks)]
     late = gaps[-len(gaps) // 4 :]
