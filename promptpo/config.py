@@ -213,10 +213,16 @@ def with_episodes(config: Config, horizon: int | None) -> Config:
 
 
 def save_config(config: Config, path: Path) -> None:
-    """Write a configuration as TOML; None values are left out."""
+    """Write a configuration as TOML, whole or not at all; None values are left out."""
     import tomli_w
 
-    path.write_text(tomli_w.dumps(_without_none(asdict(config))), encoding="utf-8")
+    # A full disk must not leave an empty file, which would look like a run that is damaged.
+    temporary = path.with_name(f".{path.name}")
+    try:
+        temporary.write_text(tomli_w.dumps(_without_none(asdict(config))), encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_config(path: Path) -> Config:

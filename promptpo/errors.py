@@ -15,6 +15,10 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 What a *policy* does wrong is never raised: it is an outcome, a value (see ``sandbox.Failure``).
 """
 
+import sysconfig
+import traceback
+from pathlib import Path
+
 
 class PromptPOError(Exception):
     """Base of all errors of promptpo; its text is one sentence that says what to do."""
@@ -58,3 +62,23 @@ class RunError(PromptPOError, OSError):
 
 class BudgetSpentError(PromptPOError):
     """The next call would pass a limit."""
+
+
+def place_of(fault: BaseException) -> str:
+    """Where the user's own code raised, as " (FILE, line N, in FUNCTION)"; empty where none of it was running.
+
+    Args:
+        fault: Raised by an environment; what Python, installed packages and we ourselves were doing around
+            the user's code is passed over.
+    """
+    home = str(Path(__file__).parent)
+    foreign = (
+        home,
+        f"{Path(home).parent / 'sandbox'}/",
+        *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
+        "<",
+    )
+    for frame in reversed(traceback.extract_tb(fault.__traceback__)):
+        if not frame.filename.startswith(foreign):
+            return f" ({frame.filename}, line {frame.lineno}, in {frame.name})"
+    return ""

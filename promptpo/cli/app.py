@@ -6,6 +6,7 @@ run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
+
+DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
+"""What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
 
 
 class _Commands(TyperGroup):
@@ -103,6 +107,11 @@ def run(arguments: Sequence[str]) -> int:
         return 130
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        if error.errno not in DISK_FAULTS:
+            raise
+        _complain(f"cannot write{f' {error.filename}' if error.filename else ''}: {error.strerror}.")
         return 1
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import Progress, live_part
+from promptpo.errors import PromptPOError
 from promptpo.feedback import number, one_line
 from promptpo.report.page import REPORT
 from promptpo.session import Observer
@@ -28,14 +29,16 @@ def choose_display(*, quiet: bool) -> Iterator[Observer]:
     """A display that fits where the output goes."""
     if quiet:
         yield Observer()
-    elif sys.stderr.isatty():
-        display = LiveDisplay()
+    else:
+        display = LiveDisplay() if sys.stderr.isatty() else PlainDisplay()
         try:
             yield display
+        except (PromptPOError, OSError):
+            display.close()
+            display.failed()
+            raise
         finally:
             display.close()
-    else:
-        yield PlainDisplay()
 
 
 class PlainDisplay(Observer):
@@ -44,7 +47,7 @@ class PlainDisplay(Observer):
     def __init__(self) -> None:
         self._told: set[str] = set()
         self._ledger: Ledger | None = None
-        self._started = time.monotonic()
+        self._directory: Path | None = None
 
     def line(self, text: str) -> None:
         """Print one line."""
@@ -53,10 +56,11 @@ class PlainDisplay(Observer):
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins."""
         del spec
-        self._ledger = ledger
+        self._ledger, self._directory = ledger, directory
         self.line(choice)
         self.line(
-            f"{config.task.name}: up to {config.budget.rounds} rounds of {config.candidates} policies, in {directory}"
+            f"{config.task.name}: up to {_many(config.budget.rounds, 'round', 'rounds')} of "
+            f"{_many(config.candidates, 'policy', 'policies')}, in {directory}"
         )
 
     def progress(self, history: History) -> None:
@@ -85,6 +89,16 @@ class PlainDisplay(Observer):
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
         print(outcome(run), flush=True)
+
+    def failed(self) -> None:
+        """After an error: say how to go on, where something was paid for or rolled out."""
+        if self._directory is not None and self._ledger is not None and self._ledger.calls:
+            self.line(
+                f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
+            )
+
+    def close(self) -> None:
+        """Give the terminal back."""
 
 
 class LiveDisplay(PlainDisplay):
@@ -135,6 +149,10 @@ class LiveDisplay(PlainDisplay):
             return Text("")
         width = self._console.width  # asked each time: terminals are resized
         return live_part(self._state, width=width, spending=spending(self._ledger), plain=self._plain)
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
 
 
 def standing(history: History) -> str:

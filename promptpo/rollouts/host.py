@@ -9,7 +9,7 @@ from typing import Any
 import cloudpickle
 import gymnasium
 
-from promptpo.errors import EnvironmentFaultError, PromptPOError, SandboxFaultError
+from promptpo.errors import EnvironmentFaultError, PromptPOError, SandboxFaultError, place_of
 from promptpo.rollouts.jobs import Call, Job, Settings, Work
 from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus, SandboxUnavailableError
 
@@ -99,7 +99,7 @@ class Host:
             self._envs.clear()
             name = self.settings.task.env_id
             raise EnvironmentFaultError(
-                f"the environment {name} raised {type(error).__name__}: {error}"
+                f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}"
             ) from error
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from promptpo.errors import (
     PromptPOError,
     UnknownEnvironmentError,
     UsageError,
+    place_of,
 )
 from promptpo.spec import meta_world
 from promptpo.spec.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
@@ -52,8 +53,9 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
     """
     env = _built(task, render_mode)
     try:
-        env = with_standard_spaces(repeating(env))
-        check_spaces(env, task.name)
+        with _one_sentence(task):
+            env = with_standard_spaces(repeating(env))
+            check_spaces(env, task.name)
     except PromptPOError:
         env.close()
         raise
@@ -87,7 +89,7 @@ def _one_sentence(task: Task) -> Iterator[None]:
         raise _missing(task, fault) from fault
     except Exception as fault:  # a foreign constructor: anything can come out of it
         raise EnvironmentFaultError(
-            f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}"
+            f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
         ) from fault
 
 

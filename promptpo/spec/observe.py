@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     except Exception as fault:  # a foreign environment: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
+            f"{place_of(fault)}{_old_interface(fault)}"
         ) from fault
     steps = [step for episode in episodes for step in episode]
     firsts = [episode[0].observation for episode in episodes]
@@ -84,6 +85,16 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     )
 
 
+def _old_interface(fault: Exception) -> str:
+    """What to do about an environment that is written for Gym before 0.26."""
+    text = str(fault)
+    if "unexpected keyword argument 'seed'" in text or "unexpected keyword argument 'options'" in text:
+        return ". Gymnasium calls reset(seed=..., options=...) and wants (observation, info)."
+    if "values to unpack" in text:
+        return ". Gymnasium wants step to return (observation, reward, terminated, truncated, info), and reset (observation, info)."
+    return ""
+
+
 def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int) -> list[Step]:
     observation, _ = env.reset(seed=seed)
     env.action_space.seed(seed)
@@ -91,6 +102,8 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int) -> list[Step]:
     for _ in range(limit):
         action = env.action_space.sample()
         following, reward, terminated, truncated, info = env.step(action)
+        if following is None:
+            raise TypeError("step returned None as the observation")
         steps.append(Step(observation, action, float(reward), following, bool(terminated), info))
         observation = following
         if terminated or truncated:

@@ -1,0 +1,79 @@
+"""Environments with the mistakes that people make in their first one."""
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import register
+
+
+class Walk(gymnasium.Env):
+    """Ends after eleven steps."""
+
+    def __init__(self):
+        self.observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+        self.action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.t += 1
+        return np.zeros(2, np.float32), 1.0, self.t > 10, False, {}
+
+
+class StepBug(Walk):
+    """A misspelt attribute."""
+
+    def step(self, action):
+        return self.misspelt
+
+
+class LateBug(Walk):
+    """A bug that random actions do not meet: it takes six times the same action."""
+
+    def reset(self, *, seed=None, options=None):
+        self.same = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.same = self.same + 1 if action == 0 else 0
+        if self.same > 5:
+            raise KeyError("wheel")
+        return super().step(action)
+
+
+class ResetBug(Walk):
+    """A division by zero at the start."""
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(2) / (0 // 0), {}
+
+
+class OldReset(Walk):
+    """The interface of Gym before 0.26."""
+
+    def reset(self):
+        return np.zeros(2, np.float32)
+
+
+class OldStep(Walk):
+    """The interface of Gym before 0.26."""
+
+    def step(self, action):
+        return np.zeros(2, np.float32), 1.0, False, {}
+
+
+class NoSpaces(gymnasium.Env):
+    """Nothing is declared."""
+
+
+class NoObservation(Walk):
+    """A forgotten return value."""
+
+    def step(self, action):
+        return None, 1.0, False, False, {}
+
+
+for _class in (Walk, StepBug, LateBug, ResetBug, OldReset, OldStep, NoSpaces, NoObservation):
+    register(f"Buggy/{_class.__name__}-v0", entry_point=_class, max_episode_steps=100)
