@@ -135,10 +135,11 @@ class Clock:
     def cost(self, episodes: int, horizon: int | None) -> int:
         """Steps that some episodes will take at most, by the horizon and by what has been seen.
 
-        One episode may be twice as long as any before; many together are taken to be on average at most
-        twice as long as those of any rollout before.
+        One episode may be twice as long as any before. Where episodes are short, and so many, their mean is
+        taken to be at most twice that of any rollout before.
         """
         if not self.longest:
             return episodes * (horizon or UNKNOWN_LENGTH)
         longest = min(2 * self.longest, horizon or math.inf)
-        return math.ceil(min(episodes * longest, 2 * episodes * self.typical + longest))
+        worst = episodes * longest
+        return math.ceil(min(worst, 2 * episodes * self.typical + longest) if longest < SHORTEST else worst)

@@ -39,7 +39,7 @@ def propose(situation: Situation) -> str:
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
-    if library[0].structure == "tracker" and situation.round == 1:
+    if library[0].structure in {"tracker", "oscillator"} and situation.round == 1:
         situation = replace(situation, slot=situation.slot % FOCUS)
     if library[0].structure == "table":
         return write_program(Genome("table", (), situation.round - 1), observation, action)

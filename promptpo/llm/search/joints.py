@@ -31,7 +31,8 @@ def guess_joints(space: spaces.Space[Any], actuators: int) -> Joints | None:
     Many simulated bodies report all positions, less one or two that must not matter, and then all
     velocities, with the actuated joints last in both. So with n entries there are (n + 1) / 2
     velocities, or (n + 2) / 2 where that is not whole. It is a guess: where it is wrong, tuning finds
-    the feedback terms useless and turns them down.
+    the feedback terms useless and turns them down. It is the better a guess where the observation has no
+    bounds, as raw positions and velocities have none.
 
     Args:
         space: The observation space.

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from gymnasium import spaces
 
 from promptpo.llm.search.actions import count_actions, write_action
 from promptpo.llm.search.features import Features, count_states, read_observation
@@ -60,9 +61,7 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
         found.append(Genome("table"))
     if head.continuous and head.outputs > 1 and len(features.names) >= 2 * head.outputs:
         jointed = guess_joints(observation, head.outputs) is not None
-        found += [Genome("tracker"), Genome("oscillator")] if jointed else [Genome("wave")]
-        found.append(Genome("linear"))
-        found += [Genome("oscillator", (), 1), Genome("wave")] if jointed else []
+        found += _moving(observation) if jointed else [Genome("wave"), Genome("linear")]
     else:
         found.append(Genome("linear"))
     if head.continuous:
@@ -74,6 +73,15 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
         found += [Genome("gated"), Genome("linear", ("products",)), Genome("neurons")]
     found += [Genome("rules"), Genome("linear", ("rates",))]
     return found
+
+
+def _moving(observation: Space) -> list[Genome]:
+    """Structures for what looks like a jointed body; with bounds on the observation it is less likely one."""
+    if isinstance(observation, spaces.Box) and observation.is_bounded("below"):
+        found = [Genome("oscillator"), Genome("linear"), Genome("tracker")]
+    else:
+        found = [Genome("tracker"), Genome("oscillator"), Genome("linear")]
+    return [*found, Genome("oscillator", (), 1), Genome("wave")]
 
 
 def write_program(
