@@ -107,14 +107,13 @@ class LiveDisplay(PlainDisplay):
     def __init__(self) -> None:
         super().__init__()
         from rich.console import Console
-        from rich.live import Live
+
+        from promptpo.cli.resizing import ResizingLive
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only
         self._state: Progress | None = None
-        self._live = Live(
-            console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
-        )
+        self._live = ResizingLive(self._console, self._status)
 
     def line(self, text: str) -> None:
         """Print one line above the live part."""

@@ -4,9 +4,11 @@ import io
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 import promptpo
 from promptpo.cli.dashboard import WIDE, Progress, bar, live_part, sparkline
+from promptpo.cli.resizing import ResizingLive, wrapped_rows
 from promptpo.config import load_config
 from promptpo.journal import JOURNAL, read_events
 from promptpo.ledger import Ledger
@@ -104,3 +106,29 @@ def test_marks():
     assert sparkline([7, 7], width=5, plain=True) == "__"
     assert bar(0.5, width=4, plain=True) == "##--"
     assert bar(7.0, width=3, plain=True) == "###"
+
+
+@pytest.mark.parametrize(
+    ("widths", "columns", "rows"),
+    [([], 80, 0), ([80, 79, 0], 80, 0), ([81], 80, 1), ([100, 40, 161], 80, 3), ([100], 20, 4)],
+)
+def test_rows_that_a_narrower_terminal_has_made_of_the_lines(widths, columns, rows):
+    """Each line that is too long takes as many rows as it needs."""
+    assert wrapped_rows(widths, columns) == rows
+
+
+def test_nothing_of_the_wide_view_stays_in_a_narrow_terminal():
+    """After a shrink the wrapped rows are erased too: one "up and erase" for each of the 3 + 2 rows above."""
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=60, height=30, _environ={"TERM": "xterm"})
+    with ResizingLive(console, lambda: Text("\n".join(["a" * 50, "b" * 10, "c" * 45, "d" * 5]))) as live:
+        live.refresh()
+        file.seek(0)
+        file.truncate()
+        console.width = 40
+        live.refresh()
+        assert file.getvalue().split("aaa")[0].count("\x1b[1A\x1b[2K") == 3 + 2
+        file.seek(0)
+        file.truncate()
+        live.refresh()
+        assert file.getvalue().split("aaa")[0].count("\x1b[1A\x1b[2K") == 5
