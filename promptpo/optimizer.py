@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from promptpo.attempts import Laboratory
+from promptpo.control import together
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import FatalProviderError
 from promptpo.population import History, Plan, plan_round, runs
@@ -25,6 +26,7 @@ from promptpo.records import Attempt, Evaluation
 
 if TYPE_CHECKING:
     from promptpo.config import Config
+    from promptpo.control import Control
     from promptpo.journal import Journal
     from promptpo.ledger import Ledger
     from promptpo.llm.base import LLM
@@ -49,27 +51,6 @@ class Outcome:
     best: Attempt | None
     test: Evaluation | None
     stop: str
-
-
-class Control:
-    """Ends a search from outside: by a signal, a limit, or a caller's wish."""
-
-    def __init__(self) -> None:
-        self.reason = ""
-        self._task: asyncio.Task[Any] | None = None
-
-    def watch(self, task: asyncio.Task[Any]) -> None:
-        """The task that `stop` cancels."""
-        self._task = task
-        if self.reason:
-            task.cancel()
-
-    def stop(self, reason: str) -> None:
-        """End the search now, calls in flight included; the best so far is still tested and written."""
-        if not self.reason:
-            self.reason = reason
-            if self._task is not None:
-                self._task.cancel()
 
 
 async def optimize(
@@ -135,7 +116,7 @@ async def _rounds(
     while history.rounds < config.budget.rounds:
         before = history.best_validation()
         plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
-        tried = await _together(_try_out(laboratory, plan, history, observe) for plan in plans)
+        tried = await together(_try_out(laboratory, plan, history, observe) for plan in plans)
         unanswered = {str(plan.slot): reason for plan, reason in zip(plans, tried, strict=True) if reason}
         attempts = history.absorb()
         if not attempts:
@@ -179,18 +160,12 @@ async def _try_out(
 async def _best(laboratory: Laboratory, history: History) -> Attempt | None:
     """The best of the run; a search that ended early may still have to validate what it has."""
     history.absorb()
-    unfinished = _unfinished_attempts(history)
+    unfinished = [a for a in history.attempts if runs(a) and a.id not in history.validations]
     if history.best() is None and unfinished:
         with contextlib.suppress(BudgetSpentError):
             await laboratory.validate(unfinished, history)
     ranked = history.ranked()
     return history.best() or (ranked[0] if ranked else None)
-
-
-def _unfinished_attempts(history: History) -> list[Attempt]:
-    return [
-        attempt for attempt in history.attempts if runs(attempt) and attempt.id not in history.validations
-    ]
 
 
 def _solved(history: History, threshold: float | None) -> bool:
@@ -204,28 +179,12 @@ def _better(after: Evaluation | None, before: Evaluation | None) -> bool:
 
 
 def _note_round(journal: Journal, history: History, unanswered: Mapping[str, str]) -> None:
-    key = f"r{history.rounds}"
-    if journal.find("round", key) is None:
-        best = history.best()
-        value = history.best_validation()
-        journal.add(
-            "round",
-            key,
-            {
-                "best": best.id if best else None,
-                "validation_mean_return": value.mean_return if value else None,
-                "stalled": history.stalled,
-                "unanswered": dict(unanswered),
-            },
-        )
-
-
-async def _together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all of it at once; the first failure cancels the rest."""
-    tasks = [asyncio.ensure_future(item) for item in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    if journal.find("round", f"r{history.rounds}") is None:
+        best, value = history.best(), history.best_validation()
+        summary = {
+            "best": best.id if best else None,
+            "validation_mean_return": value.mean_return if value else None,
+            "stalled": history.stalled,
+            "unanswered": dict(unanswered),
+        }
+        journal.add("round", f"r{history.rounds}", summary)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import re
-import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.calls import completion_of
 from promptpo.config import Config, load_config, save_config, with_episodes
+from promptpo.control import Control, Interrupts
+from promptpo.errors import RunError
 from promptpo.exporting import Provenance, exported, summary_of
 from promptpo.journal import JOURNAL, Event, Journal, read_run
 from promptpo.ledger import Ledger
 from promptpo.llm import describe_choice, make_llm
-from promptpo.optimizer import Control, Outcome
+from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.population import History
 from promptpo.records import Attempt, Seeds, Task
@@ -137,8 +139,12 @@ class Session:
             self.observer.warn(warning)
         config = with_episodes(config, spec.horizon)
         with Journal(self.directory) as journal:
-            if not (self.directory / CONFIG).exists() or config != load_config(self.directory / CONFIG):
-                save_config(config, self.directory / CONFIG)
+            if not (self.directory / CONFIG).exists():
+                with writing(self.directory, "say the same again"):
+                    save_config(config, self.directory / CONFIG)
+            elif config != load_config(self.directory / CONFIG):
+                with writing(self.directory, f"promptpo resume {self.directory}"):
+                    save_config(config, self.directory / CONFIG)
             executor = make_executor(config.executor, settings_for(config), config.jobs)
             try:
                 return await self._search(config, llm, spec, executor, journal, choice)
@@ -218,17 +224,18 @@ class Session:
             sandbox=sandbox,
             command=command,
         )
-        write_policies(self.directory, history.attempts)
         source = best.candidate.source if best else ""
-        if best:
-            text = exported(
-                source,
-                provenance(self.directory, content, config),
-                action_space=spec.action_space,
-                filename=BEST,
-            )
-            write_atomically(self.directory / BEST, text)
-        write_result(self.directory, content)
+        with writing(self.directory, f"promptpo resume {self.directory}"):
+            write_policies(self.directory, history.attempts)
+            if best:
+                text = exported(
+                    source,
+                    provenance(self.directory, content, config),
+                    action_space=spec.action_space,
+                    filename=BEST,
+                )
+                write_atomically(self.directory / BEST, text)
+            write_result(self.directory, content)
         return RunResult(self.directory, content, source)
 
 
@@ -267,6 +274,23 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     asked = llm.name.split(":", 1)[-1]
     return llm.name if not models or models == {asked} else f"{llm.name} ({', '.join(sorted(models))})"
+
+
+@contextlib.contextmanager
+def writing(directory: Path, then: str) -> Iterator[None]:
+    """Tell what to do where the disk does not take what is written.
+
+    Args:
+        directory: The run.
+        then: The command that goes on when there is room.
+
+    Raises:
+        RunError: It is full, or gone, or not ours.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
 
 
 def write_policies(directory: Path, attempts: list[Attempt]) -> None:
@@ -316,28 +340,3 @@ def run_async(work: Callable[[], Any]) -> Any:
     if isinstance(answer[0], BaseException):
         raise answer[0]
     return answer[0]
-
-
-class Interrupts:
-    """Ctrl-C once ends the search and reports the best so far; a second time it stops at once."""
-
-    def __init__(self, control: Control) -> None:
-        self._control = control
-        self._previous: Any = None
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
-            self._previous = signal.getsignal(signal.SIGINT)
-            loop.add_signal_handler(signal.SIGINT, self._interrupted)
-            self._loop = loop
-
-    def _interrupted(self) -> None:
-        self._control.stop("interrupted by Ctrl-C")
-        self._loop.remove_signal_handler(signal.SIGINT)  # the next one is Python's own KeyboardInterrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def __exit__(self, *_: object) -> None:
-        if self._previous is not None:
-            self._loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, self._previous)

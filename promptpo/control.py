@@ -1,0 +1,68 @@
+"""Ending a search from outside: by a signal, a limit, or a caller's wish."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Control:
+    """Ends a search from outside: by a signal, a limit, or a caller's wish."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._task: asyncio.Task[Any] | None = None
+
+    def watch(self, task: asyncio.Task[Any]) -> None:
+        """The task that `stop` cancels."""
+        self._task = task
+        if self.reason:
+            task.cancel()
+
+    def stop(self, reason: str) -> None:
+        """End the search now, calls in flight included; the best so far is still tested and written."""
+        if not self.reason:
+            self.reason = reason
+            if self._task is not None:
+                self._task.cancel()
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all of it at once; the first failure cancels the rest."""
+    tasks = [asyncio.ensure_future(item) for item in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Interrupts:
+    """Ctrl-C once ends the search and reports the best so far; a second time it stops at once."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+        self._previous: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            self._previous = signal.getsignal(signal.SIGINT)
+            loop.add_signal_handler(signal.SIGINT, self._interrupted)
+            self._loop = loop
+
+    def _interrupted(self) -> None:
+        self._control.stop("interrupted by Ctrl-C")
+        self._loop.remove_signal_handler(signal.SIGINT)  # the next one is Python's own KeyboardInterrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is not None:
+            self._loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, self._previous)
