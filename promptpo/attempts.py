@@ -39,6 +39,9 @@ TUNING_STEPS = 100_000
 TUNING_EPISODES = 10_000
 """Episodes of one round's tuning, about."""
 
+FIRST_EPISODES = 40_000
+"""The same for round 1 where no language model writes; each later round gets half of the one before."""
+
 ANSWER_PROBLEMS = {
     "empty": "was empty",
     "cut": "was cut off before the code was complete",
@@ -252,13 +255,15 @@ class Laboratory:
         lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
         if not lengths:
             return 0
-        most = round(TUNING_EPISODES * statistics.fmean(lengths))
+        even = self.caller.llm.language_model
+        episodes = TUNING_EPISODES if even else FIRST_EPISODES / 2 ** (attempts[0].candidate.round - 1)
+        most = round(episodes * statistics.fmean(lengths))
         left = self._ledger.steps_left()
         if left is None:
             return min(most, TUNING_STEPS)
-        episodes = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
-        needed = episodes * (self.spec.horizon or 2 * max(lengths))
-        rounds = max(1, rounds_left) if self.caller.llm.language_model else min(2, max(1, rounds_left))
+        measured = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
+        needed = measured * (self.spec.horizon or 2 * max(lengths))
+        rounds = max(1, rounds_left if even else min(2, rounds_left))
         return min(most, max(left // rounds - needed, 0) or left - needed)
 
     def may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
