@@ -25,16 +25,22 @@ def late_regret(name, profile, seeds, engine="oracle"):
 
 
 @pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
-@pytest.mark.parametrize(("name", "most"), [("Chain", 0.06), ("DistractorChain", 0.25)])
-def test_the_small_domains_are_learned(name, most, profile):
+def test_the_chain_is_learned(profile):
     """Sixteen seeds, as the acceptance table has it."""
-    assert late_regret(name, profile, range(16)) <= most
+    assert late_regret("Chain", profile, range(16)) <= 0.06
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
 @pytest.mark.parametrize(
-    ("name", "most"), [("Maze", 0.06), ("MiniCatch", 0.15), ("MiniInvaders", 0.40), ("PointMass", 0.08)]
+    ("name", "most"),
+    [
+        ("DistractorChain", 0.25),
+        ("Maze", 0.06),
+        ("MiniCatch", 0.15),
+        ("MiniInvaders", 0.40),
+        ("PointMass", 0.08),
+    ],
 )
 def test_the_other_domains_are_learned(name, most, profile):
     """Twenty-four seeds; some seeds meet their first reward late, so the mean of fewer says little."""
