@@ -8,7 +8,7 @@ from promptpo.feedback import OUTCOME_WORDS, number
 from promptpo.report.story import Entry, Story
 from promptpo.report.svg import drawing, element
 
-COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 132.0, 34.0, 92.0, 24.0
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 156.0, 34.0, 116.0, 24.0
 
 
 def lineage_chart(story: Story) -> Markup:
@@ -72,7 +72,7 @@ def _box(entry: Entry, x: float, y: float, *, best: bool) -> Markup:
     if attempt.candidate.duplicate_of:
         value, kind = f"= {attempt.candidate.duplicate_of}", "duplicate"
     elif evaluation.outcome != "ok":
-        value, kind = evaluation.outcome.replace("_", " "), "failed"
+        value, kind = evaluation.outcome.partition("_")[0], "failed"
     else:
         value, kind = number(evaluation.mean_return), "ran"
     words = OUTCOME_WORDS[evaluation.outcome] if evaluation.outcome != "ok" else value
