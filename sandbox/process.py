@@ -323,9 +323,7 @@ class Zygote:
                 self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        with contextlib.suppress(
-            FileNotFoundError
-        ):  # the zygote removes it as well, for hosts that are killed
+        with contextlib.suppress(FileNotFoundError):  # the zygote has removed it, unless it did not start
             os.rmdir(self._directory)  # noqa: PTH106
 
 

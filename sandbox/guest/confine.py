@@ -27,13 +27,13 @@ class Settings:
 
     Attributes:
         wanted: Names of the layers to apply.
-        directory: An empty directory.
+        directory: Descriptor of an empty directory that has no name any more.
         memory_bytes: Address space beyond what is in use now.
         cpu_seconds: CPU time.
     """
 
     wanted: frozenset[str]
-    directory: str
+    directory: int
     memory_bytes: int
     cpu_seconds: int
 
@@ -54,7 +54,7 @@ def _session(_settings: Settings) -> None:
 
 
 def _directory(settings: Settings) -> None:
-    os.chdir(settings.directory)
+    os.fchdir(settings.directory)
     if os.geteuid() == 0:
         os.chroot(".")
 

@@ -6,7 +6,6 @@ speaks to it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -43,7 +42,7 @@ class _Zygote:
         assert isinstance(layers, list)  # noqa: S101
         self.settings = confine.Settings(
             wanted=frozenset(layers),
-            directory=str(config["directory"]),
+            directory=_nameless(str(config["directory"])),
             memory_bytes=int(str(config["memory_bytes"])),
             cpu_seconds=int(str(config["cpu_seconds"])),
         )
@@ -63,8 +62,6 @@ class _Zygote:
             request, descriptors, _, _ = socket.recv_fds(self.control, REQUEST.size, 2)
             if len(request) < REQUEST.size:  # the host is gone
                 self._end(pid)
-                with contextlib.suppress(OSError):
-                    os.rmdir(self.settings.directory)  # noqa: PTH106
                 return
             what, core = REQUEST.unpack(request)
             if what == b"F":
@@ -104,3 +101,10 @@ class _Zygote:
             guest.serve()
         finally:
             os._exit(70)
+
+
+def _nameless(directory: str) -> int:
+    """Open an empty directory and remove its name, so that it goes with its last user, however that ends."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    os.rmdir(directory)  # noqa: PTH106
+    return descriptor
