@@ -42,9 +42,11 @@ def browser(url, folder, *flags):
 
 
 @pytest.fixture(scope="module")
-def page(told_run):
-    """The report with its episode."""
-    return write_report(told_run.directory)
+def page(told_run, tmp_path_factory):
+    """The report with its episode, of a copy: other tests look at the one that the run wrote."""
+    run = tmp_path_factory.mktemp("browser") / "run"
+    shutil.copytree(told_run.directory, run)
+    return write_report(run)
 
 
 def test_scripts_of_models_do_not_run_and_ours_does(page, tmp_path):
