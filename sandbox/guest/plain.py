@@ -135,7 +135,9 @@ def decode(data: bytes) -> Any:
     reader = _Reader(data)
     try:
         value = reader.value(0)
-    except (struct.error, UnicodeDecodeError, TypeError, OverflowError, MemoryError, IndexError) as error:
+    except PlainDataError:
+        raise
+    except (struct.error, ValueError, TypeError, OverflowError, MemoryError, IndexError) as error:
         raise PlainDataError(f"broken data: {error}") from error
     if reader.at != len(data):
         raise PlainDataError("broken data: bytes are left over")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ def test_round_trip(value: Any) -> None:
 @example(b"a\x03\x02" + b"\xff" * 16 + b"<f8")
 @example(b"a\x03\x01" + (8).to_bytes(8, "little") + b"|O8")
 @example(b"I\x02\x00\x00\x00-x")
+@example(b"a\x03\x02" + struct.pack("<2Q", 0, 2**63) + b"|b1")
 @example(b"t\x01\x00\x00\x00" * 40 + b"N")
 @example(b"d\x01\x00\x00\x00l\x00\x00\x00\x00N")
 @settings(max_examples=500)
