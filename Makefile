@@ -1,12 +1,16 @@
 # make check: all that a change must pass. make test: the tests alone.
 PYTHON ?= python
 
-.PHONY: check test slow format lint types contracts
+.PHONY: check test slow explore format lint types contracts
 
 check: lint types contracts test
 
 test:
 	$(PYTHON) -m pytest -n auto
+
+# Property tests on new examples, many of them; one that fails becomes an @example.
+explore:
+	HYPOTHESIS_PROFILE=explore $(PYTHON) -m pytest -n auto -m "hypothesis and not slow"
 
 slow:
 	$(PYTHON) -m pytest -m slow -n auto --timeout 900
