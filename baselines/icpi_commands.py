@@ -23,7 +23,9 @@ from promptpo.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from baselines.icpi.probe import ProbeRow
     from baselines.icpi.profile import Profile
+    from baselines.icpi.run import RunConfig
     from baselines.icpi.setting import Setting
     from baselines.icpi.values import EpisodeLog
     from promptpo.config import Budget
@@ -56,6 +58,21 @@ MaxCalls = Annotated[int | None, typer.Option(min=1, help="Language-model calls.
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Input plus output tokens.")]
 MaxUSD = Annotated[float | None, typer.Option(min=0, help="Money, for models whose price is known.")]
 MaxSeconds = Annotated[float | None, typer.Option(min=0, help="Wall time.")]
+Steps = Annotated[
+    int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
+]
+Out = Annotated[Path | None, typer.Option(help="Run directory; the same command again goes on with it.")]
+NoConstraint = Annotated[
+    bool, typer.Option("--no-constraint", help="Examples with any action and termination.")
+]
+Randomize = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
+]
+Gamma = Annotated[float | None, typer.Option(min=0, max=1, help="Discount inside imagined rollouts.")]
+BootstrapTerminal = Annotated[
+    bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
+]
 
 
 def icpi(
@@ -63,13 +80,9 @@ def icpi(
     engine: EngineName = None,
     profile: ProfileName = "fast",
     method: Annotated[str, typer.Option(help="icpi, no-argmax, tabular-q, matching or random.")] = "icpi",
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
-    ] = None,
+    steps: Steps = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Run directory; the same command again goes on with it.")
-    ] = None,
+    out: Out = None,
     test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20,
     base_url: BaseURL = None,
     env_kwargs: EnvKwargs = "{}",
@@ -82,29 +95,20 @@ def icpi(
     context: Annotated[int, typer.Option(min=1, help="Latest episodes that the policy prompt shows.")] = 8,
     no_hint: Annotated[bool, typer.Option("--no-hint", help="States without comparisons.")] = False,
     no_balance: Annotated[bool, typer.Option("--no-balance", help="Rare answers stay rare.")] = False,
-    no_constraint: Annotated[
-        bool, typer.Option("--no-constraint", help="Examples with any action and termination.")
-    ] = False,
-    randomize: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
-    ] = None,
-    gamma: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Discount inside imagined rollouts.")
-    ] = None,
+    no_constraint: NoConstraint = False,
+    randomize: Randomize = None,
+    gamma: Gamma = None,
     max_rollout: Annotated[int | None, typer.Option(min=1, help="Longest imagined rollout.")] = None,
     decimals: Annotated[int, typer.Option(min=0, max=6, help="Of observations that are not integers.")] = 2,
-    bootstrap_terminal: Annotated[
-        bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
-    ] = False,
+    bootstrap_terminal: BootstrapTerminal = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what the run would take.")] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn in an environment by asking a language model, step by step, as ICPI does."""
     from baselines.icpi.assembly import METHODS, WITH_ENGINE
-    from baselines.icpi.engines.choose import HELP, check_engine, is_paid
-    from baselines.icpi.run import RunConfig, run
+    from baselines.icpi.engines.choose import HELP
+    from baselines.icpi.run import RunConfig
     from baselines.icpi.setting import setting_for
 
     setting = setting_for(
@@ -136,15 +140,24 @@ def icpi(
         bootstrap_terminal=bootstrap_terminal,
         budget=_budget(max_calls, max_tokens, max_usd, max_seconds),
     )
-    if chosen_method in WITH_ENGINE and not estimate:
-        check_engine(config.engine, setting, base_url)
-    if estimate or (is_paid(config.engine) and chosen_method in WITH_ENGINE and not (quiet or as_json)):
-        _say_estimate(setting, config, only=estimate, as_json=as_json)
     if estimate:
-        return
-    directory = out or _new_directory(env_id)
-    observe = _silent if quiet or as_json else _Progress(config.steps)
-    content = run(setting, config, directory, observe)
+        _say_estimate(setting, config, only=True, as_json=as_json)
+    else:
+        _run(setting, config, out or _new_directory(env_id), quiet=quiet, as_json=as_json)
+
+
+def _run(setting: Setting, config: RunConfig, directory: Path, *, quiet: bool, as_json: bool) -> None:
+    """Run, with an estimate before it where it costs something, and print the result."""
+    from baselines.icpi.assembly import WITH_ENGINE
+    from baselines.icpi.engines.choose import check_engine, is_paid
+    from baselines.icpi.run import run
+
+    silent = quiet or as_json
+    if config.method in WITH_ENGINE:
+        check_engine(config.engine, setting, config.base_url)
+        if is_paid(config.engine) and not silent:
+            _say_estimate(setting, config, only=False, as_json=False)
+    content = run(setting, config, directory, _silent if silent else _Progress(config.steps))
     if as_json:
         print(json.dumps({"run": str(directory), **content}))
     elif not quiet:
@@ -173,26 +186,51 @@ def icpi_probe(
     as_json: AsJson = False,
 ) -> None:
     """Measure an engine as termination, reward, next-state and policy model before paying for a run."""
-    from baselines.icpi.engines.choose import HELP, choose_engine
-    from baselines.icpi.probe import ProbeRow, probe, table, verdict
+    from baselines.icpi.engines.choose import HELP
+    from baselines.icpi.probe import table, verdict
     from baselines.icpi.setting import setting_for
-    from promptpo.journal import Journal
-    from promptpo.ledger import Ledger
 
     if not engine:
         raise UsageError(f"--engine is missing; it is one of: {HELP}")
     sizes = _sizes(examples)
     settings = [setting_for(_full_id(name)) for name in domains.split(",")]
-    chosen_profile = _profile(profile, prompt_tokens, [])
     calls = len(settings) * len(sizes) * questions * 4
     if not (quiet or as_json):
         print(
             f"{engine}: at most {calls:,} calls of at most {prompt_tokens:,} prompt tokens.", file=sys.stderr
         )
+    rows = _probe(
+        engine, settings, _profile(profile, prompt_tokens, []), sizes, questions,
+        seed=seed, base_url=base_url, out=out,
+        budget=_budget(max_calls, max_tokens, max_usd, max_seconds),
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps({"engine": engine, "rows": [asdict(row) for row in rows], "verdict": verdict(rows)}))
+    else:
+        print(f"{table(rows)}\n{verdict(rows)}")
+
+
+def _probe(
+    engine: str,
+    settings: Sequence[Setting],
+    profile: Profile,
+    sizes: Sequence[int],
+    questions: int,
+    *,
+    seed: int,
+    base_url: str | None,
+    out: Path | None,
+    budget: Budget,
+) -> list[ProbeRow]:
+    """All rows of a probe, one domain after the other, under one budget."""
+    from baselines.icpi.engines.choose import choose_engine
+    from baselines.icpi.probe import probe
+    from promptpo.journal import Journal
+    from promptpo.ledger import Ledger
+
     rows: list[ProbeRow] = []
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(out)) if out else None
-        budget = _budget(max_calls, max_tokens, max_usd, max_seconds)
         ledger = Ledger(budget, journal.events if journal else ())
         for setting in settings:
             chosen = choose_engine(
@@ -201,18 +239,10 @@ def icpi_probe(
             with ExitStack() as closing:
                 closing.callback(chosen.close)
                 rows += probe(
-                    setting,
-                    chosen.engine,
-                    chosen_profile,
-                    examples=sizes,
-                    questions=questions,
-                    seed=seed,
-                    measure=chosen.measure,
-                )
-    if as_json:
-        print(json.dumps({"engine": engine, "rows": [asdict(row) for row in rows], "verdict": verdict(rows)}))
-    else:
-        print(f"{table(rows)}\n{verdict(rows)}")
+                    setting, chosen.engine, profile,
+                    examples=sizes, questions=questions, seed=seed, measure=chosen.measure,
+                )  # fmt: skip
+    return rows
 
 
 def _profile(name: str, prompt_tokens: int, randomize: Sequence[str]) -> Profile:
@@ -256,7 +286,7 @@ def _new_directory(env_id: str) -> Path:
     return Path("runs") / f"icpi-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
 
 
-def _say_estimate(setting: Setting, config: Any, *, only: bool, as_json: bool) -> None:
+def _say_estimate(setting: Setting, config: RunConfig, *, only: bool, as_json: bool) -> None:
     from baselines.icpi.engines.choose import is_paid
     from baselines.icpi.estimate import estimate
 

@@ -30,7 +30,7 @@ class Point:
         step: Training steps so far.
         regret: Mean over seeds of the mean regret of the latest four episodes.
         error: Standard error of that mean; 0 with one seed.
-        seeds: Runs that had finished an episode by then.
+        seeds: Runs that the mean is of.
     """
 
     env_id: str
@@ -60,13 +60,16 @@ def groups(runs: Iterable[Run]) -> Iterator[list[Run]]:
 
 
 def curve(runs: Sequence[Run]) -> list[Point]:
-    """The regret of runs that differ in their seeds only, over training steps."""
+    """The regret of runs that differ in their seeds only, over training steps.
+
+    It begins where every run has finished an episode: the first ones to do so are the lucky ones.
+    """
     first = runs[0]
     points = []
     for n in range(1, POINTS + 1):
         step = first.steps * n / POINTS
         found = [regret for run in runs if (regret := run.regret_at(step)) is not None]
-        if found:
+        if len(found) == len(runs):
             regret, error = mean_error(found)
             points.append(Point(first.env_id, first.variant, first.engine, step, regret, error, len(found)))
     return points

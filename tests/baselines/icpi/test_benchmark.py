@@ -34,8 +34,9 @@ def test_the_regret_at_a_step_is_that_of_the_latest_four_episodes():
 
 
 def test_a_curve_is_the_mean_over_seeds():
-    """With its standard error and the number of seeds that had finished an episode."""
+    """With its standard error, from where all seeds have finished an episode."""
     points = curve([made(regrets=(1.0,) * 5), made(regrets=(0.0,) * 5, seed=1)])
+    assert curve([made(), made(ends=(30, 35, 40, 45, 50))])[0].step == pytest.approx(30)
     assert points[-1].regret == 0.5
     assert points[-1].error == pytest.approx(0.5)
     assert points[-1].seeds == 2
