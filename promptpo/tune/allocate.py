@@ -120,7 +120,7 @@ def _race(
         batches = yield from _roll(asks, clock)
         for arm, episodes in zip(running, batches, strict=True):
             arm.tell(episodes)
-        if all(arm.blind for arm in running):
+        if all(arm.short_sighted for arm in running):
             clock.lengthen()
         if target is not None and any(arm.reached(target) for arm in alive):
             break

@@ -45,8 +45,8 @@ class Clock:
     whole episode and buys five times as many of them. It misleads where the reward comes late. So it is
     used only as far as the budget forces it, and not where episodes end by themselves, as at a goal;
     but where ending is a failure, as a fall, short episodes keep search from settling for survival, and
-    are cut at no less than twice the length at which others fail. It is relaxed where all vectors look
-    alike; and the last stage is always at the full horizon.
+    are cut at no less than twice the length at which others fail. It is relaxed where most vectors look
+    alike or none gets better; and the last stage is always at the full horizon.
 
     Attributes:
         steps: The whole budget, in environment steps.
@@ -95,7 +95,7 @@ class Clock:
             self.failing = self.failing or (self.worse >= CLEAR and self.worse > 3 * self.better)
 
     def lengthen(self) -> None:
-        """Double the shortest horizon: at the present one all vectors look alike."""
+        """Double the shortest horizon: the present one tells too little."""
         self.stretch *= 2
 
     @property

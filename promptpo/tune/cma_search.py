@@ -47,6 +47,10 @@ RECHECKED = 12
 SMALLEST_STEP = 1e-3
 """A distribution narrower than this share of every range has converged."""
 
+DULL = 3.0
+"""So many generations, times the root of the number of parameters, without a better vector call for longer
+episodes: what can be told apart at the present length has been."""
+
 DIAGONAL_ABOVE = 100
 """With more parameters a full covariance matrix cannot be learnt in our budgets."""
 
@@ -66,7 +70,7 @@ class CmaSearch:
         self.archive = Archive()
         self.steps = 0
         self.finished = False
-        self.blind = False
+        self.short_sighted = False
         self._seeds = seeds
         self._rng = np.random.default_rng(seed)
         self._first_step = float(np.clip(STEP_LENGTH / math.sqrt(len(self.space)), NARROW_STEP, WIDE_STEP))
@@ -225,7 +229,8 @@ class CmaSearch:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
             self.finished = 2 * equal > len(means) and improved and self._seen_worse and self._at_full_length
-        self.blind = 2 * means.count(max(means)) > len(means)
+        alike = 2 * means.count(max(means)) > len(means)
+        self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))
         self._seen_worse = self._seen_worse or min(means) < max(means)
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():

@@ -53,7 +53,7 @@ class TableSearch:
     """
 
     population = FEWEST
-    blind = False
+    short_sighted = False
 
     def __init__(self, start: Start, seeds: SeedSource) -> None:
         self.start = start
