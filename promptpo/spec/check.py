@@ -18,7 +18,7 @@ from promptpo.spec.paths import PathError, arithmetic, walk
 from promptpo.spec.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from promptpo.records import Task
     from promptpo.spec.observe import Observed
@@ -236,13 +236,26 @@ def _whole_form(root: str, head: str, space: AnySpace) -> Iterator[str]:
 
 
 def _dict_form(root: str, head: str, space: AnySpace) -> Iterator[str]:
-    if not isinstance(space, spaces.Dict) or any(
-        isinstance(item, spaces.Dict) for item in space.spaces.values()
-    ):
+    if not isinstance(space, spaces.Dict):
         return
+    known = set(_keys(space))
     for key in re.findall(r'"(\w+)"', head):
-        if key not in space.spaces:
+        if key not in known:
             yield f"the {root} has no key {key!r}; it has {', '.join(space.spaces)}."
+
+
+def _keys(space: AnySpace) -> Iterator[str]:
+    """The keys of a space and of all that are nested in it."""
+    parts: Iterable[AnySpace] = ()
+    if isinstance(space, spaces.Dict):
+        yield from map(str, space.spaces)
+        parts = space.spaces.values()
+    elif isinstance(space, spaces.Tuple | spaces.OneOf):
+        parts = space.spaces
+    elif isinstance(space, spaces.Sequence):
+        parts = (space.feature_space,)
+    for part in parts:
+        yield from _keys(part)
 
 
 def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Contradiction]:

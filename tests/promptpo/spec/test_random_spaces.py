@@ -5,7 +5,7 @@ import string
 
 import numpy as np
 from gymnasium import spaces
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from promptpo.records import Task
@@ -73,6 +73,10 @@ def act_from(text):
 
 
 @given(nested(texts=True), nested(texts=False))
+@example(
+    spaces.Tuple([spaces.Discrete(1)]),
+    spaces.Dict({"__": spaces.Tuple([spaces.Dict({"_": spaces.MultiBinary(1)})])}),
+)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_policy_written_from_the_spec_acts_validly(observation_space, action_space):
     """The spec compiles, stands its check, names every leaf, and its example and bounds give valid actions."""
