@@ -130,6 +130,22 @@ def test_jointed_bodies_get_a_clock_that_knows_its_joints():
     assert joints.posture == (0, 1, 8, 9, 10)
 
 
+def test_with_bounds_a_weighted_sum_comes_beside_the_clock():
+    """Raw positions and velocities have no bounds: with them the layout is a weaker guess."""
+    bounded = spaces.Box(-5.0, 5.0, (17,))
+    assert structures_for(bounded, SIX_JOINTS)[:2] == [Genome("oscillator"), Genome("linear")]
+
+
+def test_a_tracker_reads_each_joint_and_the_posture():
+    """A target per joint, swung by the clock; velocities get smaller weights than positions."""
+    source = write_program(Genome("tracker"), CHEETAH, SIX_JOINTS)
+    params = read_params(source)
+    assert 'p["pull5"] * (goal - x[7]) - p["damping5"] * x[16]' in source
+    assert params["correct0_x1"][1:] == (-1.0, 1.0)
+    assert params["correct0_x9"][1:] == (-0.2, 0.2)
+    assert len(params) == 1 + 6 * (5 + 5)
+
+
 def test_layouts_that_cannot_be_guessed():
     """Too few entries, too many, or no vector."""
     assert guess_joints(spaces.Box(-1, 1, (7,)), 4) is None
