@@ -1,6 +1,8 @@
 """What is shipped: everything a user needs, nothing else, installable into an empty environment."""
 
+import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -52,6 +54,7 @@ def test_the_wheel_has_all_of_the_packages_and_nothing_else(built):
         "promptpo/prompts/system.md.j2",
         "promptpo/report/assets/page.html.j2",
         "promptpo/llm/prices.toml",
+        "benchmarks/suites/quick.toml",
     ):
         assert needed in inside
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -64,6 +67,19 @@ def test_the_sdist_can_be_tested_and_built(built):
     assert tracked(*PACKAGES, "tests", "docs") <= names
     assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"} <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith(("runs", ".git/"))]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("uv") is None, reason="needs uv: pip install uv")
+def test_uv_installs_it_as_a_tool(built, tmp_path):
+    """`uv tool install` puts one command on the path; all that it lists can be asked for help."""
+    places = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    called(sys.executable, "-m", "uv", "tool", "install", str(built[0]), env={**os.environ, **places})
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["promptpo"]
+    command = str(tmp_path / "bin" / "promptpo")
+    clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    for name in ("optimize", "baseline", "benchmark"):
+        assert f"promptpo {name}" in called(command, name, "--help", env=clean, cwd=tmp_path)
+    assert "classic" in called(command, "benchmark", "list", env=clean, cwd=tmp_path)
 
 
 def test_it_installs_into_an_empty_environment(built, tmp_path):

@@ -135,7 +135,9 @@ def _main(
     del version
     if not context.resilient_parsing:
         group: Any = context.command
-        context.default_map = read_defaults(Path.cwd(), group.commands)
+        context.default_map = read_defaults(
+            Path.cwd(), group.list_commands(context), lambda name: group.get_command(context, name)
+        )
 
 
 @app.command(epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,15 @@ from promptpo.errors import UsageError
 OWN, SHARED = "promptpo.toml", "pyproject.toml"
 
 
-def read_defaults(folder: Path, commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def read_defaults(
+    folder: Path, commands: Sequence[str], find: Callable[[str], Any]
+) -> dict[str, dict[str, Any]]:
     """Defaults by command and parameter.
 
     Args:
         folder: Where to look for the files.
-        commands: The commands by name; each has ``params``.
+        commands: Names of the commands.
+        find: The command of a name, which has ``params``; asked for the commands that a file names.
 
     Raises:
         UsageError: A file cannot be read, or names a command or a flag that does not exist.
@@ -40,7 +43,7 @@ def read_defaults(folder: Path, commands: Mapping[str, Any]) -> dict[str, dict[s
         for command, table in tables.items():
             if command not in commands or not isinstance(table, dict):
                 raise UsageError(f"{path}: {_nearest(command, commands, 'there is no command')}")
-            known = {_spelled(flag): param for param in commands[command].params for flag in param.opts}
+            known = {_spelled(flag): param for param in find(command).params for flag in param.opts}
             for flag, value in table.items():
                 param = known.get(_spelled(flag))
                 if param is None or param.param_type_name != "option":
@@ -67,6 +70,6 @@ def _value(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict) else value
 
 
-def _nearest(name: str, known: Mapping[str, Any], what: str) -> str:
+def _nearest(name: str, known: Iterable[str], what: str) -> str:
     close = difflib.get_close_matches(_spelled(name), list(known), 1)
     return f"{what} {name!r}" + (f"; did you mean {close[0]}?" if close else ".")

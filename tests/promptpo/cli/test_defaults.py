@@ -56,6 +56,16 @@ def test_mistakes_are_told(folder, capsys, text, words):
     assert not (folder / "runs").exists()
 
 
+def test_commands_of_other_packages_have_defaults_too(folder, capsys):
+    """The benchmark reads its table; a name that it does not know is told."""
+    (folder / "promptpo.toml").write_text('[benchmark]\nmethods = "random"\njobs = 0\n')
+    assert run(["benchmark", "list"]) == 2
+    assert "--jobs" in capsys.readouterr().err
+    (folder / "promptpo.toml").write_text('[benchmark]\nmethod = "random"\n')
+    assert run(["benchmark", "list"]) == 2
+    assert "benchmark has no flag 'method'; did you mean methods?" in capsys.readouterr().err
+
+
 def test_a_pyproject_without_us_is_left_alone(folder, capsys):
     """Other tools' tables are not ours."""
     (folder / "pyproject.toml").write_text('[tool.other]\nrounds = "many"\n')
