@@ -132,7 +132,11 @@ def main() -> None:
     options = parser.parse_args()
     result = asyncio.run(measure(options.pairs, options.horizon, options.episodes))
     if options.json:
-        machine = {"ray_version": version("ray"), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 2)}
+        machine = {
+            "ray_version": version("ray"),
+            "cores": os.cpu_count(),
+            "load": round(os.getloadavg()[0], 2),
+        }
         print(json.dumps({**asdict(result), **machine}, indent=1))
     else:
         print(f"local {result.local:,.0f} steps/s   ray {result.ray:,.0f} steps/s   ratio {result.ratio:.3f}")
