@@ -12,7 +12,18 @@ from promptpo.cli.app import run
 from promptpo.config import load_config
 
 ROOT = Path(__file__).parents[3]
-QUICK = ["--no-film", "--test-episodes", "2", "--validation-episodes", "2", "--quiet"]
+QUICK = [
+    "--no-film",
+    "--tune",
+    "none",
+    "--jobs",
+    "1",
+    "--test-episodes",
+    "2",
+    "--validation-episodes",
+    "2",
+    "--quiet",
+]
 
 
 @pytest.fixture
