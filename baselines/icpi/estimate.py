@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from baselines.icpi.agents import own_choice_probability
 from baselines.icpi.assembly import WITH_ENGINE
 from promptpo.llm.prices import known_prices, price_of, user_prices
 from promptpo.records import Usage
@@ -126,15 +125,16 @@ def estimate(
         cost = price.cost(per_call) if price else None
         return None if cost is None else cost * calls
 
-    deciding = _deciding_steps(steps, length, profile.warm_up) + test_episodes * length
-    most_calls = round(deciding * (_most_per_step(setting, profile) if method == "icpi" else 1))
+    # Episodes may turn out so short that the agent decides for itself almost from the first step on.
+    all_steps = steps + test_episodes * length
+    most_calls = round(all_steps * (_most_per_step(setting, profile) if method == "icpi" else 1))
     most_tokens = most_calls * profile.prompt_tokens
     most_usd = dollars(most_calls, most_tokens)
     measured = MEASURED.get(setting.env_id) if method == "icpi" else None
     if measured is None:
         return Estimate(None, most_calls, None, most_tokens, None, most_usd)
     per_step = measured.fast if profile.speculate else measured.paper
-    calls = min(most_calls, round((steps + test_episodes * length) * per_step))
+    calls = min(most_calls, round(all_steps * per_step))
     tokens = round(calls * min(measured.prompt_tokens, profile.prompt_tokens))
     return Estimate(calls, most_calls, tokens, most_tokens, dollars(calls, tokens), most_usd)
 
@@ -143,14 +143,3 @@ def _most_per_step(setting: Setting, profile: Profile) -> int:
     """Calls for one decision when every rollout goes on to its cap and every answer is valid."""
     per_imagined_step = 5 if profile.speculate else 4
     return setting.n_actions * (per_imagined_step * setting.max_rollout - 2)
-
-
-def _deciding_steps(steps: int, length: float, warm_up: int) -> float:
-    """Training steps that are not drawn at random while the agent warms up."""
-    total = 0.0
-    taken, episode = 0.0, 0
-    while taken < steps:
-        now = min(length, steps - taken)
-        total += now * own_choice_probability(episode, warm_up)
-        taken, episode = taken + now, episode + 1
-    return total

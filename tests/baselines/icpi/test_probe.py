@@ -95,7 +95,7 @@ def test_the_most_is_never_passed_by_full_rollouts():
     engine = ScriptedEngine(lambda request: lines.get(request.kind, "assert state == [0]"))
     for profile in (PAPER, FAST):
         guess = estimate(
-            setting, "icpi", profile, steps=60, test_episodes=0, episode_steps=1, model="m", free=True
+            setting, "icpi", profile, steps=60, test_episodes=0, episode_steps=100, model="m", free=True
         )
         made = assemble(setting, "icpi", profile, engine=engine, seed=0)
         train(setting, made.agent, 60, 0)
