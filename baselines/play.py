@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from baselines.agents import Agent, Stage
@@ -10,6 +11,7 @@ from baselines.algorithms import algorithm_class, algorithm_of
 from baselines.extras import BASELINES, require
 from baselines.settings import CONFIG, Settings, load_settings
 from promptpo.errors import UsageError
+from promptpo.records import Evaluation, Task
 from promptpo.spec.environments import make_env
 
 
@@ -47,6 +49,30 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be loaded: {error}") from error
     return Agent(model, _stages(path.parent, prefix, settings), space)
+
+
+def evaluate_agent(path: str | os.PathLike[str], task: Task, seeds: Sequence[int]) -> Evaluation:
+    """Play episodes with a saved agent, deterministically; ``promptpo evaluate AGENT.zip`` comes here.
+
+    Args:
+        path: The zip file; see `load_agent`.
+        task: What to play.
+        seeds: One episode each.
+
+    Raises:
+        UsageError: The file is not a saved agent, or it was trained for other spaces.
+        MissingExtraError: stable-baselines3 is not installed.
+    """
+    from baselines.evaluation import Evaluator
+
+    agent = load_agent(path)
+    evaluator = Evaluator(task)
+    try:
+        return evaluator.evaluate(agent, seeds)
+    except (ValueError, AssertionError) as error:
+        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
+    finally:
+        evaluator.close()
 
 
 def _settings_near(path: Path) -> Settings | None:

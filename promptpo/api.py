@@ -6,9 +6,10 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ from promptpo.session import CONFIG, Observer, RunResult, Session, default_name,
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+
+AGENTS = "promptpo.agents"
+"""Entry-point group of what plays trained agents, by the ending of their files."""
 
 
 def optimize(
@@ -274,10 +278,11 @@ def evaluate(
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
 ) -> Played:
-    """Roll a policy file out in the sandbox.
+    """Roll a policy file out in the sandbox, or play a trained agent.
 
     Args:
-        policy: An exported file or a bare policy module.
+        policy: An exported file or a bare policy module; or a zip file of stable-baselines3, which is
+            loaded outside the sandbox by unpickling, so it must be one that you trust.
         env_id: The environment.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
@@ -300,13 +305,18 @@ def evaluate(
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
     path = Path(policy)
+    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    if path.suffix == ".zip":
+        started = time.monotonic()
+        return Played(
+            env_id, _play_agent(path, task, range(seed, seed + episodes)), time.monotonic() - started
+        )
     try:
         source = policy_part(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
         ) from error
-    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
     env.close()
@@ -323,3 +333,11 @@ def evaluate(
     started = time.monotonic()
     evaluation = run_async(work)
     return Played(env_id, evaluation, time.monotonic() - started)
+
+
+def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:
+    """Have the installed package that knows trained agents play one."""
+    for entry in metadata.entry_points(group=AGENTS, name=path.suffix.lstrip(".")):
+        evaluation: Evaluation = entry.load()(path, task, seeds)
+        return evaluation
+    raise UsageError(f"nothing is installed that plays {path}; promptpo plays policies, which are .py files.")

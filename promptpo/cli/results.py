@@ -60,7 +60,11 @@ def evaluate(
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
 ) -> None:
-    """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage."""
+    """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+
+    A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
+    sandbox: loading one runs what is in the file, so play only agents that you trust.
+    """
     from promptpo.api import evaluate as roll_out
     from promptpo.cli.show import played
 

@@ -1,9 +1,12 @@
 """Loading agents: ours, and those that stable-baselines3 saved elsewhere."""
 
+import json
+
 import pytest
 
 from baselines.algorithms import ALGORITHMS, algorithm_class, algorithm_of
 from baselines.play import load_agent
+from promptpo.cli.app import run
 from promptpo.errors import UsageError
 from promptpo.records import Task
 from promptpo.spec.environments import make_env
@@ -37,3 +40,18 @@ def test_what_is_no_agent_is_refused(tmp_path):
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(UsageError, match="not an agent"):
         load_agent(tmp_path / "text.zip")
+
+
+def test_promptpo_evaluate_plays_a_saved_agent(tmp_path, capsys):
+    """The same command and the same JSON as for a policy file; another environment is refused."""
+    agent = tmp_path / "agent.zip"
+    env = make_env(Task("CartPole-v1"))
+    algorithm_class("ppo")("MlpPolicy", env, seed=0).save(agent)
+    assert (
+        run(["evaluate", str(agent), "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json"]) == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert (told["env"], told["episodes"], told["outcome"]) == ("CartPole-v1", 3, "ok")
+    assert told["steps"] == sum(told["returns"])
+    assert run(["evaluate", str(agent), "--env", "Pendulum-v1"]) == 2
+    assert "was it trained on it?" in capsys.readouterr().err
