@@ -10,7 +10,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,15 +64,17 @@ def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
         )
 
 
-def _frames(env: gymnasium.Env[Any, Any], episode: Episode, every: int) -> Iterator[tuple[int, Any, float]]:
-    """(step, frame, return so far) of the start, of every `every`-th step and of the end."""
+def _frames(
+    env: gymnasium.Env[Any, Any], episode: Episode, every: int, late: Callable[[int], bool] = lambda _: False
+) -> Iterator[tuple[int, Any, float]]:
+    """(step, frame, return so far) of the start, of every `every`-th step unless it is `late`, of the end."""
     env.reset(seed=episode.seed)
     total = 0.0
     yield 0, _upright(env), total
     actions = trajectory_of(episode).actions
     for step, action in enumerate(actions, start=1):
         total += float(env.step(action)[1])
-        if step % every == 0 or step == len(actions):
+        if step == len(actions) or (step % every == 0 and not late(step)):
             yield step, _upright(env), total
 
 
@@ -88,12 +90,17 @@ def _pictures(
     env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
 ) -> dict[str, Any]:
     every = max(1, math.ceil(episode.steps / wanted["frames"]))
-    until = time.monotonic() + wanted["seconds"]
+    started, seconds = time.monotonic(), float(wanted["seconds"])
+
+    def late(step: int) -> bool:
+        """Where rendering is slow, pictures are left out all along the episode and not at its end."""
+        return time.monotonic() - started > seconds * step / episode.steps
+
     frames, reached, whole = [], 0.0, True
-    for step, frame, total in _frames(env, episode, every):
+    for step, frame, total in _frames(env, episode, every, late):
         frames.append((step, base64.b64encode(png(smaller(frame, wanted["width"]))).decode()))
         reached = total
-        if time.monotonic() > until:
+        if time.monotonic() - started > 1.5 * seconds:
             whole = step == episode.steps
             break
     same = not whole or _equal(reached, episode.return_)

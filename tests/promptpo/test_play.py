@@ -1,8 +1,10 @@
 """Watching a policy: a video from the sandbox's own episodes, and one sentence where there can be none."""
 
 import importlib.util
+import itertools
 import json
 import os
+import time
 
 import numpy as np
 import pytest
@@ -119,6 +121,28 @@ def test_png_is_read_back_as_it_was(seed, tmp_path):
     (tmp_path / "x.png").write_bytes(png(frame))
     with Image.open(tmp_path / "x.png") as picture:
         assert (np.asarray(picture) == frame).all()
+
+
+def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch):
+    """The film of an environment whose renderer cannot keep up still has the start, the middle and the end."""
+    import gymnasium
+
+    from promptpo.film import renderer
+
+    episode = record(CARTPOLE, SOURCE, [0], horizon=60).episodes[0]
+    real = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+
+    def slow_frame(_):
+        time.sleep(0.02)
+        return np.zeros((8, 8, 3), np.uint8)
+
+    monkeypatch.setattr(renderer, "_upright", slow_frame)
+    wanted = {"frames": 60, "width": 8, "seconds": 0.4}
+    steps = [step for step, _ in renderer._pictures(real, episode, 50.0, wanted)["frames"]]
+    real.close()
+    assert 5 < len(steps) < 40
+    assert (steps[0], steps[-1]) == (0, 60)
+    assert max(b - a for a, b in itertools.pairwise(steps)) < 30
 
 
 def test_pictures_are_made_smaller():
