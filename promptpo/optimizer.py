@@ -142,7 +142,8 @@ async def _rounds(
         observe(history)
         if solved:
             return f"solved: the validation mean return reached {laboratory.threshold:g}"
-    return f"all {config.budget.rounds} rounds are done"
+    rounds = config.budget.rounds
+    return "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
 
 
 async def _try_out(

@@ -77,13 +77,15 @@ def choose(name: str | None = None) -> Choice:
 
 
 def describe_choice(name: str | None, llm: LLM) -> str:
-    """One line that says which provider answers, why, and how to choose another.
+    """One line that says which provider answers, why, and, where nobody chose it, how to choose another.
 
     Args:
         name: What `make_llm` was given.
         llm: What it returned.
     """
     what = llm.name if llm.language_model else f"{llm.name} (program search: no language model)"
+    if name is not None:
+        return f"model: {what}, {choose(name).reason}"
     other = "search (no language model)" if llm.language_model else "anthropic:MODEL or openai:MODEL"
     return f"model: {what}, {choose(name).reason}; choose another with --model, for example {other}"
 
