@@ -13,6 +13,7 @@ from promptpo.records import Reveal, Task
 
 RecipeName = Literal["default", "paper", "evolve"]
 TuneMethod = Literal["cma", "none"]
+SpecDetail = Literal["short", "normal", "full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class Config:
         executor: Where rollouts run.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         spec_file: An edited spec to use instead of the generated one.
+        spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
     """
@@ -151,6 +153,7 @@ class Config:
     executor: Literal["local", "ray"] = "local"
     allow_weaker_sandbox: bool = False
     spec_file: str | None = None
+    spec_detail: SpecDetail = "normal"
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
 

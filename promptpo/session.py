@@ -132,6 +132,7 @@ class Session:
         spec = describe(
             config.task,
             reveal=config.reveal,
+            detail=config.spec_detail,
             spec_file=config.spec_file,
             clip_actions=config.clip_actions,
         )

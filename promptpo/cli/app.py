@@ -196,6 +196,9 @@ def optimize(
     spec: Annotated[
         Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
     ] = None,
+    spec_detail: Annotated[
+        str, typer.Option(help="How long the generated spec may be: short, normal or full.")
+    ] = "normal",
     validation_episodes: Annotated[
         int | None,
         typer.Option(
@@ -268,6 +271,7 @@ def optimize(
         executor=one_of("--executor", executor, ("local", "ray")),
         allow_weaker_sandbox=allow_weaker_sandbox,
         spec_file=str(spec) if spec else None,
+        spec_detail=one_of("--spec-detail", spec_detail, ("short", "normal", "full")),
         budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
         recipe_options=options_of(option or []),
     )
