@@ -96,10 +96,11 @@ class Bench:
             sources = dict.fromkeys(self._propose(round_, seeds.run_seed, tuple(tried)))
             starts = [Start(f"r{round_}c{i + 1}", source, math.nan) for i, source in enumerate(sources)]
             share = (budget - self.steps) // min(2, rounds - round_ + 1)  # as the loop does without a model
-            share -= min(share // 10, VALIDATION_EPISODES * self.horizon)
+            looks = max(1, min(VALIDATION_EPISODES, share // 10 // self.horizon))
+            share -= looks * self.horizon
             for tuned in self._tune(starts, share, seeds, seeds.run_seed + 1000 * round_):
                 if math.isfinite(tuned.score):
-                    value = self._mean(tuned.source, seeds.validation(VALIDATION_EPISODES))
+                    value = self._mean(tuned.source, seeds.validation(looks))
                     tried.append(Tried(tuned.id, tuned.source, "ok", (0.0, value, 0.0)))
                     best = max(best, (value, tuned.id, tuned.source))
         return best[1], best[2]

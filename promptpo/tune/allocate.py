@@ -24,8 +24,8 @@ LANES = 8
 SHORT_EPISODES = 50
 """Episodes of fewer steps are cheaper than sending them somewhere: a job has eight times as many."""
 
-CHOOSING = 0.25
-"""Share of the budget after which one structure is left."""
+HALVING, CHOOSING = 0.25, 0.5
+"""Shares of the budget after which the worse half of the structures is given up, and one is left."""
 
 FINALISTS = 5
 MOST_LOOKS = 20
@@ -52,10 +52,10 @@ def tune(
 
     The structures race by successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm
     Identification and Hyperparameter Optimization", 2016): all of them run one generation after the
-    other, at the same horizon; at fixed shares of the first quarter of the budget the worse half is given
-    up, and the rest belongs to the one that is left. Halving rather than a finer bandit, because the
-    score of a structure rises while it is tuned, so that early scores are no samples of a fixed mean; a
-    quarter, because good structures differ less than good numbers from poor ones. Ties go to the
+    other, at the same horizon; after each quarter of the budget, or sooner where there are many, the
+    worse half is given up, until at half of the budget one is left. Halving rather than a finer bandit,
+    because the score of a structure rises while it is tuned, so that early scores are no samples of a
+    fixed mean; soon, because good structures differ less than good numbers from poor ones. Ties go to the
     structure that came first. The final choice among the elites is made at the full horizon, on
     training seeds that tuning has not used.
 
@@ -106,9 +106,10 @@ def _race(
     """Run generations until the search budget is spent; returns the structures that are left."""
     alive = list(arms)
     rungs = max(1, math.ceil(math.log2(len(arms)))) if len(arms) > 1 else 0
+    apart = min(HALVING, CHOOSING / max(1, rungs))
     rung = 0
     while clock.fraction < 1 and any(not arm.finished for arm in alive):
-        if rung < rungs and clock.fraction >= CHOOSING * (rung + 1) / rungs:
+        if rung < rungs and clock.fraction >= apart * (rung + 1):
             rung += 1
             alive = sorted(alive, key=lambda arm: arm.score(), reverse=True)[: math.ceil(len(alive) / 2)]
             clock.population = sum(arm.population for arm in alive)
@@ -120,7 +121,7 @@ def _race(
         batches = yield from _roll(asks, clock)
         for arm, episodes in zip(running, batches, strict=True):
             arm.tell(episodes)
-        if all(arm.short_sighted for arm in running):
+        if all(arm.short_sighted for arm in running) and not clock.failing:
             clock.lengthen()
         if target is not None and any(arm.reached(target) for arm in alive):
             break
