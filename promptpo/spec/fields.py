@@ -89,7 +89,8 @@ def fields_of(root: str, space: AnySpace, section: Section) -> list[Field]:
 def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[Field]:
     if isinstance(space, spaces.Dict):
         for name, inner in space.spaces.items():
-            yield from _fields(f"{path}[{json.dumps(name)}]", name, inner, section)
+            outer = f"{_owner(key)} " if key else ""
+            yield from _fields(f"{path}[{json.dumps(name)}]", f"{outer}{name}", inner, section)
     elif isinstance(space, spaces.Tuple):
         for index, inner in enumerate(space.spaces):
             yield from _fields(
@@ -104,6 +105,11 @@ def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[
         yield from _whole_numbers(path, key, space)
     else:
         yield Field(identifier(key) or "text", path, form="str")
+
+
+def _owner(key: str) -> str:
+    """What a dictionary's key contributes to the names inside it: "achieved" of "achieved_goal"."""
+    return key.removesuffix("_goal")
 
 
 def _box(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[Field]:
@@ -158,9 +164,19 @@ def _groups(path: str, key: str, space: spaces.Box, section: Section, start: int
         sliced = f"{path}[{start}:]" if start else path
         yield Field(identifier(key) or "values", sliced, low, high, form=f"{size - start} numbers")
         return
+    if key and size > 1 and not start and _alike(space):
+        low, high = bounds(space)
+        yield Field(identifier(key), path, low, high, form=f"{size} numbers")
+        return
     for index in range(start, size):
         low, high = finite(float(space.low[index])), finite(float(space.high[index]))
-        yield Field(f"{identifier(key) or 'x'}_{index}", f"{path}[{index}]", low, high)
+        name = identifier(key) if key and size == 1 else f"{identifier(key) or 'x'}_{index}"
+        yield Field(name, f"{path}[{index}]", low, high)
+
+
+def _alike(space: spaces.Box) -> bool:
+    """Whether all numbers of a box have the same bounds."""
+    return bool((space.low == space.low.flat[0]).all() and (space.high == space.high.flat[0]).all())
 
 
 def _documented_groups(text: str) -> list[tuple[str, int, str]]:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.parts import Field, identifier
+from promptpo.spec.parts import Field, identifier, unique
 from promptpo.spec.prose import cut
 from promptpo.spec.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from promptpo.spec.parts import Parts
 
 LONG = 12
+RUN = 5
+"""Fewest neighbouring numbers that are told in one line."""
+
+PLURAL = {"rad": "angles", "rad/s": "angular_velocities", "m": "positions", "m/s": "velocities"}
+"""What to call numbers of a unit together."""
+
 CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python."""
 
@@ -44,6 +50,7 @@ def _steps() -> Iterator[Callable[[Parts], Parts]]:
     yield _without_meanings
     yield lambda p: replace(p, reward_text=cut(p.reward_text, 600))
     yield _with_whole_arrays
+    yield lambda p: replace(p, observation=_runs(p.observation), action=_runs(p.action))
 
 
 def _without_long_reward_text(parts: Parts) -> Parts:
@@ -67,6 +74,42 @@ def _with_whole_arrays(parts: Parts) -> Parts:
         meaning = f"in this order: {fields[0].name}, {fields[1].name}, ..., {fields[-1].name}"
         kept.append(Field(name, key, form=f"{len(fields)} numbers", meaning=meaning))
     return replace(parts, observation=kept)
+
+
+def _runs(found: Sequence[Field]) -> list[Field]:
+    """Neighbouring numbers of one array that share unit and bounds become one field that lists their names."""
+    kept: list[Field] = []
+    for kind, group in groupby(found, key=_kind):
+        fields = list(group)
+        kept += [_run(fields, kind[0])] if kind and len(fields) >= RUN else fields
+    names = unique([item.name for item in kept])
+    return [replace(item, name=name) for item, name in zip(kept, names, strict=True)]
+
+
+def _kind(item: Field) -> tuple[Any, ...]:
+    """What the fields of a run have in common; empty where a field is no plain number of an array."""
+    number = re.fullmatch(r"(.*)\[\d+\]", item.path)
+    if number is None or item.form or item.whole or item.meaning:
+        return ()
+    return number[1], item.unit, item.low, item.high
+
+
+def _run(fields: Sequence[Field], array: str) -> Field:
+    first, last = (int(re.findall(r"\d+", item.path)[-1]) for item in (fields[0], fields[-1]))
+    words = [item.name.split("_") for item in fields]
+    common = [word for word in words[0] if all(word in other for other in words)]
+    own = ["_".join(word for word in name if word not in common) for name in words]
+    if "" in own:
+        common, own = [], [item.name for item in fields]
+    unit = fields[0].unit
+    return replace(
+        fields[0],
+        name="_".join(common) or PLURAL.get(unit, "values"),
+        path=f"{array}[{first}:{last + 1}]",
+        form=f"{len(fields)} numbers",
+        meaning=f"in this order: {', '.join(own)}",
+        seen=None,
+    )
 
 
 def _axes(meaning: str) -> str:

@@ -147,7 +147,7 @@ def _short(meaning: str) -> str:
 def _model_name(row: Row, unit: str) -> str:
     """A name made from the joint's name in the model file, which is short and unique; empty without one."""
     cell = next((text for title, text in row.items() if title.startswith("name (in")), "")
-    joint = re.match(r"[A-Za-z]\w*", cell)
+    joint = re.fullmatch(r"[A-Za-z]\w*", cell.split(" ")[0])  # "robot0:A_WRJ1" tells less than the words
     if joint is None or joint[0] in {"root", "NA"} or row.get("joint") not in {"hinge", "slide"}:
         return ""
     if unit == "N m":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.spec.folding import REWARDING
+from promptpo.spec.source import changed_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -113,6 +114,9 @@ def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | 
             return statement
         return None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        changed = changed_in_place(statement.value)
+        if changed in needed and changed not in opaque:
+            return statement
         return _move() if MOVES.search(ast.unparse(statement)) else None
     return None
 

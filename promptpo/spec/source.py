@@ -26,6 +26,9 @@ MAX_LITERAL = 12
 SETTINGS = "config"
 """An attribute of highway-env that holds settings, and is assigned by a method rather than a constructor."""
 
+CHANGING = frozenset({"append", "extend", "insert", "add", "update", "clear", "remove", "discard", "pop"})
+"""Methods that change a collection in place, which is an assignment to it."""
+
 SIMULATORS = (
     "gymnasium.envs.mujoco.mujoco_env",
     "gymnasium_robotics.envs.robot_env",
@@ -113,7 +116,7 @@ class Source:
 
 
 def _attributes_stored(node: ast.AST | None) -> Iterator[str]:
-    """Attributes assigned anywhere below a node, constructors left out."""
+    """Attributes assigned or changed in place anywhere below a node, constructors left out."""
     for child in ast.iter_child_nodes(node) if node is not None else ():
         if isinstance(child, ast.FunctionDef) and child.name == "__init__":
             continue
@@ -122,7 +125,16 @@ def _attributes_stored(node: ast.AST | None) -> Iterator[str]:
             target = target.value  # env.x[i] = ... changes env.x
         if isinstance(target, ast.Attribute) and isinstance(getattr(child, "ctx", None), ast.Store):
             yield target.attr
+        if (changed := changed_in_place(child)) is not None:
+            yield changed.removeprefix("self.")
         yield from _attributes_stored(child)
+
+
+def changed_in_place(node: ast.AST) -> str | None:
+    """The collection that a call such as ``self.done.append(task)`` changes; None for any other node."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+        return ast.unparse(node.func.value)
+    return None
 
 
 def literal(value: Any) -> Any:

@@ -14,7 +14,9 @@ dz = action[2]; -1 .. 1; likewise in z
 
 
 def known(env: Any) -> Known | None:
-    """The map of a maze; nothing for the other environments, whose documentation has tables."""
+    """The map of a maze, a gripper's action, a kitchen's goals; the other documentations have tables."""
+    if type(env).__name__ == "KitchenEnv":
+        return _kitchen(env)
     maze = getattr(env, "maze", None)
     if maze is None:
         return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else None
@@ -38,6 +40,25 @@ def known(env: Any) -> Known | None:
             if env.continuing_task
             else "The goal is reached."
         ),
+    )
+
+
+def _kitchen(env: Any) -> Known:
+    tasks = ", ".join(sorted(env.goal))
+    once = " Each task counts once per episode." if env.remove_task_when_completed else ""
+    ends = "All tasks are done." if env.terminate_on_tasks_completed else "Never before the horizon."
+    return Known(
+        description=f"A Franka arm with nine joints in a kitchen brings these into their goal states: {tasks}.",
+        observation_note=(
+            "Goals are joint positions: kettle x, y, z and a quaternion w, x, y, z; burners and light switch "
+            "two joints each, hinge cabinet left and right door, slide cabinet and microwave one joint."
+        ),
+        hide_reward_code=True,
+        reward_text=(
+            "The number of tasks whose achieved_goal is closer than 0.3 (Euclidean norm) to the desired_goal."
+            f"{once}"
+        ),
+        end=ends,
     )
 
 

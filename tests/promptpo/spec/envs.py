@@ -32,6 +32,32 @@ class Thermostat(gymnasium.Env):
         return {"temperature": np.array([self.temperature], np.float32), "window": 0}
 
 
+class Chores(gymnasium.Env):
+    """Do what the goals ask for."""
+
+    def __init__(self):
+        goals = spaces.Dict({"door": spaces.Box(-1.0, 1.0, (1,)), "pot": spaces.Box(-1.0, 1.0, (3,))})
+        self.observation_space = spaces.Dict({"desired_goal": goals, "achieved_goal": goals})
+        self.action_space = spaces.Box(-1.0, 1.0, (7,))
+        self.done = []
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        observation = self.observation_space.sample()
+        return observation, self._reward(observation), False, False, {}
+
+    def _reward(self, observation):
+        self.done.clear()
+        for task, goal in observation["desired_goal"].items():
+            if np.abs(observation["achieved_goal"][task] - goal).max() < 0.5:
+                self.done.append(task)
+        return float(len(self.done))
+
+
 class Silent(gymnasium.Env):  # noqa: D101 - an undocumented environment is what it is for
     observation_space = spaces.Box(-1.0, 1.0, (3,))
     action_space = spaces.Discrete(2)
@@ -84,6 +110,7 @@ class Graphs(Silent):
 
 for name, cls in (
     ("Thermostat", Thermostat),
+    ("Chores", Chores),
     ("Silent", Silent),
     ("Forgetful", Forgetful),
     ("Broken", Broken),

@@ -9,6 +9,7 @@ import pytest
 from promptpo.records import Task
 from promptpo.spec import make_env
 from promptpo.spec.reward_code import reward_code
+from tests.promptpo.spec.envs import HERE
 from tests.promptpo.spec.test_environments import needs
 
 
@@ -24,6 +25,18 @@ def compiled(code, env, **names):
     scope = {"np": np, "math": math, "env": env.unwrapped, **names}
     exec("\n\n".join(code.functions), scope)  # noqa: S102
     return scope["reward"]
+
+
+def test_a_list_that_grows_is_no_constant():
+    """What ``append`` and ``clear`` change is part of the reward, not an empty list written out."""
+    env, code = shown(f"{HERE}:Mine/Chores-v0")
+    reward = compiled(code, env)
+    rewards = set()
+    for _ in range(20):
+        observation, real, *_ = env.step(np.zeros(7, np.float32))
+        assert reward(None, observation) == real
+        rewards.add(real)
+    assert len(rewards) > 1
 
 
 @needs("mujoco")
