@@ -67,7 +67,7 @@ def _rows(task: Task, budget: int, options: argparse.Namespace, store: Store) ->
         for method in options.methods:
             if method in {"model", "hand"} and not supplied(task, method):
                 continue
-            for seed in range(options.seeds):
+            for seed in range(options.first_seed, options.first_seed + options.seeds):
                 row = store.find(task.name, method, budget, seed)
                 if row is None:
                     if method in BASELINES:
@@ -98,6 +98,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--envs", nargs="+", choices=[*ENVS], help=f"default: {', '.join(QUICK)}")
     parser.add_argument("--steps", nargs="+", type=int, help=f"budgets; default: {SMALL:,}")
     parser.add_argument("--seeds", type=int, default=3, help="seeds per row (default 3)")
+    parser.add_argument(
+        "--first-seed", type=int, default=0, help="for runs on seeds that development has not seen"
+    )
     parser.add_argument(
         "--methods", nargs="+", choices=[*TUNED, *BASELINES], help=f"default: {', '.join(TUNED)}"
     )
