@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.fields import fields_of
+from promptpo.spec.known import known
 from promptpo.spec.parts import Field, Parts, unique
 
 if TYPE_CHECKING:
@@ -112,9 +113,9 @@ class _Words:
             for word in _split(name)
             if word not in COMMON and len(word) >= SHORTEST
         }
-        self._table = {**own, **NEUTRAL}
+        self._table = {**own, **NEUTRAL, **known(env).neutral}
         words = "|".join(sorted(self._table, key=len, reverse=True))
-        self._word = re.compile(rf"(?<![A-Za-z])({words})(s?)(?![A-Za-z])", re.IGNORECASE)
+        self._word = re.compile(rf"(?<![A-Za-z\d])({words})(s?)(?![A-Za-z\d])", re.IGNORECASE)
 
     def maps(self) -> dict[str, str]:
         """Drawings with other letters: a famous map would give itself away."""

@@ -30,6 +30,7 @@ class Known:
         start: How an episode begins, instead of the documentation's.
         end: When it ends, instead of the documentation's.
         success: When an episode counts as a success.
+        neutral: Words that identify this environment only, and what an anonymous spec says instead.
     """
 
     description: str = ""
@@ -44,6 +45,7 @@ class Known:
     start: str = ""
     end: str = ""
     success: str = ""
+    neutral: Mapping[str, str] = field(default_factory=dict)
 
 
 _LINE = re.compile(

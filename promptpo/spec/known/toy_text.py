@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from promptpo.spec.known.base import Known, fields
+from promptpo.spec.parts import Choice
 
 
 def known(env: Any) -> Known | None:
@@ -103,7 +104,7 @@ def _cliff_walking(env: Any) -> Known:
 
 def _blackjack(env: Any) -> Known:
     if env.sab:
-        natural = "winning with a natural counts +1 and is decided by the book's rules"
+        natural = "sticking with a natural (an ace and a ten at the start) wins unless the dealer has one too"
     elif env.natural:
         natural = "a win with a natural (an ace and a ten at the start) gives +1.5 instead"
     else:
@@ -115,9 +116,17 @@ def _blackjack(env: Any) -> Known:
             "usable_ace = obs[2]; 0 .. 1; 1 when the player holds an ace that counts 11 without going bust"
         ),
         observation_note="",
+        choices=(
+            Choice("STICK", 0, "take no more cards: the dealer plays, and the hand is over"),
+            Choice("HIT", 1, "take another card"),
+        ),
         action_note="",
         hide_reward_code=True,
-        reward_text=f"At the end of the hand: win +1, lose -1, draw 0; {natural}. Before: 0.",
+        reward_text=f"At the end of the hand: win +1, lose -1, tie 0; {natural}. Before: 0.",
         start="Two cards for the player, two for the dealer of which one is open; cards are drawn with replacement.",
         end="The player sticks, or hits and exceeds 21.",
+        neutral={
+            **{"stick": "stop", "hit": "draw", "card": "number", "hand": "round", "natural": "best start"},
+            **{"21": "the limit", "11": "high", "ten": "top number"},
+        },
     )

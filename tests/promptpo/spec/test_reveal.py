@@ -56,7 +56,7 @@ OWN = {
     "FrozenLake-v1": "frozen lake ice hole",
     "Taxi-v4": "taxi passenger cab",
     "CliffWalking-v1": "cliff",
-    "Blackjack-v1": "blackjack dealer ace",
+    "Blackjack-v1": "blackjack dealer ace stick hit card deck hand bust natural ten 11 21",
     "LunarLander-v3": "lunar lander moon rocket helipad landing",
     "BipedalWalker-v3": "bipedal walker hull hip knee lidar",
     "HalfCheetah-v5": "cheetah thigh shin foot bthigh fshin rootx",
