@@ -7,7 +7,6 @@ anything, so a resumed run passes through here without paying twice.
 from __future__ import annotations
 
 import asyncio
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from promptpo.population import History, Plan, runs
 from promptpo.records import Attempt, Candidate, Evaluation, Measured
 from promptpo.summaries import Summariser
 from promptpo.tune import Start, lift_constants, read_params, read_table, unlift_constants
+from promptpo.tune.split import Round, tuning_steps
 
 if TYPE_CHECKING:
     from promptpo.config import Config
@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
 UNBOUNDED_HORIZON = 10_000
 """Steps after which an episode of an environment without a horizon is truncated."""
-
-TUNING_STEPS = 100_000
-"""Steps of one round's tuning where the run has no step limit."""
-
-TUNING_EPISODES = 10_000
-"""Episodes of one round's tuning, about."""
-
-FIRST_EPISODES = 40_000
-"""The same for round 1 where no language model writes; each later round gets half of the one before."""
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -243,28 +234,18 @@ class Laboratory:
         return lift_constants(source) if self.config.lift_constants else source
 
     def _steps_for_tuning(self, attempts: Sequence[Attempt], rounds_left: int) -> int:
-        """The budget split between new structures and tuning.
-
-        Steps that are left are divided evenly over the rounds that are left, so that later structures,
-        which know more, get as much as early ones. Where no language model learns from the rounds, a round
-        gets half of what is left: going on is worth more than beginning again. Of a round's part, tuning
-        gets what measuring and validating its result does not need: judging a structure takes a few
-        episodes, finding its numbers takes hundreds. Where a round's part is too small for that, this round
-        gets all. Very short episodes cost more than their steps tell, so their number is bounded too.
-        """
+        """This round's part of the budget for tuning."""
         lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
-        if not lengths:
-            return 0
-        even = self.caller.llm.language_model
-        episodes = TUNING_EPISODES if even else FIRST_EPISODES / 2 ** (attempts[0].candidate.round - 1)
-        most = round(episodes * statistics.fmean(lengths))
-        left = self._ledger.steps_left()
-        if left is None:
-            return min(most, TUNING_STEPS)
-        measured = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
-        needed = measured * (self.spec.horizon or 2 * max(lengths))
-        rounds = max(1, rounds_left if even else min(2, rounds_left))
-        return min(most, max(left // rounds - needed, 0) or left - needed)
+        episodes = self.config.train_episodes + self.recipe.validate * self.config.score_episodes
+        longest = self.spec.horizon or 2 * max(lengths, default=0)
+        round_ = Round(
+            number=attempts[0].candidate.round,
+            left=rounds_left,
+            lengths=lengths,
+            measuring=episodes * longest,
+            language_model=self.caller.llm.language_model,
+        )
+        return tuning_steps(round_, self._ledger.steps_left())
 
     def may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
         """Whether a candidate reached the threshold in training, so that validating comes before tuning."""

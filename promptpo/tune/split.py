@@ -1,0 +1,62 @@
+"""How many steps of a run go into new structures, and how many into their numbers."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+UNLIMITED_STEPS = 100_000
+"""Steps of one round's tuning where the run has no step limit."""
+
+EPISODES = 10_000
+"""Episodes of one round's tuning, about: very short ones cost more than their steps tell."""
+
+FIRST_EPISODES = 40_000
+"""The same for the first round where no language model writes; later rounds get half each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round's part of the budget depends on.
+
+    Attributes:
+        number: Counted from 1.
+        left: Rounds that are left, this one included.
+        lengths: Steps of the episodes that its candidates have played.
+        measuring: Steps that measuring and validating what tuning gives may take.
+        language_model: Whether a language model learns from the rounds.
+    """
+
+    number: int
+    left: int
+    lengths: Sequence[int]
+    measuring: int
+    language_model: bool
+
+
+def tuning_steps(round_: Round, steps_left: int | None) -> int:
+    """Steps for tuning one round's candidates.
+
+    Steps that are left are divided evenly over the rounds that are left, so that later structures, which
+    know more, get as much as early ones. Where no language model learns from the rounds, a round gets half
+    of what is left: going on is worth more than beginning again. Of a round's part, tuning gets what
+    measuring and validating its result does not need: judging a structure takes a few episodes, finding its
+    numbers takes hundreds. Where a round's part is too small for that, this round gets all.
+
+    Args:
+        round_: The round.
+        steps_left: Of the run's budget; None where it has no limit.
+
+    Returns:
+        At least 0 where anything is left to spend.
+    """
+    if not round_.lengths:
+        return 0
+    episodes = EPISODES if round_.language_model else FIRST_EPISODES / 2 ** (round_.number - 1)
+    most = round(episodes * statistics.fmean(round_.lengths))
+    if steps_left is None:
+        return min(most, UNLIMITED_STEPS)
+    parts = max(1, round_.left if round_.language_model else min(2, round_.left))
+    part = steps_left // parts - round_.measuring
+    return max(0, min(most, part if part > 0 else steps_left - round_.measuring))
