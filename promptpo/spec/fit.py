@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from promptpo.spec.parts import Parts
 
 LONG = 12
+SHORT, SHORT_GROUP = 40, 100
+"""Characters that the meanings of a number and of a group keep where room is scarce."""
+
 RUN = 5
 """Fewest neighbouring numbers that are told in one line."""
 
@@ -45,7 +48,7 @@ def _steps() -> Iterator[Callable[[Parts], Parts]]:
     yield lambda p: replace(p, start=cut(p.start, 320), end=cut(p.end, 350))
     yield _without_long_reward_text
     yield _without_ranges
-    yield lambda p: replace(p, observation=[replace(f, meaning=cut(f.meaning, 40)) for f in p.observation])
+    yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
     yield lambda p: replace(p, action=[replace(f, meaning=cut(f.meaning, 40)) for f in p.action])
     yield _without_meanings
     yield lambda p: replace(p, reward_text=cut(p.reward_text, 600))
@@ -110,6 +113,11 @@ def _run(fields: Sequence[Field], array: str) -> Field:
         meaning=f"in this order: {', '.join(own)}",
         seen=None,
     )
+
+
+def _with_short_meaning(item: Field) -> Field:
+    """Names hardly say what a whole group of numbers is, so that groups keep more words."""
+    return replace(item, meaning=cut(item.meaning, SHORT_GROUP if item.form else SHORT))
 
 
 def _axes(meaning: str) -> str:

@@ -115,7 +115,7 @@ class _Words:
         }
         self._table = {**own, **NEUTRAL, **known(env).neutral}
         words = "|".join(sorted(self._table, key=len, reverse=True))
-        self._word = re.compile(rf"(?<![A-Za-z\d])({words})(s?)(?![A-Za-z\d])", re.IGNORECASE)
+        self._word = re.compile(rf"(?<![A-Za-z])({words})(s?)(?![A-Za-z])", re.IGNORECASE)
 
     def maps(self) -> dict[str, str]:
         """Drawings with other letters: a famous map would give itself away."""

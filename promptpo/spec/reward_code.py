@@ -260,12 +260,20 @@ def _wrapped(line: str) -> str:
     if found is None:
         return line
     head, value = found[1], found[2]
-    pieces = _pieces(value, " + ", " - ")
-    if len(pieces) > 1:
-        return f"{head} (\n" + "".join(f"{indent}    {piece}\n" for piece in pieces) + f"{indent})"
+    for separators in ((" + ", " - "), (" if ", " else ")):
+        pieces = _pieces(value, *separators)
+        if len(pieces) > 1:
+            return f"{head} (\n" + "".join(f"{indent}    {piece}\n" for piece in pieces) + f"{indent})"
+    if value[0] + value[-1] == "{}":
+        entries = [piece.strip() for piece in _pieces(value[1:-1], ", ", keep=False)]
+        return f"{head} {{\n" + "".join(f"{indent}    {entry},\n" for entry in entries) + f"{indent}}}"
     call = re.match(r"^([\w.]+\()(.*)\)$", value)
     if call is None:
         return line
+    generator = re.fullmatch(r"\((.*)\)", call[2])
+    if generator is not None:
+        parts = _pieces(generator[1], " for ", " if ")
+        return f"{head} {call[1]}\n" + "".join(f"{indent}    {part}\n" for part in parts) + f"{indent})"
     arguments = [piece.strip() for piece in _pieces(call[2], ", ", keep=False)]
     if len(arguments) == 1:
         return line

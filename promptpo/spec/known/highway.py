@@ -36,6 +36,17 @@ CONTROLS = {
     "SLOWER": "lower the speed to hold",
 }
 
+ENDS = {
+    r"\bbool\(([^()]*)\)": r"\1",
+    r"any\(\(vehicle\.crashed for vehicle in self\.controlled_vehicles\)\)": "self.vehicle.crashed",
+    r"all\(\(self\.has_arrived\(vehicle\) for vehicle in self\.controlled_vehicles\)\)": "it has arrived",
+    r"(?:self\.vehicle\.)?\bcrashed\b": "your vehicle has crashed",
+    r"not self\.vehicle\.on_road": "it has left the road",
+    r"self\.vehicle\.position\[0\] > ([\d.]+)": r"its x exceeds \1 m",
+    r"\bsuccess\b": "it is parked at the goal, as info reports",
+}
+"""What the code that ends an episode says, in words."""
+
 
 def known(env: Any) -> Known:
     """Observation and action of a highway-env environment, as it is configured."""
@@ -77,7 +88,9 @@ def _end(env: Any) -> str:
     returned = [n.value for n in ast.walk(folded(method, source)) if isinstance(n, ast.Return) and n.value]
     if not returned:
         return ""
-    condition = re.sub(r"^bool\((.*)\)$", r"\1", ast.unparse(returned[-1]))
+    condition = ast.unparse(returned[-1])
+    for code, words in ENDS.items():
+        condition = re.sub(code, words, condition)
     return f"When {condition.replace('self.', 'env.')}."
 
 

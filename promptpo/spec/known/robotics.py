@@ -13,6 +13,29 @@ dz = action[2]; -1 .. 1; likewise in z
 """
 
 
+REACH = """
+gripper = obs["observation"][0:3]; m; x, y, z between the fingertips
+right_finger = obs["observation"][3]; m; of the right finger from the middle
+left_finger = obs["observation"][4]; m; likewise the left one
+gripper_velocity = obs["observation"][5:8]; x, y, z in m/s * step
+right_finger_velocity = obs["observation"][8]; m/s * step
+left_finger_velocity = obs["observation"][9]; m/s * step
+"""
+OBJECT = """
+gripper = obs["observation"][0:3]; m; x, y, z between the fingertips
+object = obs["observation"][3:6]; m; x, y, z of its centre
+object_from_gripper = obs["observation"][6:9]; m; x, y, z: object - gripper
+right_finger = obs["observation"][9]; m; of the right finger from the middle
+left_finger = obs["observation"][10]; m; likewise the left one
+object_rotation = obs["observation"][11:14]; rad; Euler angles about x, y, z
+object_velocity = obs["observation"][14:17]; x, y, z in m/s * step, relative to the gripper
+object_angular_velocity = obs["observation"][17:20]; about x, y, z in rad/s * step
+gripper_velocity = obs["observation"][20:23]; x, y, z in m/s * step
+right_finger_velocity = obs["observation"][23]; m/s * step
+left_finger_velocity = obs["observation"][24]; m/s * step
+"""
+
+
 def known(env: Any) -> Known | None:
     """The map of a maze, a gripper's action, a kitchen's goals; the other documentations have tables."""
     if type(env).__name__ == "KitchenEnv":
@@ -66,4 +89,21 @@ def _fetch(env: Any) -> Known:
     grip = (
         "no effect: the gripper stays closed" if env.block_gripper else "opens (+) or closes (-) the fingers"
     )
-    return Known(action=fields(f"{FETCH}grip = action[3]; -1 .. 1; {grip}"), action_note="")
+    return Known(
+        observation=fields((REACH if not env.has_object else OBJECT) + _goals(env)),
+        observation_note=(
+            "World coordinates; x points away from the robot, y to its left, z up. Velocities are multiplied "
+            f"by the length of a step, {env.dt:g} s. A finger is 0 m (closed) to 0.05 m (open) from the middle."
+        ),
+        action=fields(f"{FETCH}grip = action[3]; -1 .. 1; {grip}"),
+        action_note="",
+    )
+
+
+def _goals(env: Any) -> str:
+    what = "the object" if env.has_object else "the gripper"
+    same = "object" if env.has_object else "gripper"
+    return (
+        f'goal = obs["desired_goal"]; m; x, y, z: where {what} belongs\n'
+        f'achieved = obs["achieved_goal"]; m; x, y, z of {what}, as self.{same}'
+    )

@@ -126,7 +126,13 @@ def _blackjack(env: Any) -> Known:
         start="Two cards for the player, two for the dealer of which one is open; cards are drawn with replacement.",
         end="The player sticks, or hits and exceeds 21.",
         neutral={
-            **{"stick": "stop", "hit": "draw", "card": "number", "hand": "round", "natural": "best start"},
-            **{"21": "the limit", "11": "high", "ten": "top number"},
+            "stick": "stop",
+            "hit": "draw",
+            "card": "number",
+            "hand": "round",
+            "natural": "best start",
+            "ten": "top number",
+            "11": "high",
+            "21": "the limit",
         },
     )
