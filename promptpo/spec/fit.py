@@ -45,7 +45,7 @@ def _steps() -> Iterator[Callable[[Parts], Parts]]:
     yield lambda p: replace(
         p, observation_note=cut(p.observation_note, 250), description=cut(p.description, 350)
     )
-    yield lambda p: replace(p, start=cut(p.start, 320), end=cut(p.end, 350))
+    yield lambda p: replace(p, start=_cut_prose(p.start, 320), end=_cut_prose(p.end, 350))
     yield _without_long_reward_text
     yield _without_ranges
     yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
@@ -113,6 +113,14 @@ def _run(fields: Sequence[Field], array: str) -> Field:
         meaning=f"in this order: {', '.join(own)}",
         seen=None,
     )
+
+
+def _cut_prose(text: str, limit: int) -> str:
+    """Prose cut down, with the values of its parameters, which stand behind it."""
+    values = [line for line in text.splitlines() if re.match(r"\w+ = ", line)]
+    prose = cut("\n".join(line for line in text.splitlines() if line not in values), limit)
+    named = [line for line in values if re.search(rf"\b{line.split(' = ')[0]}\b", prose)]
+    return "\n".join([prose, *named])
 
 
 def _with_short_meaning(item: Field) -> Field:

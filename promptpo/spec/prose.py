@@ -13,7 +13,7 @@ _ASIDE = re.compile(
     r"visualized|refactored|introduced (?:in|by)|can be initialized|Time-Learning|shared environment art|"
     r"use_contact_forces|multivariate|In this case, the observation space|Regardless of whether|kinematics observations are derived|inverse kinematics|simulator step|More information|"
     r"approach and handling|One can read|no longer maintained|intermediate result|sutton_barto|consists of the|"
-    r"two versions|first appeared|get demonstrations|Credits|https?:|contains the reward|consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit",
+    r"two versions|default frame rate|first appeared|get demonstrations|Credits|https?:|contains the reward|consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit",
 )
 """Sentences about the library rather than the task."""
 

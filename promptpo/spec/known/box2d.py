@@ -12,7 +12,7 @@ y = obs[1]; height, 0 is the landing pad
 x_velocity = obs[2]; positive is to the right
 y_velocity = obs[3]; positive is up
 angle = obs[4]; rad; 0 is upright, positive is tilted to the left (counter-clockwise)
-angular_velocity = obs[5]; in units of 0.4 rad/s
+angular_velocity = obs[5]; in units of 2.5 rad/s, positive is counter-clockwise
 left_leg_contact = obs[6]; 0 .. 1; 1 when the leg touches the ground
 right_leg_contact = obs[7]; 0 .. 1; 1 when the leg touches the ground
 """

@@ -13,6 +13,12 @@ dz = action[2]; -1 .. 1; likewise in z
 """
 
 
+POINT = """
+position = obs["observation"][0:2]; m; x, y of the ball
+velocity = obs["observation"][2:4]; m/s; x, y
+goal = obs["desired_goal"]; m; x, y: where the ball belongs
+achieved = obs["achieved_goal"]; m; x, y, the same as self.position
+"""
 REACH = """
 gripper = obs["observation"][0:3]; m; x, y, z between the fingertips
 right_finger = obs["observation"][3]; m; of the right finger from the middle
@@ -45,7 +51,10 @@ def known(env: Any) -> Known | None:
         return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else None
     rows = "\n".join("".join(str(cell) for cell in row) for row in maze.maze_map)
     scale = maze.maze_size_scaling
+    point = "Point" in type(env).__name__
     return Known(
+        observation=fields(POINT) if point else (),
+        observation_note="" if point else None,
         blocks={
             "MAP": f"{rows}\n"
             "# 1 wall, 0 free, r/g/c: free cells where the agent, the goal, or either of them may start\n"
