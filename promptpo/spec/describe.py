@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from promptpo.spec.environments import make_env
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
 from promptpo.spec.fields import (
     SPANNED,
+    bounds,
     choices_of,
     compile_path,
     example_of,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Known
     from promptpo.spec.observe import Observed, Step
+    from promptpo.spec.parts import Field
 
 Detail = Literal["short", "normal", "full"]
 
@@ -234,14 +237,23 @@ def _observation(
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section)
+        if extra.w_first:
+            found = [_w_first(item) for item in found]
         sources["State"] = "documentation" if section.tables else "space"
-    text = extra.observation_note if extra.observation_note is not None else note(section.text, room.note)
+    text = note(section.text, room.note)
+    if extra.observation_note is not None:
+        text = extra.observation_note if same else ""
     return replace(
         parts,
         observation_form=form_of(space),
         observation=with_seen(found, "obs", observed.observations),
         observation_note=text if room.note or extra.observation_note else "",
     )
+
+
+def _w_first(item: Field) -> Field:
+    """A quaternion in the order that the simulator uses, where the documentation has another."""
+    return replace(item, meaning=re.sub(r"^x, y, z, w\b", "w, x, y, z", item.meaning))
 
 
 def _is_wrapped(env: gymnasium.Env[Any, Any]) -> bool:
@@ -269,6 +281,12 @@ def _bounded(item: Any, root: str, space: spaces.Box) -> Any:
     return item
 
 
+def _rescaled(item: Field, space: spaces.Box) -> Field:
+    """A component of an action that a wrapper scales: it has other bounds, and no unit."""
+    low, high = bounds(space)
+    return replace(item, low=low, high=high, spans=(), unit="")
+
+
 def _action(
     parts: Parts,
     env: gymnasium.Env[Any, Any],
@@ -293,6 +311,12 @@ def _action(
     if isinstance(space, spaces.Discrete):
         choices = list(extra.choices) or choices_of(space, section)
     found = () if isinstance(space, spaces.Discrete) else extra.action or fields_of("action", space, section)
+    own = env.unwrapped.action_space
+    if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
+        found = [_rescaled(item, space) for item in found]
+        notes.append(
+            "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
+        )
     sources["Action"] = (
         "known"
         if extra.action or extra.choices

@@ -96,7 +96,7 @@ def _group(path: str, rows: dict[int, Row], space: spaces.Box, start: int, n: in
     if prefix and not name.startswith(prefix):
         name = f"{prefix}_{name}"
     axes = ", ".join(_axis(rows[start + i])[1] for i in range(n))
-    if axes.startswith("w"):  # a quaternion, whose unit tables call an angle's
+    if "w" in axes:  # a quaternion, whose unit tables call an angle's
         unit = ""
     part = slice(start, start + n)
     low, high = space.low[part].tolist(), space.high[part].tolist()

@@ -30,6 +30,7 @@ class Known:
         start: How an episode begins, instead of the documentation's.
         end: When it ends, instead of the documentation's.
         success: When an episode counts as a success.
+        w_first: Quaternions that the documentation lists as x, y, z, w are w, x, y, z.
         neutral: Words that identify this environment only, and what an anonymous spec says instead.
     """
 
@@ -45,6 +46,7 @@ class Known:
     start: str = ""
     end: str = ""
     success: str = ""
+    w_first: bool = False
     neutral: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -129,14 +129,17 @@ def _vehicles(observation: Any) -> tuple[Sequence[Field], str]:
     reference = "absolute" if observation.absolute else "relative to your own vehicle"
     rows = observation.vehicles_count
     return (
-        Field("ego", "obs[0]", form=f"{len(names)} numbers", meaning="your own vehicle, absolute values"),
-        Field(
-            "others",
-            f"obs[1:{rows}]",
-            form=f"{rows - 1} rows of {len(names)} numbers",
-            meaning=f"other vehicles, {order}, values {reference}; rows of zeros where there are fewer",
+        (
+            Field("ego", "obs[0]", form=f"{len(names)} numbers", meaning="your own vehicle, absolute values"),
+            Field(
+                "others",
+                f"obs[1:{rows}]",
+                form=f"{rows - 1} rows of {len(names)} numbers",
+                meaning=f"other vehicles, {order}, values {reference}; rows of zeros where there are fewer",
+            ),
         ),
-    ), f"Columns of every row: {columns}. +x points along the road, +y to the right of it (metres, m/s)."
+        f"Columns of every row: {columns}. Metres and m/s; where the road is straight, +x points along it, +y to its right.",
+    )
 
 
 def _goal(observation: Any) -> tuple[Sequence[Field], str]:

@@ -48,11 +48,12 @@ def known(env: Any) -> Known | None:
         return _kitchen(env)
     maze = getattr(env, "maze", None)
     if maze is None:
-        return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else None
+        return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else Known(w_first=True)
     rows = "\n".join("".join(str(cell) for cell in row) for row in maze.maze_map)
     scale = maze.maze_size_scaling
     point = "Point" in type(env).__name__
     return Known(
+        w_first=True,
         observation=fields(POINT) if point else (),
         observation_note="" if point else None,
         blocks={
@@ -80,6 +81,7 @@ def _kitchen(env: Any) -> Known:
     once = " Each task counts once per episode." if env.remove_task_when_completed else ""
     ends = "All tasks are done." if env.terminate_on_tasks_completed else "Never before the horizon."
     return Known(
+        w_first=True,
         description=f"A Franka arm with nine joints in a kitchen brings these into their goal states: {tasks}.",
         observation_note=(
             "Goals are joint positions: kettle x, y, z and a quaternion w, x, y, z; burners and light switch "

@@ -15,8 +15,8 @@ from promptpo.errors import (
     UsageError,
 )
 from promptpo.records import SEEDS_PER_PURPOSE, Seeds, Task
+from promptpo.spec import describe_env, make_env, task_facts
 from promptpo.spec import environments as environments_module
-from promptpo.spec import make_env, task_facts
 
 HERE = "tests.promptpo.spec.envs"
 
@@ -205,3 +205,19 @@ def test_facts(env_id, steps, horizon, success):
     facts = task_facts(Task(env_id, {}, steps))
     assert (facts.horizon, facts.success_key) == (horizon, success)
     assert facts.versions["gymnasium"] == gymnasium.__version__
+
+
+def test_a_wrapper_that_scales_actions_has_its_own_bounds():
+    """Bounds are the wrapper's, units are left out, and the text says why."""
+    env = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), -1.0, 1.0)
+    spec, _ = describe_env(env, Task("Pendulum-v1"))
+    assert "self.torque = action[0]  # -1 .. 1; positive is counter-clockwise" in spec.text
+    assert "A wrapper scales actions" in spec.text
+
+
+def test_a_wrapper_that_flattens_observations_keeps_no_note_about_the_old_ones():
+    """What is said about rows and columns of an index does not hold for its one-hot vector."""
+    env = gymnasium.wrappers.FlattenObservation(gymnasium.make("FrozenLake-v1"))
+    spec, _ = describe_env(env, Task("FrozenLake-v1"))
+    assert "obs[15]" in spec.text
+    assert "MAP[row][column]" not in spec.text
