@@ -9,6 +9,7 @@ from promptpo.llm.search.literals import read_actions, read_params, read_table
 from promptpo.tune.archive import mean_or_worst
 from promptpo.tune.clock import Clock
 from promptpo.tune.cma_search import CmaSearch
+from promptpo.tune.foresight import Foresight
 from promptpo.tune.jobs import Ask, Job, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.tune.tabular import TableSearch
 from sandbox import Trial
@@ -79,7 +80,7 @@ def tune(
     results = {start.id: Tuned(start.id, start.source, score=start.score) for start in starts}
     if racing:
         clock = Clock(steps, horizon, sum(arm.population for arm in racing))
-        winners = yield from _race(racing, clock, target)
+        winners = yield from _race(racing, clock, Foresight(clock, seeds), target)
         for arm in winners:
             results[arm.start.id] = yield from _choose(arm, clock, seeds)
         for arm in racing:
@@ -101,7 +102,7 @@ def arm_of(start: Start, seed: int, seeds: SeedSource) -> Arm | None:
 
 
 def _race(
-    arms: Sequence[Arm], clock: Clock, target: float | None
+    arms: Sequence[Arm], clock: Clock, foresight: Foresight, target: float | None
 ) -> Generator[Sequence[Job], Sequence[Rollout], list[Arm]]:
     """Run generations until the search budget is spent; returns the structures that are left."""
     alive = list(arms)
@@ -114,6 +115,10 @@ def _race(
             alive = sorted(alive, key=lambda arm: arm.score(), reverse=True)[: math.ceil(len(alive) / 2)]
             clock.population = sum(arm.population for arm in alive)
             continue
+        leader = max(alive, key=lambda arm: arm.score())
+        if isinstance(leader, CmaSearch) and foresight.due():
+            looks = yield from _roll(foresight.asks(leader), clock)
+            foresight.tell(leader, looks)
         running = [arm for arm in alive if not arm.finished]
         asks = [arm.ask(clock) for arm in running]
         if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:

@@ -21,7 +21,7 @@ from promptpo.tune.space import ParamSpace
 from sandbox import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptpo.tune.clock import Clock
     from promptpo.tune.jobs import Episodes, SeedSource, Start
@@ -152,6 +152,10 @@ class CmaSearch:
         original = Finalist(self.start.source, self.space.defaults)
         rest = [finalist for finalist in finalists if finalist != original]
         return [*rest[:1], original, *rest[1:]][:n]
+
+    def begin_at(self, params: Mapping[str, float]) -> None:
+        """Search anew around some parameter values."""
+        self._begin(self.space.encode(params), self.population)
 
     def tuned(self, finalist: Finalist, score: float) -> Tuned:
         """The result with some parameter values."""

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from promptpo.tune import Start, read_params
-from promptpo.tune.allocate import LANES, aligned
+from promptpo.tune.allocate import CHOICE_SEED, LANES, aligned
+from promptpo.tune.foresight import LOOK_SEED
 from sandbox import Rollout, Trial
 
 SOURCE = 'PARAMS = {"a": (0.0, -2.0, 2.0), "b": (1.0, 0.1, 100.0)}  # two\n'
@@ -109,9 +110,13 @@ def test_a_single_parameter_can_be_tuned(drive):
 
 
 def test_long_tasks_start_with_short_episodes_and_are_judged_at_full_length(drive):
-    """Horizons never shrink while searching, and the final choice is at the full one."""
+    """Horizons never shrink while searching; now and then, and for the final choice, episodes are whole."""
     _, jobs = drive([start()], hill, steps=60_000, length=1000)
-    horizons = [trial.horizon for job in jobs for trial in job.trials]
+    trials = [trial for job in jobs for trial in job.trials]
+    looks = [trial.horizon for trial in trials if LOOK_SEED <= trial.seed < CHOICE_SEED]
+    assert len(looks) >= 2
+    assert set(looks) == {1000}
+    horizons = [trial.horizon for trial in trials if not LOOK_SEED <= trial.seed < CHOICE_SEED]
     assert horizons[0] < 1000
     assert horizons == sorted(horizons)
     assert horizons[-1] == 1000
@@ -155,3 +160,16 @@ def test_short_budgets_keep_what_short_episodes_taught(drive):
     (tuned,), _ = drive([start()], hill, steps=40_000, length=1000)
     values = {name: value for name, (value, _, _) in read_params(tuned.source).items()}
     assert hill(Trial(0, values)) > -1.0
+
+
+def test_what_misleads_in_short_episodes_is_noticed(drive):
+    """Where whole episodes punish what short ones reward, episodes become longer and the original holds."""
+
+    def turns_aside(trial):
+        return abs(trial.params["a"]) * (1 if trial.horizon < 1000 else -1)
+
+    (tuned,), jobs = drive([start()], turns_aside, steps=60_000, length=1000)
+    shortest = jobs[0].trials[0].horizon
+    longer = [t.horizon for job in jobs for t in job.trials if shortest < t.horizon < 1000]
+    assert min(longer) == 2 * shortest
+    assert abs(read_params(tuned.source)["a"][0]) < 0.2
