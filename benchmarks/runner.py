@@ -19,6 +19,7 @@ from benchmarks.methods import Budget
 from benchmarks.suite import Suite
 from promptpo.errors import RunError
 from promptpo.report import write_atomically
+from promptpo.rollouts.local import die_with_parent
 
 FAILURES = "failures.json"
 LIMIT = 4 * 3600.0
@@ -100,6 +101,8 @@ class Runner:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # so that its workers can be ended with it
+                # A cell that goes on alone would keep the next pass out of its run.
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock
             )
             with self._registered(process):
                 in_time = _ended(process, self._limit)

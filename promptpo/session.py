@@ -141,7 +141,7 @@ class Session:
         config = with_episodes(config, spec.horizon)
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
-                with writing(self.directory, "say the same again"):
+                with writing(self.directory, "the same command again"):
                     save_config(config, self.directory / CONFIG)
             elif config != load_config(self.directory / CONFIG):
                 with writing(self.directory, f"promptpo resume {self.directory}"):

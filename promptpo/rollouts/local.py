@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import queue
@@ -24,6 +25,8 @@ from sandbox import CallResult, Rollout, SandboxStatus
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+_LIBC = ctypes.CDLL(None)  # opened here: between fork and exec, with other threads about, it could deadlock
+
 
 def usable_cores() -> int:
     """Cores that this process may use."""
@@ -35,7 +38,7 @@ def usable_cores() -> int:
 def _serve(settings: Settings, connection: Connection, pulse: Any) -> None:
     """A worker process: answers jobs until its parent closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    _die_with_parent()
+    die_with_parent()
     try:
         host: Host | None = Host(settings, pulse)
         fault: Exception | None = None
@@ -60,13 +63,11 @@ def _serve(settings: Settings, connection: Connection, pulse: Any) -> None:
         host.close()
 
 
-def _die_with_parent() -> None:
-    """Have Linux end this process when the main one is killed, even in the middle of a step."""
+def die_with_parent() -> None:
+    """Have Linux end this process when the one that started it is killed, even in the middle of a step."""
     if sys.platform == "linux":
-        import ctypes
-
         pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+        _LIBC.prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 @dataclass

@@ -129,7 +129,8 @@ def test_a_disk_that_is_full_from_the_start(disk):
     (small / "full").write_bytes(b"x" * 8192)
     command = ("optimize", "CartPole-v1", *QUICK, "--out", "run")
     done = promptpo(*command, cwd=small)
-    assert (done.returncode, done.stderr) == (1, "promptpo: cannot write: No space left on device.\n")
+    told = "cannot write to run: No space left on device. Make room, then: the same command again"
+    assert (done.returncode, done.stderr) == (1, f"promptpo: {told}\n")
     (small / "full").unlink()
     subprocess.run(["mount", "-o", "remount,size=4m", str(small)], check=True)
     assert promptpo(*command, "--quiet", cwd=small).returncode == 0
