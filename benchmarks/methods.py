@@ -30,6 +30,7 @@ class Method:
         asks_model: Whether it runs once for every model of ``--models``.
         learns: Whether it spends training steps.
         seeds: Whether its runs differ by seed.
+        resumes: Whether it has to be told to go on with what its directory holds.
         covers: Environment ids that it can be asked for.
     """
 
@@ -40,6 +41,7 @@ class Method:
     asks_model: bool = False
     learns: bool = True
     seeds: bool = True
+    resumes: bool = True
     covers: Callable[[str], bool] = lambda _: True
 
 
@@ -75,6 +77,8 @@ METHODS: Mapping[str, Method] = {
             "icpi",
             "in-context policy iteration, the oracle as its model",
             "baseline",
+            ("--engine", "oracle"),
+            resumes=False,
             covers=lambda env_id: env_id.startswith("baselines.icpi:"),
         ),
         Method("random", "uniformly random actions", "baseline", learns=False, seeds=False),
@@ -137,7 +141,7 @@ def command(
         words = [sys.executable, "-m", "benchmarks.oracles", task.env, "--test-episodes", episodes]
     elif method.kind == "baseline":
         words += ["baseline", method.name, task.env, "--test-episodes", episodes, "--steps", str(steps)]
-        words += ["--resume", "--quiet"]
+        words += ["--resume", "--quiet"] if method.resumes else ["--quiet"]
     else:
         words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
         words += ["--rounds", str(budget.rounds or suite.rounds)]

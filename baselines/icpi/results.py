@@ -56,8 +56,9 @@ def result_of(
         "steps": {
             "train": steps_taken,
             "validation": 0,
-            "test": sum(len(log.transitions) for log in tested),
+            "test": (testing := sum(len(log.transitions) for log in tested)),
             "tune": 0,
+            "total": steps_taken + testing,
         },
         "llm": {
             "calls": ledger.calls,
@@ -82,8 +83,12 @@ def result_of(
 def _scored(logs: Sequence[EpisodeLog]) -> dict[str, Any]:
     """Mean undiscounted return with its interval; None without episodes."""
     returns = [log.return_ for log in logs]
-    if not returns:
-        return {"mean_return": None, "ci95": [None, None], "episodes": 0, "returns": []}
-    low, high = mean_interval(returns)
-    mean = sum(returns) / len(returns)
-    return {"mean_return": mean, "ci95": [low, high], "episodes": len(returns), "returns": returns}
+    low, high = mean_interval(returns) if returns else (None, None)
+    return {
+        "outcome": "ok",
+        "mean_return": sum(returns) / len(returns) if returns else None,
+        "ci95": [low, high],
+        "episodes": len(returns),
+        "success_rate": None,
+        "returns": returns,
+    }

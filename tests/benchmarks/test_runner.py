@@ -154,6 +154,19 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert (cell / "result.json").exists()
 
 
+def test_icpi_is_a_method_like_others(tmp_path):
+    """Its cell is trained with the oracle as its model and has a score."""
+    asked = benchmark(
+        tmp_path,
+        [SuiteTask("baselines.icpi:promptpo/Chain-v0")],
+        ["icpi"],
+        budget=Budget(10, test_episodes=2),
+    )
+    assert run(asked, 1, print) == []
+    (row,) = read_rows(asked.suite, asked.cells())
+    assert (len(row.values), row.searched) == (2, 10)
+
+
 def running():
     """The command lines of all processes."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
