@@ -38,7 +38,7 @@ def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode |
         None where the source cannot be read, or the reward cannot be told from the dynamics.
     """
     source = Source(env.unwrapped)
-    step = source.method("step")
+    step = next((m for m in source.methods("step") if not _passes_reward_on(m.node)), None)
     if step is None:
         return None
     if step.module.__name__ in SIMULATORS:
@@ -52,6 +52,26 @@ def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode |
         collector = _Collector(source, max_chars, words=words if goal_aware else {})
         return collector.collect(entry, {0} if entry.node.name == "evaluate_state" else None)
     return _Collector(source, max_chars).collect(step, {REWARD}, is_step=True)
+
+
+def _passes_reward_on(step: ast.FunctionDef) -> bool:
+    """Whether a ``step`` returns the reward that it got from ``super().step`` as it is."""
+    given: set[str] = set()
+    for node in ast.walk(step):
+        if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
+            continue
+        if ast.unparse(node.value).startswith("super().step("):
+            if isinstance(node, ast.Return):
+                return True
+            target = node.targets[0]
+            given = {ast.unparse(target.elts[REWARD])} if isinstance(target, ast.Tuple) else set()
+    stored = [n.id for n in ast.walk(step) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    returned = {
+        ast.unparse(node.value.elts[REWARD])
+        for node in ast.walk(step)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple)
+    }
+    return bool(given) and returned == given and stored.count(*given) == 1
 
 
 def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:

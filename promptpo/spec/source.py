@@ -84,14 +84,17 @@ class Source:
 
     def method(self, name: str) -> Method | None:
         """A method or property, from the first class that defines it; None where none does."""
+        return next(self.methods(name), None)
+
+    def methods(self, name: str) -> Iterator[Method]:
+        """A method or property of each class that defines it, in the order in which `super` finds them."""
         for definition, module in self._definitions:
             for node in definition.body:
                 if isinstance(node, ast.FunctionDef) and node.name == name:
                     decorators = {ast.unparse(item) for item in node.decorator_list}
                     if any(d.endswith(".setter") for d in decorators):
                         continue
-                    return Method(node, module, bool(decorators & {"property", "cached_property"}))
-        return None
+                    yield Method(node, module, bool(decorators & {"property", "cached_property"}))
 
     def constant(self, name: str) -> Any:
         """The value of an attribute that nothing changes after construction.

@@ -47,6 +47,12 @@ ENDS = {
 }
 """What the code that ends an episode says, in words."""
 
+UNDOCUMENTED = {
+    "IntersectionEnv": "Cross an intersection without traffic lights, where others cross too, and leave it on "
+    "the planned road without a collision. The way is planned for you; the actions only set the speed.",
+}
+"""Classes that say nothing about their task, and what it is."""
+
 
 def known(env: Any) -> Known:
     """Observation and action of a highway-env environment, as it is configured."""
@@ -74,9 +80,12 @@ def known(env: Any) -> Known:
 
 
 def _description(cls: type[Any]) -> str:
-    """The documentation of the task itself, where the class is a faster variant of it."""
-    texts = (inspect.cleandoc(base.__dict__.get("__doc__") or "") for base in cls.__mro__)
-    return next((text for text in texts if text and "variant" not in text), "")
+    """The documentation of the task itself, where the class is a variant of it; ours where it has none."""
+    texts = (
+        inspect.cleandoc(base.__dict__.get("__doc__") or UNDOCUMENTED.get(base.__name__, ""))
+        for base in cls.__mro__
+    )
+    return next((text for text in texts if text and not re.search("variant|mixin", text)), "")
 
 
 def _end(env: Any) -> str:

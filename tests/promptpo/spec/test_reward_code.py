@@ -1,5 +1,6 @@
 """Rewards cut out of the source: what is shown computes the real reward, and nothing else is shown."""
 
+import ast
 import math
 import types
 
@@ -8,7 +9,7 @@ import pytest
 
 from promptpo.records import Task
 from promptpo.spec import make_env
-from promptpo.spec.reward_code import reward_code
+from promptpo.spec.reward_code import _passes_reward_on, reward_code
 from tests.promptpo.spec.envs import HERE
 from tests.promptpo.spec.test_environments import needs
 
@@ -37,6 +38,33 @@ def test_a_list_that_grows_is_no_constant():
         assert reward(None, observation) == real
         rewards.add(real)
     assert len(rewards) > 1
+
+
+PASSING = [
+    ("return super().step(action)", True),
+    ("o, r, e, t, i = super().step(action)\n    self.n += 1\n    return o, r, e, t, i", True),
+    ("o, r, e, t, i = super().step(action)\n    r += 1\n    return o, r, e, t, i", False),
+    ("o, r, e, t, i = super().step(action)\n    return o, r - 0.1, e, t, i", False),
+    ("return self.o, self.r, False, False, {}", False),
+]
+
+
+@pytest.mark.parametrize(("body", "passes"), PASSING)
+def test_a_step_that_passes_the_reward_on_is_passed_over(body, passes):
+    """What a parent's step computes is the reward only where nothing is done to it afterwards."""
+    (step,) = ast.parse(f"def step(self, action):\n    {body}").body
+    assert _passes_reward_on(step) is passes
+
+
+@needs("highway_env")
+def test_shown_reward_is_the_real_one_at_an_intersection():
+    """Its step only adds vehicles to that of its parent, which computes the reward."""
+    env, code = shown("highway_env:intersection-v2")
+    lmap = lambda v, x, y: y[0] + (v - x[0]) * (y[1] - y[0]) / (x[1] - x[0])  # noqa: E731
+    reward = compiled(code, env, lmap=lmap)
+    for _ in range(3):
+        real = env.step(2)[1]
+        assert reward(2) == pytest.approx(real)
 
 
 @needs("mujoco")
