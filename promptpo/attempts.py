@@ -195,9 +195,11 @@ class Laboratory:
 
     async def tune(self, history: History, attempts: Sequence[Attempt], rounds_left: int) -> list[Attempt]:
         """Tune the numbers of the round's candidates that have any, and measure what came out."""
+        # What the library writes is ordered by promise; its numbers, not chosen yet, say nothing.
+        chosen = self.caller.llm.language_model
         starts = [
             Start(a.id, self._with_params(a.candidate.source), a.evaluation.mean_return)
-            for a in sorted(attempts, key=Attempt.rank, reverse=True)
+            for a in (sorted(attempts, key=Attempt.rank, reverse=True) if chosen else attempts)
             if runs(a) and not a.candidate.duplicate_of
         ]
         starts = [s for s in starts if read_params(s.source) or read_table(s.source) is not None]

@@ -89,6 +89,11 @@ class CmaSearch:
         """Vectors in a generation."""
         return int(self._es.popsize)
 
+    @property
+    def size(self) -> int:
+        """How many numbers there are to find."""
+        return len(self.space)
+
     def score(self) -> float:
         """How good the best vector is at the current horizon, for ranking structures."""
         return self.archive.score()

@@ -53,6 +53,7 @@ class TableSearch:
     """
 
     population = FEWEST
+    size = 0  # a table is filled by its own rollouts, however many states it has
     short_sighted = False
 
     def __init__(self, start: Start, seeds: SeedSource) -> None:

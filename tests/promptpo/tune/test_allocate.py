@@ -6,7 +6,7 @@ import random
 import pytest
 
 from promptpo.tune import Start, read_params
-from promptpo.tune.allocate import CHOICE_SEED, LANES, aligned
+from promptpo.tune.allocate import CHOICE_SEED, LANES, aligned, arm_of, entrants
 from promptpo.tune.foresight import LOOK_SEED
 from sandbox import Rollout, Trial
 
@@ -77,6 +77,28 @@ def test_the_better_structure_gets_most_of_the_steps(drive):
     assert result.steps > 2 * other.steps
     assert other.source == bad.source
     assert "gave it up" in other.notes[0]
+
+
+def many(n):
+    """A structure with n numbers."""
+    return start(f"n{n}", "PARAMS = {" + ", ".join(f'"p{i}": (0.5, 0.0, 1.0)' for i in range(n)) + "}\n")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "steps", "horizon", "racing"),
+    [
+        ((61, 43), 131_072, 1000, 1),
+        ((61, 43), 1_000_000, 1000, 2),
+        ((14, 15), 131_072, 1000, 2),
+        ((5, 14, 15, 25), 100_000, 500, 3),
+        ((5, 14, 15, 25), 100_000, 20, 4),
+        ((61,), 100, None, 1),
+    ],
+)
+def test_a_race_has_as_many_entrants_as_the_budget_pays_for(sizes, steps, horizon, racing):
+    """About n generations for n numbers, for every structure in the race; one is always let in."""
+    arms = [arm_of(many(n), 0, lambda start, n: tuple(range(start, start + n))) for n in sizes]
+    assert entrants(arms, steps, horizon) == arms[:racing]
 
 
 def test_results_keep_the_order_of_the_starts(drive):
