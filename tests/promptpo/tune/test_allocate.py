@@ -92,7 +92,8 @@ def many(n):
         ((14, 15), 131_072, 1000, 2),
         ((5, 14, 15, 25), 100_000, 500, 3),
         ((5, 14, 15, 25), 100_000, 20, 4),
-        ((61,), 100, None, 1),
+        ((5, 14, 15, 25), 10_000, 200, 4),
+        ((61,), 100, 1000, 1),
     ],
 )
 def test_a_race_has_as_many_entrants_as_the_budget_pays_for(sizes, steps, horizon, racing):
