@@ -34,6 +34,7 @@ class Ledger:
         self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
         self._calls_in_flight = 0
         self._steps_in_flight = 0
+        self._steps_unsettled = 0
         self._released = asyncio.Event()
         self._seconds_before = 0.0
         self._started = time.monotonic()
@@ -110,15 +111,16 @@ class Ledger:
     async def room_for(self, wanted: int) -> int:
         """How many of `wanted` steps may be taken now.
 
-        Reservations are for the worst case, so near the end of the budget this waits for others to give
-        back what they did not use, instead of granting scraps.
+        Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
+        under way to give back what they do not use, instead of granting scraps. It never waits for steps
+        that are taken but not in the journal yet: whoever took them may be waiting here as well.
 
         Raises:
             BudgetSpentError: None are left.
         """
         while True:
             left = self.steps_left()
-            if left is None or left >= wanted or not self._steps_in_flight:
+            if left is None or left >= wanted or not self._steps_unsettled:
                 break
             self._released.clear()
             await self._released.wait()
@@ -127,10 +129,11 @@ class Ledger:
             raise BudgetSpentError(f"the limit of {self.budget.steps} environment steps is reached")
         return granted
 
-    def in_flight(self, change: int) -> None:
-        """Add to, or take from, the steps that are reserved and not yet journaled."""
+    def in_flight(self, change: int, unsettled: int) -> None:
+        """Change how many steps are reserved and not yet journaled, and how many of them may come back."""
         self._steps_in_flight += change
-        if change < 0:
+        self._steps_unsettled += unsettled
+        if unsettled < 0:
             self._released.set()
 
 
@@ -140,27 +143,29 @@ class Hold:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._held = 0
+        self._unsettled = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ledger.in_flight(-self._held)
+        self._change(-self._held, -self._unsettled)
 
     async def take(self, wanted: int) -> int:
-        """Reserve up to `wanted` steps and return how many were granted.
+        """Reserve up to `wanted` steps and return how many were granted; `settle` them when they are taken.
 
         Raises:
             BudgetSpentError: None are left.
         """
         granted = await self._ledger.room_for(wanted)
-        self._change(granted)
+        self._change(granted, granted)
         return granted
 
     def settle(self, granted: int, taken: int) -> None:
         """Of `granted` steps only `taken` were needed."""
-        self._change(taken - granted)
+        self._change(taken - granted, -granted)
 
-    def _change(self, steps: int) -> None:
+    def _change(self, steps: int, unsettled: int) -> None:
         self._held += steps
-        self._ledger.in_flight(steps)
+        self._unsettled += unsettled
+        self._ledger.in_flight(steps, unsettled)

@@ -107,13 +107,11 @@ def entrants(arms: Sequence[Arm], steps: int, horizon: int | None) -> list[Arm]:
     A structure with n numbers needs about n generations to come near to what it can do. Where a race does
     not leave each so many, in short episodes, it ends with a structure whose numbers are poor, and one alone
     does better: on HalfCheetah, with 131,072 steps, 1,528 against 1,353 and 1,550 against 1,275 (two pairs of
-    structures, training seeds 300 to 309). Where episodes are short all are let in: there trying another
-    structure is cheap, and more likely to be what is needed.
+    structures, training seeds 300 to 309).
     """
-    if horizon is None or horizon <= SHORTEST:
-        return list(arms)
+    length = min(SHORTEST, horizon or SHORTEST)
     for n in range(len(arms), 1, -1):
-        generations = steps / (SHORTEST * sum(arm.population for arm in arms[:n]))
+        generations = steps / (length * sum(arm.population for arm in arms[:n]))
         if generations >= max(arm.size for arm in arms[:n]):
             return list(arms[:n])
     return list(arms[:1])

@@ -15,6 +15,9 @@ EPISODES = 10_000
 FIRST_EPISODES = 40_000
 """The same for the first round where no language model writes; later rounds get half each."""
 
+FEW_EPISODES = 1000
+"""Where no language model writes and no more episodes than this are left, one round gets them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -40,7 +43,7 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
 
     Steps that are left are divided evenly over the rounds that are left, so that later structures, which
     know more, get as much as early ones. Where no language model learns from the rounds, a round gets half
-    of what is left: going on is worth more than beginning again. Of a round's part, tuning gets what
+    of what is left: going on is worth more than beginning again; and all where that is little. Of a round's part, tuning gets what
     measuring and validating its result does not need: judging a structure takes a few episodes, finding its
     numbers takes hundreds. Where a round's part is too small for that, this round gets all.
 
@@ -53,10 +56,14 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
     """
     if not round_.lengths:
         return 0
+    length = statistics.fmean(round_.lengths)
     episodes = EPISODES if round_.language_model else FIRST_EPISODES / 2 ** (round_.number - 1)
-    most = round(episodes * statistics.fmean(round_.lengths))
+    most = round(episodes * length)
     if steps_left is None:
         return min(most, UNLIMITED_STEPS)
-    parts = max(1, round_.left if round_.language_model else min(2, round_.left))
+    if round_.language_model:
+        parts = max(1, round_.left)
+    else:
+        parts = 1 if steps_left <= FEW_EPISODES * length else max(1, min(2, round_.left))
     part = steps_left // parts - round_.measuring
     return max(0, min(most, part if part > 0 else steps_left - round_.measuring))

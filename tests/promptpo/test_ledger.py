@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import asdict
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptpo.config import Budget
@@ -116,3 +116,37 @@ def test_time_adds_up_over_sessions():
     ledger = Ledger(Budget(seconds=60.0), events)
     assert 40.0 <= ledger.seconds < 41.0
     assert 19.0 < ledger.seconds_left <= 20.0
+
+
+WORK = st.lists(
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=3), max_size=6
+)
+
+
+@example(work=[[(30, 20), (70, 70)], [(30, 20), (70, 70)]], limit=100)
+@given(work=WORK, limit=st.integers(1, 200))
+def test_reservations_never_wait_for_each_other(work, limit):
+    """Pieces of work that reserve more while they hold what they took all end, within the budget."""
+
+    async def piece(ledger, parts):
+        total = 0
+        with ledger.hold() as hold:
+            try:
+                for wanted, used in parts:
+                    granted = await hold.take(wanted)
+                    await asyncio.sleep(0)
+                    taken = min(used, granted)
+                    hold.settle(granted, taken)
+                    total += taken
+            except BudgetSpentError:
+                pass
+            ledger.add(spent(0, train=total))
+
+    async def everything():
+        ledger = Ledger(Budget(steps=limit))
+        await asyncio.wait_for(asyncio.gather(*(piece(ledger, parts) for parts in work)), 5)
+        return ledger
+
+    ledger = asyncio.run(everything())
+    assert ledger.searched_steps <= limit
+    assert ledger.steps_left() == limit - ledger.searched_steps

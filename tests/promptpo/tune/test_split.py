@@ -23,9 +23,14 @@ def test_a_models_rounds_get_equal_parts():
 def test_without_a_model_a_round_gets_half_of_what_is_left():
     """However many rounds are to come; later rounds are bounded in episodes."""
     search = round_(left=5, language_model=False)
-    assert tuning_steps(search, 500_000) == 230_000
+    assert tuning_steps(search, 2_000_000) == 980_000
     short = round_(number=3, left=3, lengths=(1, 1), measuring=30, language_model=False)
     assert tuning_steps(short, 500_000) == FIRST_EPISODES // 4
+
+
+def test_few_episodes_without_a_model_go_into_one_round():
+    """A thousand episodes find the numbers of one good structure, not of five."""
+    assert tuning_steps(round_(left=5, language_model=False), 500_000) == 480_000
 
 
 def test_a_part_that_is_too_small_becomes_everything():
