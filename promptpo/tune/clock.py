@@ -18,7 +18,7 @@ STAGES = (0.8, 0.92)
 UNKNOWN_LENGTH = 1000
 """What an episode is taken to last before one was seen, where there is no horizon."""
 
-SHORTEST = 200
+SHORTEST = 130
 """Episodes are never cut to fewer steps than this."""
 
 ENDINGS = 0.02
