@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Iterator, Sequence
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +18,28 @@ from promptpo.feedback import number
 from promptpo.film import Film, RenderingError, film, record, trajectory_of
 from promptpo.report.story import Story
 from promptpo.report.svg import Frame, drawing, element, extent
+from promptpo.spec.reading import read
 
 MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
-ROW = 40.0
+ROW, LEFT = 40.0, 128.0
+"""Height of a row, and room for names; the report's script knows the latter, too."""
+
+LONGEST_NAME = 17
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One number over the steps of an episode."""
+    """One number over the steps of an episode.
+
+    Attributes:
+        name: What it is called: by the spec where it has a name there, else by its place.
+        values: One for each step; observations have one more.
+        kind: "obs", "action" or "reward".
+    """
 
     name: str
     values: tuple[float, ...]
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,8 @@ def show_episode(story: Story, *, seconds: float) -> Shown | str:
         return f"The episode could not be run: {rollout.failure.message}"
     episode = rollout.episodes[0]
     trajectory = trajectory_of(episode)
-    observed, left_out = _observations(trajectory.observations)
+    names = names_of(story.spec)
+    observed, left_out = _observations(trajectory.observations, names)
     pictures, note = None, ""
     try:
         pictures = film(config.task, episode, seconds=seconds)
@@ -91,7 +106,7 @@ def show_episode(story: Story, *, seconds: float) -> Shown | str:
             note = "Rendering was slow; the film shows the beginning."
         if not pictures.same:
             note = "The environment did not repeat the episode exactly; the film shows another one with the same actions."
-    series = (*observed, *_actions(trajectory.actions), *_rewards(trajectory.rewards))
+    series = (*observed, *_actions(trajectory.actions, names), *_rewards(trajectory.rewards))
     return Shown(seed, episode.return_, episode.steps, series, left_out, pictures, note)
 
 
@@ -122,17 +137,44 @@ def _components(value: Any, name: str) -> Iterator[tuple[str, float]]:
         yield name, float(value)
 
 
-def _columns(values: Sequence[Any], name: str) -> list[Series]:
+def names_of(spec: str) -> Mapping[str, str]:
+    """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
+    try:
+        parts = read(spec).parts.values()
+    except SyntaxError:
+        return {}
+    return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
+
+
+def _called(label: str, names: Mapping[str, str]) -> str:
+    """The name of a component: its own, or its place in a part that has one."""
+    if label in names:
+        return names[label]
+    base, _, index = label.removesuffix("]").rpartition("[")
+    for expression, name in names.items():
+        if expression == base:
+            return f"{name}[{index}]"
+        within = re.fullmatch(rf"{re.escape(base)}\[(\d*):(\d*)\]", expression)
+        if within and index.isdigit():
+            first, end = int(within[1] or 0), int(within[2] or sys.maxsize)
+            if first <= int(index) < end:
+                return f"{name}[{int(index) - first}]"
+    return label
+
+
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[Series]:
     if not values:
         return []
-    names = [component for component, _ in _components(values[0], name)]
-    table = np.array([[number_ for _, number_ in _components(value, name)] for value in values])
-    return [Series(label, tuple(table[:, i].tolist())) for i, label in enumerate(names)]
+    labels = [component for component, _ in _components(values[0], kind)]
+    table = np.array([[number_ for _, number_ in _components(value, kind)] for value in values])
+    return [
+        Series(_called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)
+    ]
 
 
-def _observations(values: Sequence[Any]) -> tuple[list[Series], int]:
+def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[Series], int]:
     """The components that change most often, in their own order."""
-    columns = _columns(values, "obs")
+    columns = _columns(values, "obs", names)
     if len(columns) <= MOST_OBSERVATIONS:
         return columns, 0
     changes = [len(set(column.values)) for column in columns]
@@ -140,12 +182,12 @@ def _observations(values: Sequence[Any]) -> tuple[list[Series], int]:
     return [columns[i] for i in kept], len(columns) - len(kept)
 
 
-def _actions(values: Sequence[Any]) -> list[Series]:
-    return _columns(values, "action")[:MOST_ACTIONS]
+def _actions(values: Sequence[Any], names: Mapping[str, str]) -> list[Series]:
+    return _columns(values, "action", names)[:MOST_ACTIONS]
 
 
 def _rewards(values: Sequence[Any]) -> list[Series]:
-    return [Series("reward", tuple(float(value) for value in values))]
+    return [Series("reward", tuple(float(value) for value in values), "reward")]
 
 
 def episode_chart(shown: Shown) -> Markup:
@@ -157,9 +199,9 @@ def episode_chart(shown: Shown) -> Markup:
     for n, series in enumerate(shown.series):
         bottom = ROW * (n + 1)
         parts.append(
-            _row(series, Frame(steps, extent(series.values), left=112, top=ROW * n + 6, bottom=bottom))
+            _row(series, Frame(steps, extent(series.values), left=LEFT, top=ROW * n + 6, bottom=bottom))
         )
-    axis = Frame(steps, (0.0, 1.0), left=112, top=0, bottom=bottom + 4)
+    axis = Frame(steps, (0.0, 1.0), left=LEFT, top=0, bottom=bottom + 4)
     cursor = element("line", x1=axis.left, x2=axis.left, y1=2, y2=bottom + 4, class_="cursor", id="cursor")
     label = "Observations, actions and reward over the steps of one episode"
     return drawing(*parts, axis.x_axis("step"), cursor, height=height, label=label)
@@ -173,14 +215,19 @@ def _row(series: Series, frame: Frame) -> Markup:
     whole = all(float(value).is_integer() for value in finite)
     return Markup("").join(
         [
-            element("text", series.name[-16:], x=4, y=middle, class_="name"),
+            element("text", _short(series.name), x=4, y=middle, class_="name"),
             element(
                 "text", f"{number(min(finite))} to {number(max(finite))}", x=4, y=middle + 13, class_="small"
             ),
             element("line", x1=frame.left, x2=frame.right, y1=frame.bottom, y2=frame.bottom, class_="grid"),
-            frame.line(points, f"series {series.name.split('[')[0]}", step=whole) if points else Markup(""),
+            frame.line(points, f"series {series.kind}", step=whole) if points else Markup(""),
         ]
     )
+
+
+def _short(name: str) -> str:
+    """A name that fits; its end says more than its beginning, as in ``left_arm_elbow_velocity``."""
+    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
 
 
 def _thinned(values: Sequence[float]) -> list[tuple[float, float]]:

@@ -20,7 +20,7 @@
   const { fps, steps, frames } = JSON.parse(data.textContent);
   const [picture, slider, button, label, cursor] = ["frame", "at", "play", "step", "cursor"].map((id) => document.getElementById(id));
   document.getElementById("controls").hidden = false;
-  const left = 112, right = 468;
+  const left = 128, right = 468;
   let timer = 0;
   const show = (n) => {
     const [step, png] = frames[n];
