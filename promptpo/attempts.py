@@ -95,7 +95,7 @@ class Laboratory:
         try:
             answer = await self._answer(key, plan, history)
         except FatalProviderError:
-            raise  # a wrong key stays wrong: the other samples need not find out
+            raise  # the search ends when the others are done
         except ProviderError as error:
             return str(error)
         parents = tuple(parent.id for parent in plan.parents)

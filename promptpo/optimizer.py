@@ -117,7 +117,10 @@ async def _rounds(
         before = history.best_validation()
         plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
         tried = await together(_try_out(laboratory, plan, history, observe) for plan in plans)
-        unanswered = {str(plan.slot): reason for plan, reason in zip(plans, tried, strict=True) if reason}
+        for reason in tried:
+            if isinstance(reason, FatalProviderError):
+                raise reason  # now that what was answered, and paid for, has been tried out
+        unanswered = {str(plan.slot): str(why) for plan, why in zip(plans, tried, strict=True) if why}
         attempts = history.absorb()
         if not attempts:
             if not history.attempts:
@@ -148,9 +151,12 @@ async def _rounds(
 
 async def _try_out(
     laboratory: Laboratory, plan: Plan, history: History, observe: Callable[[History], None]
-) -> str:
+) -> str | FatalProviderError:
     """Put the attempt of one sample into the history; returns why there is none, if so."""
-    attempt = await laboratory.try_out(plan, history)
+    try:
+        attempt = await laboratory.try_out(plan, history)
+    except FatalProviderError as error:
+        return error
     if isinstance(attempt, str):
         return attempt
     history.arrived[plan.slot] = attempt

@@ -10,7 +10,7 @@ from promptpo.api import load_run
 from promptpo.cli.show import candidate_in_full, overview, overview_json
 from promptpo.errors import ProviderError, RunError, UsageError
 from promptpo.journal import read_run
-from promptpo.llm.base import Completion
+from promptpo.llm.base import Completion, FatalProviderError
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import (
     CRASH,
@@ -349,6 +349,26 @@ def test_a_model_that_never_answers_is_an_error(tmp_path):
         optimize(silent, tmp_path / "run", rounds=2, candidates=2)
     run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=GOOD)))
     assert run.mean_return > 300
+
+
+def test_what_was_answered_before_the_end_is_tried_out(tmp_path):
+    """A key that is withdrawn within a round takes nothing away that was paid for; another one goes on."""
+
+    def withdrawn(request):
+        if request.purpose == "feedback":
+            return FEEDBACK
+        if request.key == "r1.c1":
+            return GOOD
+        raise FatalProviderError("the key was withdrawn.")
+
+    run = optimize(withdrawn, tmp_path / "run", rounds=2, candidates=3)
+    assert "the key was withdrawn" in run.stop_reason
+    assert run.data["best"]["candidate"] == "r1c1"
+    assert run.mean_return > 300
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=WEAK)))
+    tried = [event.key for event in read_run(tmp_path / "run")["attempt"]]
+    assert {"r1c1", "r1c2", "r1c3"} <= set(tried)
+    assert again.data["best"]["candidate"] == "r1c1"
 
 
 def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path):
