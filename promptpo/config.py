@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -186,8 +187,13 @@ MOST_VALIDATION_EPISODES = 20
 PAPER_EPISODES = 5
 SHORT_EPISODE = 100
 
+TINY_EPISODE = 10.0
+"""Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost
+next to nothing and each tells next to nothing, so there are many."""
+MANY_TRAINING_EPISODES, MANY_VALIDATION_EPISODES = 100, 1000
 
-def with_episodes(config: Config, horizon: int | None) -> Config:
+
+def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf) -> Config:
     """Decide how many episodes judge a candidate, where the user did not.
 
     Ten for training and twenty for validation, fewer where episodes are so long that either would take
@@ -197,18 +203,22 @@ def with_episodes(config: Config, horizon: int | None) -> Config:
     Args:
         config: As the user gave it.
         horizon: Longest episode in steps; None where the environment sets none, which are short ones.
+        sampled: Mean steps of a few episodes of random actions.
     """
-    horizon = horizon or SHORT_EPISODE
+    tiny = horizon is None and sampled < TINY_EPISODE
+    most_training = MANY_TRAINING_EPISODES if tiny else MOST_TRAINING_EPISODES
+    most_validation = MANY_VALIDATION_EPISODES if tiny else MOST_VALIDATION_EPISODES
+    horizon = math.ceil(2 * sampled) if tiny else horizon or SHORT_EPISODE
     budget, recipe = config.budget, config.switches
     fifth = budget.steps // 5 if budget.steps is not None else None
     train, validation = config.episodes, config.validation_episodes
     if train is None:
-        train = PAPER_EPISODES if config.recipe == "paper" else MOST_TRAINING_EPISODES
+        train = PAPER_EPISODES if config.recipe == "paper" else most_training
         if fifth is not None and config.recipe != "paper":
             affordable = fifth // (budget.rounds * config.candidates * horizon)
             train = min(train, max(3, affordable))
     if validation is None:
-        validation = MOST_VALIDATION_EPISODES
+        validation = most_validation
         if fifth is not None:
             affordable = fifth // (budget.rounds * recipe.validate * horizon)
             validation = min(validation, max(5, affordable))

@@ -138,7 +138,7 @@ class Session:
         )
         for warning in spec.warnings:
             self.observer.warn(warning)
-        config = with_episodes(config, spec.horizon)
+        config = with_episodes(config, spec.horizon, spec.sample_length)
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
                 with writing(self.directory, "the same command again"):

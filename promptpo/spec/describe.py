@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -84,6 +85,7 @@ class TaskSpec:
         reward_threshold: The return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
+        sample_length: Mean steps of the episodes observed, of which long ones were cut.
         sources: Part of the text to where it came from: "user", "known" (a table of ours),
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
@@ -96,6 +98,7 @@ class TaskSpec:
     reward_threshold: float | None
     reports_success: bool
     sample_steps: int = 0
+    sample_length: float = math.inf
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -172,6 +175,7 @@ def describe_env(
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
         sample_steps=observed.spent,
+        sample_length=len(observed.steps) / max(1, observed.episodes),
         sources=sources,
         warnings=_warnings(task, observed),
     )
