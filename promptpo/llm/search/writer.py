@@ -143,6 +143,7 @@ class Writer:
         """Lines that pull a joint towards a swinging target.
 
         A sine and a cosine set amplitude and phase: unlike an angle they have no end where search gets stuck.
+        All joints are pulled alike: torques come scaled to the actuators, and the fewer numbers the better.
         """
         position = self.numbers[joints.positions[j]].expression
         velocity = self.numbers[joints.velocities[j]].expression
@@ -155,8 +156,8 @@ class Writer:
             name = f"correct{j}_{self.numbers[i].label}"
             span = VELOCITY_SPAN if i >= joints.first_velocity else 1.0
             terms.append(f"{self.param(name, 0.0, -span, span)} * {self.numbers[i].expression}")
-        pull = f"{self.param(f'pull{j}', 1.5, 0.3, 10.0)} * (goal - {position})"
-        damping = f"{self.param(f'damping{j}', 0.05, 0.0, 0.5)} * {velocity}"
+        pull = f"{self.param('pull', 1.5, 0.3, 10.0)} * (goal - {position})"
+        damping = f"{self.param('damping', 0.05, 0.0, 0.5)} * {velocity}"
         return f"{sum_lines('goal', terms, INDENT)}\n{INDENT}u{j} = {pull} - {damping}"
 
 

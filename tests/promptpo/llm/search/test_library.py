@@ -137,13 +137,13 @@ def test_with_bounds_a_weighted_sum_comes_beside_the_clock():
 
 
 def test_a_tracker_reads_each_joint_and_the_posture():
-    """A target per joint, swung by the clock; velocities get smaller weights than positions."""
+    """A target per joint, swung by the clock, the same pull; velocities get smaller weights than positions."""
     source = write_program(Genome("tracker"), CHEETAH, SIX_JOINTS)
     params = read_params(source)
-    assert 'p["pull5"] * (goal - x[7]) - p["damping5"] * x[16]' in source
+    assert 'p["pull"] * (goal - x[7]) - p["damping"] * x[16]' in source
     assert params["correct0_x1"][1:] == (-1.0, 1.0)
     assert params["correct0_x9"][1:] == (-0.2, 0.2)
-    assert len(params) == 1 + 6 * (5 + 5)
+    assert len(params) == 3 + 6 * (3 + 5)
 
 
 def test_layouts_that_cannot_be_guessed():

@@ -1,0 +1,121 @@
+"""Policy for Pendulum-v1, written by replay:/tmp/h/tests/recordings/Pendulum-v1 (replay).
+
+Held-out mean return -154.756 (95 % interval -174.013 to -136.073; 100 episodes, seeds 20000000 to 20000099).
+Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.
+
+To play it (needs gymnasium): python best.py --episodes 10 --seed 0
+"""
+import math
+import numpy as np
+
+PARAMS = {
+    "kp": (10.0, 1.0, 40.0),
+    "kd": (2.5, 0.1, 15.0),
+    "k_energy": (1.0, 0.05, 10.0),
+    "switch_angle": (0.6, 0.1, 1.5),
+    "target_energy": (5.0, 3.0, 7.0),
+}
+
+
+class Policy:
+    def __init__(self, params):
+        self.kp = params["kp"]
+        self.kd = params["kd"]
+        self.k_energy = params["k_energy"]
+        self.switch_angle = params["switch_angle"]
+        self.target_energy = params["target_energy"]
+
+    def act(self, obs):
+        cos_th, sin_th, thdot = obs
+        th = math.atan2(sin_th, cos_th)
+        if abs(th) < self.switch_angle:
+            u = -self.kp * th - self.kd * thdot
+        else:
+            # E = 1/2 * (1/3) * thdot^2 + 5 * cos(th);  E = 5 when upright at rest
+            energy = thdot**2 / 6.0 + 5.0 * cos_th
+            u = self.k_energy * (self.target_energy - energy) * thdot
+            if abs(thdot) < 0.05:
+                u = 2.0
+        return np.array([np.clip(u, -2.0, 2.0)], dtype=np.float32)
+
+
+# --- the policy ends here; what follows was added by promptpo ---
+# The call that stable-baselines3's `evaluate_policy` expects, and a player. Needs numpy only; gymnasium to play.
+
+
+def new_policy():
+    """A policy for one episode; it may remember what happens in it."""
+    return Policy({name: value[0] for name, value in PARAMS.items()})
+
+
+def predict(observation, state=None, episode_start=None, deterministic=True):
+    """Actions for one observation, or for a batch as vectorised environments give it.
+
+    Args:
+        observation: One observation, or a batch: arrays (or a dict of arrays) with a leading axis.
+        state: What the previous call returned; None at the first.
+        episode_start: For a batch: a bool per environment, true where a new episode begins. None means a
+            single observation, and a new episode when `state` is None.
+        deterministic: Accepted for compatibility.
+
+    Returns:
+        (action, state): `state` holds one policy object per environment; pass it to the next call.
+    """
+    import numpy as np
+
+    if episode_start is None:
+        state = state or (new_policy(),)
+        return _within_bounds(state[0].act(observation)), state
+    starts = np.atleast_1d(episode_start)
+    state = list(state) if state is not None else [None] * len(starts)
+    actions = []
+    for i, start in enumerate(starts):
+        if start or state[i] is None:
+            state[i] = new_policy()
+        one = {key: value[i] for key, value in observation.items()} if isinstance(observation, dict) else observation[i]
+        if np.ndim(one) == 0 and not isinstance(one, (str, bytes)):
+            one = int(one)
+        actions.append(_within_bounds(state[i].act(one)))
+    return np.asarray(actions), tuple(state)
+
+
+def _within_bounds(action):
+    import numpy as np
+
+    return np.clip(np.asarray(action, dtype=np.float32), np.float32(-2.0), np.float32(2.0))
+
+
+def main():
+    """Play episodes and print their returns."""
+    import argparse
+    import json
+
+    import gymnasium
+
+    parser = argparse.ArgumentParser(description="Play this policy.")
+    parser.add_argument("--env", default='Pendulum-v1', help="environment id")
+    parser.add_argument("--env-kwargs", default='{}', type=json.loads, help="JSON")
+    parser.add_argument("--episodes", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first episode; the next ones follow")
+    parser.add_argument("--render", action="store_true", help="show a window")
+    args = parser.parse_args()
+    kwargs = {**args.env_kwargs, "render_mode": "human"} if args.render else args.env_kwargs
+    env = gymnasium.make(args.env, **kwargs)
+    returns = []
+    for episode in range(args.episodes):
+        observation, _ = env.reset(seed=args.seed + episode)
+        state, total, done = None, 0.0, False
+        while not done:
+            action, state = predict(observation, state)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total += float(reward)
+            done = terminated or truncated
+        returns.append(total)
+        print(f"episode {episode + 1}: return {total:.6g}", flush=True)
+    if returns:
+        print(f"mean return of {len(returns)} episodes: {sum(returns) / len(returns):.6g}")
+    env.close()
+
+
+if __name__ == "__main__":
+    main()
