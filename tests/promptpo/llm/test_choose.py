@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import KEY
+from asking import KEY
 
 from promptpo.errors import MissingKeyError, UsageError
 from promptpo.llm import describe_choice, make_llm

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import REQUEST, ask
+from asking import REQUEST, ask
 
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Message

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import REQUEST, ask
+from asking import REQUEST, ask
 
 from promptpo.errors import MissingExtraError, ProviderError, UsageError
 from promptpo.llm import make_llm

@@ -8,7 +8,7 @@ import socket
 import traceback
 
 import pytest
-from conftest import KEY, Provider, ask
+from asking import KEY, Provider, ask
 from wire_server import Reply, WireServer
 
 from promptpo.errors import MissingKeyError, ProviderError

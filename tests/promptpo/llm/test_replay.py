@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import REQUEST, ask
+from asking import REQUEST, ask
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import pytest
-from conftest import REQUEST, ask
+from asking import REQUEST, ask
 
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Request

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import KEY, REQUEST, Provider, ask
+from asking import KEY, REQUEST, Provider, ask
 from wire_server import Reply, WireServer
 
 from promptpo.errors import MissingKeyError, ProviderError
