@@ -273,8 +273,10 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     if not llm.language_model:
         return llm.name
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
-    asked = llm.name.split(":", 1)[-1]
-    return llm.name if not models or models == {asked} else f"{llm.name} ({', '.join(sorted(models))})"
+    kind, _, asked = llm.name.partition(":")
+    # a policy is passed on: it need not show where its author keeps recordings
+    name = f"{kind}:{Path(asked).name}" if kind == "replay" else llm.name
+    return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
 
 
 @contextlib.contextmanager

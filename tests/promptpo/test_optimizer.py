@@ -299,6 +299,8 @@ def test_a_run_is_replayed_from_its_journal(tmp_path):
     )
     assert again.mean_return == first.mean_return
     assert again.source == first.source
+    assert again.data["model"].startswith("replay:first")
+    assert str(tmp_path) not in (tmp_path / "again" / "best.py").read_text()  # it may be passed on
 
 
 def test_the_feedback_class_is_used_and_repaired(tmp_path):
