@@ -1,4 +1,4 @@
-"""Policy for Acrobot-v1, written by replay:/tmp/h/tests/recordings/Acrobot-v1 (replay).
+"""Policy for Acrobot-v1, written by replay:Acrobot-v1.
 
 Held-out mean return -83.27 (95 % interval -87.62 to -79.5795; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

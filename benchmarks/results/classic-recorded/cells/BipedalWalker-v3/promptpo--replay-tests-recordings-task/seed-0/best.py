@@ -1,4 +1,4 @@
-"""Policy for BipedalWalker-v3, written by replay:/tmp/h/tests/recordings/BipedalWalker-v3 (replay).
+"""Policy for BipedalWalker-v3, written by replay:BipedalWalker-v3.
 
 Held-out mean return 136.694 (95 % interval 120.564 to 151.263; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.

@@ -1,4 +1,4 @@
-"""Policy for Blackjack-v1, written by replay:/tmp/h/tests/recordings/Blackjack-v1 (replay).
+"""Policy for Blackjack-v1, written by replay:Blackjack-v1.
 
 Held-out mean return -0.05 (95 % interval -0.23 to 0.13; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

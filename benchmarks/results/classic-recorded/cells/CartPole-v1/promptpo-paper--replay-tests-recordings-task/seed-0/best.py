@@ -1,4 +1,4 @@
-"""Policy for CartPole-v1, written by replay:/tmp/h/tests/recordings/CartPole-v1 (replay).
+"""Policy for CartPole-v1, written by replay:CartPole-v1.
 
 Held-out mean return 500 (95 % interval 500 to 500; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

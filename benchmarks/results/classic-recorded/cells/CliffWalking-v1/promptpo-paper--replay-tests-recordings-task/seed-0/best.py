@@ -1,4 +1,4 @@
-"""Policy for CliffWalking-v1, written by replay:/tmp/h/tests/recordings/CliffWalking-v1 (replay).
+"""Policy for CliffWalking-v1, written by replay:CliffWalking-v1.
 
 Held-out mean return -13 (95 % interval -13 to -13; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

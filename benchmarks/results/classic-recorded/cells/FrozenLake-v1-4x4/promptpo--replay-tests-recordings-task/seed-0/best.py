@@ -1,4 +1,4 @@
-"""Policy for FrozenLake-v1 {"map_name": "4x4"}, written by replay:/tmp/h/tests/recordings/FrozenLake-v1-4x4 (replay).
+"""Policy for FrozenLake-v1 {"map_name": "4x4"}, written by replay:FrozenLake-v1-4x4.
 
 Held-out mean return 0.74 (95 % interval 0.65 to 0.82; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

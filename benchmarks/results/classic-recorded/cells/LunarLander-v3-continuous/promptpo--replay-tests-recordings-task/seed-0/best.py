@@ -1,4 +1,4 @@
-"""Policy for LunarLander-v3 {"continuous": true}, written by replay:/tmp/h/tests/recordings/LunarLander-v3-continuous (replay).
+"""Policy for LunarLander-v3 {"continuous": true}, written by replay:LunarLander-v3-continuous.
 
 Held-out mean return 284.628 (95 % interval 281.231 to 287.78; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

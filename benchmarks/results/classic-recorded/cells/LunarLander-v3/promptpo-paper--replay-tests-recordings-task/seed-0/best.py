@@ -1,4 +1,4 @@
-"""Policy for LunarLander-v3, written by replay:/tmp/h/tests/recordings/LunarLander-v3 (replay).
+"""Policy for LunarLander-v3, written by replay:LunarLander-v3.
 
 Held-out mean return 265.613 (95 % interval 255.7 to 272.113; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c2 of run seed-0, promptpo 0.1.0, 2026-11-21.

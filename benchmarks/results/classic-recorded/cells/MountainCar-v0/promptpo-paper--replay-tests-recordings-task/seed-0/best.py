@@ -1,4 +1,4 @@
-"""Policy for MountainCar-v0, written by replay:/tmp/h/tests/recordings/MountainCar-v0 (replay).
+"""Policy for MountainCar-v0, written by replay:MountainCar-v0.
 
 Held-out mean return -107.93 (95 % interval -112.84 to -103.309; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c2 of run seed-0, promptpo 0.1.0, 2026-11-21.

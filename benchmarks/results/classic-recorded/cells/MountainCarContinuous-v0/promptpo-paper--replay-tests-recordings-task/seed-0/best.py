@@ -1,4 +1,4 @@
-"""Policy for MountainCarContinuous-v0, written by replay:/tmp/h/tests/recordings/MountainCarContinuous-v0 (replay).
+"""Policy for MountainCarContinuous-v0, written by replay:MountainCarContinuous-v0.
 
 Held-out mean return 96.6294 (95 % interval 96.5836 to 96.674; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c2 of run seed-0, promptpo 0.1.0, 2026-11-21.

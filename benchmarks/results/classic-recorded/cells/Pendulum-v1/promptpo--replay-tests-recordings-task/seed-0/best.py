@@ -1,4 +1,4 @@
-"""Policy for Pendulum-v1, written by replay:/tmp/h/tests/recordings/Pendulum-v1 (replay).
+"""Policy for Pendulum-v1, written by replay:Pendulum-v1.
 
 Held-out mean return -154.756 (95 % interval -174.013 to -136.073; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

@@ -1,4 +1,4 @@
-"""Policy for Pendulum-v1, written by replay:/tmp/h/tests/recordings/Pendulum-v1 (replay).
+"""Policy for Pendulum-v1, written by replay:Pendulum-v1.
 
 Held-out mean return -154.377 (95 % interval -172.508 to -137.426; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c2 of run seed-0, promptpo 0.1.0, 2026-11-21.

@@ -1,4 +1,4 @@
-"""Policy for Taxi-v4, written by replay:/tmp/h/tests/recordings/Taxi-v4 (replay).
+"""Policy for Taxi-v4, written by replay:Taxi-v4.
 
 Held-out mean return 7.59 (95 % interval 7.08975 to 8.07; 100 episodes, seeds 20000000 to 20000099).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

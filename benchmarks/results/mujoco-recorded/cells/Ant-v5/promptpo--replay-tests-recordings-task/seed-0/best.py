@@ -1,4 +1,4 @@
-"""Policy for Ant-v5, written by replay:/tmp/q/tests/recordings/Ant-v5 (replay).
+"""Policy for Ant-v5, written by replay:Ant-v5.
 
 Held-out mean return 1954.81 (95 % interval 1945.95 to 1962.95; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.

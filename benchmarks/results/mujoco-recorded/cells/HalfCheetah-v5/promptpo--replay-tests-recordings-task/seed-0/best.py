@@ -1,4 +1,4 @@
-"""Policy for HalfCheetah-v5, written by replay:/tmp/q/tests/recordings/HalfCheetah-v5 (replay).
+"""Policy for HalfCheetah-v5, written by replay:HalfCheetah-v5.
 
 Held-out mean return 151.717 (95 % interval 102.631 to 195.462; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

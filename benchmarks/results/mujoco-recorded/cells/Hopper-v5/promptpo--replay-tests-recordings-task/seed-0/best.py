@@ -1,4 +1,4 @@
-"""Policy for Hopper-v5, written by replay:/tmp/q/tests/recordings/Hopper-v5 (replay).
+"""Policy for Hopper-v5, written by replay:Hopper-v5.
 
 Held-out mean return 237.349 (95 % interval 235.432 to 239.122; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.

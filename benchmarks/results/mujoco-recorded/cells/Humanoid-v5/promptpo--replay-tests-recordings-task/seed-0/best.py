@@ -1,4 +1,4 @@
-"""Policy for Humanoid-v5, written by replay:/tmp/q/tests/recordings/Humanoid-v5 (replay).
+"""Policy for Humanoid-v5, written by replay:Humanoid-v5.
 
 Held-out mean return 518.007 (95 % interval 475.354 to 563.808; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.

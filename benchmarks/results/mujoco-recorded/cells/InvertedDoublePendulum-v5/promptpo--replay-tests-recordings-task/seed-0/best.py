@@ -1,4 +1,4 @@
-"""Policy for InvertedDoublePendulum-v5, written by replay:/tmp/q/tests/recordings/InvertedDoublePendulum-v5 (replay).
+"""Policy for InvertedDoublePendulum-v5, written by replay:InvertedDoublePendulum-v5.
 
 Held-out mean return 9359.88 (95 % interval 9359.83 to 9359.93; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c2 of run seed-0, promptpo 0.1.0, 2026-11-21.

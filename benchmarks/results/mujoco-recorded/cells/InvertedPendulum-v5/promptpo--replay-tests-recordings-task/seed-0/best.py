@@ -1,4 +1,4 @@
-"""Policy for InvertedPendulum-v5, written by replay:/tmp/q/tests/recordings/InvertedPendulum-v5 (replay).
+"""Policy for InvertedPendulum-v5, written by replay:InvertedPendulum-v5.
 
 Held-out mean return 1000 (95 % interval 1000 to 1000; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

@@ -1,4 +1,4 @@
-"""Policy for Pusher-v5, written by replay:/tmp/q/tests/recordings/Pusher-v5 (replay).
+"""Policy for Pusher-v5, written by replay:Pusher-v5.
 
 Held-out mean return -35.95 (95 % interval -37.9821 to -33.8436; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c2t of run seed-0, promptpo 0.1.0, 2026-11-21.

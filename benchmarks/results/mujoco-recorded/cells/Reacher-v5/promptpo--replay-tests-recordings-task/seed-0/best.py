@@ -1,4 +1,4 @@
-"""Policy for Reacher-v5, written by replay:/tmp/q/tests/recordings/Reacher-v5 (replay).
+"""Policy for Reacher-v5, written by replay:Reacher-v5.
 
 Held-out mean return -4.08254 (95 % interval -4.66897 to -3.4653; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.

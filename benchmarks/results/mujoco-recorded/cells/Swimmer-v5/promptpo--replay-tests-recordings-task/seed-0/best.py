@@ -1,4 +1,4 @@
-"""Policy for Swimmer-v5, written by replay:/tmp/q/tests/recordings/Swimmer-v5 (replay).
+"""Policy for Swimmer-v5, written by replay:Swimmer-v5.
 
 Held-out mean return 199.416 (95 % interval 173.076 to 225.205; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.

@@ -1,4 +1,4 @@
-"""Policy for Walker2d-v5, written by replay:/tmp/q/tests/recordings/Walker2d-v5 (replay).
+"""Policy for Walker2d-v5, written by replay:Walker2d-v5.
 
 Held-out mean return 874.573 (95 % interval 739.851 to 1016.83; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c2t of run seed-0, promptpo 0.1.0, 2026-11-21.
