@@ -45,7 +45,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Train and score what policies written by a language model are compared with.",
+    help="Train and score what written policies are compared with.",
     epilog="Example: promptpo baseline ppo CartPole-v1 --steps 60000",
 )
 
@@ -130,7 +130,9 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         )
         run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json)
 
-    command.__doc__ = f"""Train {about} and score it on held-out seeds.
+    command.__doc__ = f"""Train {about}.
+
+    Its score is that on held-out seeds.
 
     The agent that is best on validation seeds is reported and saved as RUN/best_model.zip.
     """
@@ -222,7 +224,9 @@ def cartpole_study(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce a published curve: PPO on CartPole-v1, an actor of three ReLU layers, mean return per 25 episodes.
+    """Reproduce a published curve of PPO on CartPole-v1.
+
+    The actor has three ReLU layers; the curve is the mean return per 25 episodes.
 
     Complete runs in --out are not run again. Writes study.json and curve.svg.
     """
@@ -240,7 +244,7 @@ def cartpole_study(
 for _name, _about in {
     "ppo": "PPO of stable-baselines3",
     "trpo": "TRPO of sb3-contrib",
-    "sac": "SAC of stable-baselines3, for continuous actions,",
+    "sac": "SAC of stable-baselines3, for continuous actions",
 }.items():
     app.command(_name)(_trainer(_name, _about))
 for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():

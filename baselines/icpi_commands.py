@@ -105,7 +105,7 @@ def icpi(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn in an environment by asking a language model, step by step, as ICPI does."""
+    """Act by asking a language model at each step, as ICPI does."""
     from baselines.icpi.assembly import METHODS, WITH_ENGINE
     from baselines.icpi.engines.choose import HELP
     from baselines.icpi.run import RunConfig
@@ -185,7 +185,7 @@ def icpi_probe(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure an engine as termination, reward, next-state and policy model before paying for a run."""
+    """Measure how well an engine predicts before paying for a run. As termination, reward, next-state and policy model."""
     from baselines.icpi.engines.choose import HELP
     from baselines.icpi.probe import table, verdict
     from baselines.icpi.setting import setting_for

@@ -81,7 +81,9 @@ def llm_policy(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a language model as the policy network: state, tokenizer, model, two layers of 64, action.
+    """Train a language model as the policy network.
+
+    State as text, tokenizer, model, two layers of 64, action.
 
     The critic is a separate network that reads the state. Two controls tell what the model contributes:
     see --network, and promptpo baseline llm-study, which trains all three.
@@ -147,7 +149,9 @@ def llm_study(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a pretrained model with the same model at random weights and with an MLP: same budget, same seeds.
+    """Compare a pretrained model with a random one and an MLP.
+
+    Same budget, same seeds; the random one is the same model before any training.
 
     Complete runs in --out are not run again. Writes study.json.
     """

@@ -294,7 +294,7 @@ def resume(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run that was interrupted, or extend one that ended.
+    """Go on with an interrupted run, or extend one that ended.
 
     Nothing that is in the journal is asked or rolled out again.
     """

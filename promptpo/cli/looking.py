@@ -89,7 +89,7 @@ def report(
     film: Film = True,
     as_json: AsJson = False,
 ) -> None:
-    """Write RUN/report.html: one page, without network, that tells what happened in a run.
+    """Write RUN/report.html, one page on what happened in a run.
 
     It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
     shown; where the environment cannot be rendered the page says why.
@@ -122,7 +122,7 @@ def track(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Send a run that has ended to a dashboard, or write its episodes as a monitor file.
+    """Send a finished run to a dashboard, or write a monitor file.
 
     `promptpo optimize --track` does the same while the run goes on.
     """
@@ -133,7 +133,7 @@ def track(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Look at what is installed and works here, and say the cure for what does not.
+    """Look at what works here, and say the cure for what does not.
 
     Python, packages, keys (never shown), local servers, the sandbox's layers, rendering, cores, disk.
     Exit code 0: runs can be made here; 1: something must be cured first.
