@@ -1,7 +1,7 @@
 """Policy for Ant-v5, written by replay:Ant-v5.
 
-Held-out mean return 1954.81 (95 % interval 1945.95 to 1962.95; 20 episodes, seeds 20000000 to 20000019).
-Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
+Held-out mean return 2544.72 (95 % interval 2531.44 to 2556.47; 20 episodes, seeds 20000000 to 20000019).
+Candidate r1c2t of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 """
@@ -9,49 +9,45 @@ import math
 import numpy as np
 
 PARAMS = {
-    "freq": (1.47213, 0.5, 4.0),
-    "duty_shift": (-0.154609, -1.0, 1.0),
-    # hips
-    "hip_amp_f": (0.446578, 0.0, 0.6),
-    "hip_amp_b": (0.365775, 0.0, 0.6),
-    "hip_off_f": (0.105752, -0.4, 0.4),
-    "hip_off_b": (0.0304714, -0.4, 0.4),
-    # ankles (magnitude of the ankle angle, 0.52 .. 1.22 rad)
-    "ank_off_f": (1.0958, 0.5, 1.25),
-    "ank_off_b": (0.878897, 0.5, 1.25),
-    "ank_amp_f": (0.265785, 0.0, 0.5),
-    "ank_amp_b": (0.27371, 0.0, 0.5),
-    "ank_ph_f": (0.756999, -3.1416, 3.1416),
-    "ank_ph_b": (0.314693, -3.1416, 3.1416),
-    # relative phases of the legs
-    "ph_1": (-0.831197, -3.1416, 3.1416),
-    "ph_2": (3.17588, 0.0, 6.2832),
-    "ph_3": (-0.555368, -3.1416, 3.1416),
-    "ph_4": (1.93963, 0.0, 6.2832),
-    # PD
-    "kp_hip": (0.631632, 0.1, 4.0),
-    "kp_ank": (0.46616, 0.1, 4.0),
-    "kd_hip": (0.0948773, 0.0, 0.3),
-    "kd_ank": (0.0399652, 0.0, 0.3),
-    "u_max": (0.675213, 0.1, 1.0),
-    # heading
-    "k_yaw": (0.760415, -1.5, 1.5),
-    "k_wz": (0.143715, -0.5, 0.5),
-    "k_vy": (-0.0683766, -0.5, 0.5),
-    # attitude
-    "k_roll": (0.151047, -1.0, 1.0),
-    "k_pitch": (0.201466, -1.0, 1.0),
+    # timing in steps of 0.05 s
+    "t_min": (4.80165, 1.0, 10.0),
+    "t_max": (23.0379, 3.0, 25.0),
+    "arrive": (0.170645, 0.01, 0.4),
+    # stance and swing targets (front / back legs)
+    "st_hip_f": (0.419086, -0.2, 0.6),
+    "st_hip_b": (0.226674, -0.2, 0.6),
+    "sw_hip_f": (-0.269021, -0.6, 0.2),
+    "sw_hip_b": (-0.391593, -0.6, 0.2),
+    "st_ank_f": (0.888988, 0.5, 1.4),
+    "st_ank_b": (0.598942, 0.5, 1.4),
+    "sw_ank_f": (0.302343, 0.3, 1.2),
+    "sw_ank_b": (0.486855, 0.3, 1.2),
+    # part of the swing after which the foot is put down again
+    "drop": (0.976247, 0.2, 1.0),
+    # gains: stance, swing
+    "kp_st": (1.4369, 0.1, 5.0),
+    "kp_sw": (0.389216, 0.1, 5.0),
+    "kd": (0.0724551, 0.0, 0.3),
+    "u_max": (0.331671, 0.1, 1.0),
+    # steering
+    "k_yaw": (0.835792, -2.0, 2.0),
+    "k_wz": (-0.0422917, -0.6, 0.6),
+    "k_vy": (0.348477, -0.6, 0.6),
+    # recovery
+    "tilt_max": (0.205769, 0.2, 1.5),
+    "z_low": (0.398291, 0.2, 0.5),
+    "z_high": (0.6647, 0.6, 1.0),
+    "rec_ank": (0.837019, 0.5, 1.3),
+    "kp_rec": (0.235466, 0.05, 3.0),
 }
 
-DT = 0.05
-# direction of the hip angle that sweeps the foot towards -x, legs 1..4
-SWEEP = [1.0, 1.0, -1.0, -1.0]
-# sign of the ankle angle that presses the foot down, legs 1..4
-DOWN = [1.0, -1.0, -1.0, 1.0]
-FRONT = [True, False, False, True]
-LEFT = [True, True, False, False]
-# action index of (hip, ankle) of legs 1..4
-ACT = [(2, 3), (4, 5), (6, 7), (0, 1)]
+SWEEP = (1.0, 1.0, -1.0, -1.0)  # hip sign that moves the foot backwards
+DOWN = (1.0, -1.0, -1.0, 1.0)  # ankle sign that presses the foot down
+FRONT = (True, False, False, True)
+LEFT = (True, True, False, False)
+HIP_ACT = (2, 4, 6, 0)
+ANK_ACT = (3, 5, 7, 1)
+PAIRS = ((0, 2), (1, 3))
 
 
 class Policy:
@@ -60,41 +56,57 @@ class Policy:
         self.reset()
 
     def reset(self):
-        self.phi = 0.0
+        self.stance = 0
+        self.n = 0
 
     def act(self, obs):
         p = self.p
         o = np.asarray(obs, dtype=float)
+        height = o[0]
         w, x, y, z = o[1:5]
         yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-        roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
-        pitch = math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x))))
-        q = o[5:13]
+        up = 1.0 - 2.0 * (x * x + y * y)  # z component of the torso's up axis
+        tilt = math.acos(max(-1.0, min(1.0, up)))
+        q, qd = o[5:13], o[19:27]
         vy, wz = o[14], o[18]
-        qd = o[19:27]
+        u = np.zeros(8)
+
+        if tilt > p["tilt_max"] or height < p["z_low"] or height > p["z_high"]:
+            for i in range(4):
+                u[HIP_ACT[i]] = p["kp_rec"] * (0.0 - q[2 * i]) - p["kd"] * qd[2 * i]
+                u[ANK_ACT[i]] = (
+                    p["kp_rec"] * (DOWN[i] * p["rec_ank"] - q[2 * i + 1]) - p["kd"] * qd[2 * i + 1]
+                )
+            return np.clip(u, -p["u_max"], p["u_max"]).astype(np.float32)
 
         steer = p["k_yaw"] * yaw + p["k_wz"] * wz + p["k_vy"] * vy
-        u = np.zeros(8)
+        steer = max(-0.8, min(0.8, steer))
+
+        # transition
+        self.n += 1
+        err = 0.0
+        for i in PAIRS[self.stance]:
+            f = "f" if FRONT[i] else "b"
+            err = max(err, p["st_hip_" + f] - SWEEP[i] * q[2 * i])
+        if (self.n >= p["t_min"] and err < p["arrive"]) or self.n >= p["t_max"]:
+            self.stance = 1 - self.stance
+            self.n = 0
+
+        frac = self.n / max(p["t_max"], 1.0)
         for i in range(4):
             f = "f" if FRONT[i] else "b"
-            s = self.phi + p["ph_%d" % (i + 1)]
-            # yaw > 0 (turned left): longer strides on the left side
             scale = 1.0 + (steer if LEFT[i] else -steer)
-            scale = max(0.0, min(2.0, scale))
-            sweep = p["hip_off_" + f] + p["hip_amp_" + f] * scale * math.sin(s)
-            hip_t = SWEEP[i] * sweep
-            press = p["ank_off_" + f] + p["ank_amp_" + f] * math.sin(s + p["ank_ph_" + f])
-            press += p["k_roll"] * roll * (-1.0 if LEFT[i] else 1.0)
-            press += p["k_pitch"] * pitch * (1.0 if FRONT[i] else -1.0)
-            ank_t = DOWN[i] * press
-            h, a = 2 * i, 2 * i + 1
-            ih, ia = ACT[i]
-            u[ih] = p["kp_hip"] * (hip_t - q[h]) - p["kd_hip"] * qd[h]
-            u[ia] = p["kp_ank"] * (ank_t - q[a]) - p["kd_ank"] * qd[a]
+            if i in PAIRS[self.stance]:
+                hip = p["st_hip_" + f] * scale
+                ank = p["st_ank_" + f]
+                kp = p["kp_st"]
+            else:
+                hip = p["sw_hip_" + f] * scale
+                ank = p["sw_ank_" + f] if frac < p["drop"] else p["st_ank_" + f]
+                kp = p["kp_sw"]
+            u[HIP_ACT[i]] = kp * (SWEEP[i] * hip - q[2 * i]) - p["kd"] * qd[2 * i]
+            u[ANK_ACT[i]] = kp * (DOWN[i] * ank - q[2 * i + 1]) - p["kd"] * qd[2 * i + 1]
 
-        adv = 2.0 * math.pi * p["freq"] * DT
-        self.phi += adv * (1.0 + 0.5 * p["duty_shift"] * math.sin(self.phi))
-        self.phi %= 2.0 * math.pi
         return np.clip(u, -p["u_max"], p["u_max"]).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """Policy for HalfCheetah-v5, written by replay:HalfCheetah-v5.
 
-Held-out mean return 151.717 (95 % interval 102.631 to 195.462; 20 episodes, seeds 20000000 to 20000019).
-Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.
+Held-out mean return 1709.27 (95 % interval 1654.63 to 1761.89; 20 episodes, seeds 20000000 to 20000019).
+Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 """
@@ -10,42 +10,42 @@ import numpy as np
 
 PARAMS = {
     # clock
-    "freq": (2.7, 1.0, 5.0),
-    "phase0": (0.0, -3.1416, 3.1416),
+    "freq": (4.07405, 1.0, 5.0),
+    "phase0": (0.0418728, -3.1416, 3.1416),
     # PD tracking
-    "kp_thigh": (1.6, 0.2, 5.0),
-    "kp_shin": (1.6, 0.2, 5.0),
-    "kp_foot": (1.4, 0.2, 5.0),
-    "kd": (0.05, 0.0, 0.3),
+    "kp_thigh": (2.37294, 0.2, 5.0),
+    "kp_shin": (2.05505, 0.2, 5.0),
+    "kp_foot": (1.15423, 0.2, 5.0),
+    "kd": (0.036581, 0.0, 0.3),
     # joint offsets (rad)
-    "off_bthigh": (0.10, -0.5, 0.9),
-    "off_bshin": (0.00, -0.7, 0.7),
-    "off_bfoot": (0.05, -0.4, 0.7),
-    "off_fthigh": (-0.10, -0.9, 0.6),
-    "off_fshin": (-0.10, -1.1, 0.8),
-    "off_ffoot": (0.00, -0.5, 0.5),
+    "off_bthigh": (-0.471354, -0.5, 0.9),
+    "off_bshin": (-0.413406, -0.7, 0.7),
+    "off_bfoot": (-0.122121, -0.4, 0.7),
+    "off_fthigh": (-0.557882, -0.9, 0.6),
+    "off_fshin": (0.778379, -1.1, 0.8),
+    "off_ffoot": (-0.230008, -0.5, 0.5),
     # joint amplitudes (rad)
-    "amp_bthigh": (0.65, 0.0, 1.2),
-    "amp_bshin": (0.55, 0.0, 1.2),
-    "amp_bfoot": (0.45, 0.0, 1.0),
-    "amp_fthigh": (0.65, 0.0, 1.2),
-    "amp_fshin": (0.55, 0.0, 1.2),
-    "amp_ffoot": (0.40, 0.0, 1.0),
+    "amp_bthigh": (0.828464, 0.0, 1.2),
+    "amp_bshin": (0.318796, 0.0, 1.2),
+    "amp_bfoot": (0.326172, 0.0, 1.0),
+    "amp_fthigh": (0.0382063, 0.0, 1.2),
+    "amp_fshin": (0.482519, 0.0, 1.2),
+    "amp_ffoot": (0.473134, 0.0, 1.0),
     # joint phases relative to the clock (rad)
-    "ph_bthigh": (0.0, -3.1416, 3.1416),
-    "ph_bshin": (-1.4, -3.1416, 3.1416),
-    "ph_bfoot": (-0.9, -3.1416, 3.1416),
-    "ph_fthigh": (2.4, -3.1416, 3.1416),
-    "ph_fshin": (1.0, -3.1416, 3.1416),
-    "ph_ffoot": (1.4, -3.1416, 3.1416),
+    "ph_bthigh": (0.0301653, -3.1416, 3.1416),
+    "ph_bshin": (0.490227, -3.1416, 3.1416),
+    "ph_bfoot": (2.35731, -3.1416, 3.1416),
+    "ph_fthigh": (3.04949, -3.1416, 3.1416),
+    "ph_fshin": (2.57355, -3.1416, 3.1416),
+    "ph_ffoot": (1.6759, -3.1416, 3.1416),
     # posture feedback
-    "pitch_ref": (0.0, -0.5, 0.5),
-    "k_pitch_b": (0.3, -2.0, 2.0),
-    "k_pitch_f": (-0.3, -2.0, 2.0),
-    "k_rate_b": (0.04, -0.4, 0.4),
-    "k_rate_f": (-0.04, -0.4, 0.4),
+    "pitch_ref": (-0.212506, -0.5, 0.5),
+    "k_pitch_b": (1.86578, -2.0, 2.0),
+    "k_pitch_f": (-0.627738, -2.0, 2.0),
+    "k_rate_b": (0.223721, -0.4, 0.4),
+    "k_rate_f": (-0.197214, -0.4, 0.4),
     # start-up ramp of the amplitude (s)
-    "ramp": (0.3, 0.05, 1.5),
+    "ramp": (0.130176, 0.05, 1.5),
 }
 
 JOINTS = ["bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"]

@@ -1,6 +1,6 @@
 """Policy for Hopper-v5, written by replay:Hopper-v5.
 
-Held-out mean return 237.349 (95 % interval 235.432 to 239.122; 20 episodes, seeds 20000000 to 20000019).
+Held-out mean return 1024.5 (95 % interval 1024.3 to 1024.71; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
@@ -10,32 +10,32 @@ import numpy as np
 
 PARAMS = {
     # contact estimate
-    "z_contact": (0.209704, 0.05, 0.30),
-    "t_min_stance": (6.75968, 0.0, 40.0),
-    "t_min_flight": (4.5776, 0.0, 60.0),
+    "z_contact": (0.174231, 0.05, 0.30),
+    "t_min_stance": (7.95746, 0.0, 40.0),
+    "t_min_flight": (15.6766, 0.0, 60.0),
     # torso
-    "pitch_ref": (-0.122514, -0.15, 0.15),
-    "k_pitch": (11.4654, 0.0, 20.0),
-    "k_rate": (2.06316, 0.0, 4.0),
+    "pitch_ref": (-0.0704049, -0.15, 0.15),
+    "k_pitch": (10.692, 0.0, 20.0),
+    "k_rate": (2.10649, 0.0, 4.0),
     # speed control by foot placement
-    "v_des": (3.96615, 0.0, 4.0),
-    "k_place": (0.341411, -0.3, 0.5),
-    "k_vel": (-0.0410302, -0.3, 0.5),
-    "place0": (-0.0363825, -0.8, 0.1),
+    "v_des": (2.57714, 0.0, 4.0),
+    "k_place": (0.243676, -0.3, 0.5),
+    "k_vel": (-0.0800387, -0.3, 0.5),
+    "place0": (-0.0309514, -0.8, 0.1),
     # flight PD targets
-    "fl_leg": (-0.822749, -1.5, 0.0),
-    "fl_foot": (-0.220694, -0.7, 0.7),
-    "kp_fl": (0.554573, 0.2, 10.0),
-    "kd_fl": (0.760218, 0.0, 1.0),
+    "fl_leg": (-0.759949, -1.5, 0.0),
+    "fl_foot": (0.0871504, -0.7, 0.7),
+    "kp_fl": (0.668999, 0.2, 10.0),
+    "kd_fl": (0.486974, 0.0, 1.0),
     # stance compression and thrust
-    "st_leg_load": (-0.330516, -1.5, 0.0),
-    "st_leg_ext": (-0.00318793, -0.6, 0.0),
-    "st_foot_load": (0.481406, -0.7, 0.7),
-    "st_foot_ext": (0.663331, -0.8, 0.7),
-    "kp_st": (0.2138, 0.2, 12.0),
-    "kd_st": (0.540068, 0.0, 1.0),
-    "thrust": (0.0347982, -0.5, 1.0),
-    "thrust_vz": (0.610238, -1.5, 1.0),
+    "st_leg_load": (-0.24329, -1.5, 0.0),
+    "st_leg_ext": (-0.332618, -0.6, 0.0),
+    "st_foot_load": (0.696423, -0.7, 0.7),
+    "st_foot_ext": (0.519788, -0.8, 0.7),
+    "kp_st": (1.31224, 0.2, 12.0),
+    "kd_st": (0.491643, 0.0, 1.0),
+    "thrust": (0.525009, -0.5, 1.0),
+    "thrust_vz": (-0.0428946, -1.5, 1.0),
 }
 
 

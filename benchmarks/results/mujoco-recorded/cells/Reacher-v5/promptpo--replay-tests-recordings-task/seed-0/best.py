@@ -1,7 +1,7 @@
 """Policy for Reacher-v5, written by replay:Reacher-v5.
 
-Held-out mean return -4.08254 (95 % interval -4.66897 to -3.4653; 20 episodes, seeds 20000000 to 20000019).
-Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
+Held-out mean return -4.43748 (95 % interval -5.10474 to -3.71277; 20 episodes, seeds 20000000 to 20000019).
+Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 """
@@ -9,15 +9,15 @@ import math
 import numpy as np
 
 PARAMS = {
-    "l1": (0.100199, 0.09, 0.11),
-    "l2": (0.110875, 0.09, 0.12),
-    "kp1": (0.915843, 0.02, 1.5),
-    "kd1": (0.117911, 0.005, 0.3),
-    "kp2": (0.334382, 0.02, 1.5),
-    "kd2": (0.0558402, 0.005, 0.3),
-    "u_max": (0.278655, 0.05, 1.0),
-    "w_elbow": (0.382373, 0.2, 3.0),  # weight of elbow travel when choosing a solution
-    "deadband": (0.00124676, 0.0, 0.03),
+    "l1": (0.10, 0.09, 0.11),
+    "l2": (0.11, 0.09, 0.12),
+    "kp1": (0.20, 0.02, 1.5),
+    "kd1": (0.050, 0.005, 0.3),
+    "kp2": (0.20, 0.02, 1.5),
+    "kd2": (0.050, 0.005, 0.3),
+    "u_max": (0.35, 0.05, 1.0),
+    "w_elbow": (1.0, 0.2, 3.0),  # weight of elbow travel when choosing a solution
+    "deadband": (0.0, 0.0, 0.03),
 }
 
 

@@ -1,6 +1,6 @@
 """Policy for HalfCheetah-v5, written by program search (no language model).
 
-Held-out mean return 803.593 (95 % interval 794.748 to 811.09; 20 episodes, seeds 20000000 to 20000019).
+Held-out mean return 745.835 (95 % interval 562.61 to 912.348; 20 episodes, seeds 20000000 to 20000019).
 Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
@@ -16,67 +16,57 @@ import math
 import numpy as np
 
 PARAMS = {
-    "frequency": (0.0917097, 0.01, 0.45),
-    "offset0": (0.200164, -1.0, 1.0),
-    "sine0": (0.322708, -1.5, 1.5),
-    "cosine0": (0.161126, -1.5, 1.5),
-    "correct0_x0": (-0.00689559, -1.0, 1.0),
-    "correct0_x1": (0.244947, -1.0, 1.0),
-    "correct0_x8": (-0.0216372, -0.2, 0.2),
-    "correct0_x9": (-0.0798426, -0.2, 0.2),
-    "correct0_x10": (0.0261289, -0.2, 0.2),
-    "pull0": (1.42855, 0.3, 10.0),
-    "damping0": (0.00551923, 0.0, 0.5),
-    "offset1": (-0.121982, -1.0, 1.0),
-    "sine1": (0.419847, -1.5, 1.5),
-    "cosine1": (0.706995, -1.5, 1.5),
-    "correct1_x0": (-0.175953, -1.0, 1.0),
-    "correct1_x1": (0.0272746, -1.0, 1.0),
-    "correct1_x8": (0.0243177, -0.2, 0.2),
-    "correct1_x9": (-0.0123017, -0.2, 0.2),
-    "correct1_x10": (-0.00509138, -0.2, 0.2),
-    "pull1": (1.36216, 0.3, 10.0),
-    "damping1": (0.071328, 0.0, 0.5),
-    "offset2": (0.0326085, -1.0, 1.0),
-    "sine2": (-0.00595156, -1.5, 1.5),
-    "cosine2": (-0.348831, -1.5, 1.5),
-    "correct2_x0": (0.562022, -1.0, 1.0),
-    "correct2_x1": (0.154413, -1.0, 1.0),
-    "correct2_x8": (0.0258096, -0.2, 0.2),
-    "correct2_x9": (-0.0202354, -0.2, 0.2),
-    "correct2_x10": (-0.063008, -0.2, 0.2),
-    "pull2": (1.50777, 0.3, 10.0),
-    "damping2": (0.0898329, 0.0, 0.5),
-    "offset3": (0.0770427, -1.0, 1.0),
-    "sine3": (-0.681447, -1.5, 1.5),
-    "cosine3": (-0.621318, -1.5, 1.5),
-    "correct3_x0": (-0.227557, -1.0, 1.0),
-    "correct3_x1": (-0.247028, -1.0, 1.0),
-    "correct3_x8": (-0.111067, -0.2, 0.2),
-    "correct3_x9": (0.0873333, -0.2, 0.2),
-    "correct3_x10": (0.00435866, -0.2, 0.2),
-    "pull3": (1.20753, 0.3, 10.0),
-    "damping3": (0.00185903, 0.0, 0.5),
-    "offset4": (-0.0245626, -1.0, 1.0),
-    "sine4": (-0.312436, -1.5, 1.5),
-    "cosine4": (0.95861, -1.5, 1.5),
-    "correct4_x0": (-0.476151, -1.0, 1.0),
-    "correct4_x1": (0.0406886, -1.0, 1.0),
-    "correct4_x8": (0.00810747, -0.2, 0.2),
-    "correct4_x9": (-0.033896, -0.2, 0.2),
-    "correct4_x10": (-0.0518601, -0.2, 0.2),
-    "pull4": (1.10788, 0.3, 10.0),
-    "damping4": (0.0650344, 0.0, 0.5),
-    "offset5": (0.0703619, -1.0, 1.0),
-    "sine5": (0.284783, -1.5, 1.5),
-    "cosine5": (-0.163658, -1.5, 1.5),
-    "correct5_x0": (0.315351, -1.0, 1.0),
-    "correct5_x1": (0.646648, -1.0, 1.0),
-    "correct5_x8": (0.0167632, -0.2, 0.2),
-    "correct5_x9": (-0.0429764, -0.2, 0.2),
-    "correct5_x10": (-0.0613868, -0.2, 0.2),
-    "pull5": (1.27118, 0.3, 10.0),
-    "damping5": (0.0546537, 0.0, 0.5),
+    "frequency": (0.0819572, 0.01, 0.45),
+    "offset0": (-0.0841893, -1.0, 1.0),
+    "sine0": (0.262745, -1.5, 1.5),
+    "cosine0": (0.712221, -1.5, 1.5),
+    "correct0_x0": (-0.335976, -1.0, 1.0),
+    "correct0_x1": (0.0788719, -1.0, 1.0),
+    "correct0_x8": (0.102983, -0.2, 0.2),
+    "correct0_x9": (-0.139629, -0.2, 0.2),
+    "correct0_x10": (0.0713581, -0.2, 0.2),
+    "pull": (1.8207, 0.3, 10.0),
+    "damping": (0.0121674, 0.0, 0.5),
+    "offset1": (-0.356657, -1.0, 1.0),
+    "sine1": (0.0206559, -1.5, 1.5),
+    "cosine1": (0.0216463, -1.5, 1.5),
+    "correct1_x0": (0.0923702, -1.0, 1.0),
+    "correct1_x1": (-0.505294, -1.0, 1.0),
+    "correct1_x8": (0.0532761, -0.2, 0.2),
+    "correct1_x9": (0.0359063, -0.2, 0.2),
+    "correct1_x10": (0.131274, -0.2, 0.2),
+    "offset2": (-0.714171, -1.0, 1.0),
+    "sine2": (-0.0873474, -1.5, 1.5),
+    "cosine2": (0.130402, -1.5, 1.5),
+    "correct2_x0": (0.0638638, -1.0, 1.0),
+    "correct2_x1": (-0.139532, -1.0, 1.0),
+    "correct2_x8": (0.0300041, -0.2, 0.2),
+    "correct2_x9": (0.0222496, -0.2, 0.2),
+    "correct2_x10": (-0.0836502, -0.2, 0.2),
+    "offset3": (0.313133, -1.0, 1.0),
+    "sine3": (-0.113935, -1.5, 1.5),
+    "cosine3": (-0.730359, -1.5, 1.5),
+    "correct3_x0": (-0.33226, -1.0, 1.0),
+    "correct3_x1": (-0.142866, -1.0, 1.0),
+    "correct3_x8": (-0.0714952, -0.2, 0.2),
+    "correct3_x9": (-0.0429567, -0.2, 0.2),
+    "correct3_x10": (-0.0511587, -0.2, 0.2),
+    "offset4": (-0.756556, -1.0, 1.0),
+    "sine4": (-0.259446, -1.5, 1.5),
+    "cosine4": (0.0980567, -1.5, 1.5),
+    "correct4_x0": (-0.470967, -1.0, 1.0),
+    "correct4_x1": (0.371316, -1.0, 1.0),
+    "correct4_x8": (0.0261707, -0.2, 0.2),
+    "correct4_x9": (0.163737, -0.2, 0.2),
+    "correct4_x10": (0.0212793, -0.2, 0.2),
+    "offset5": (-0.0267489, -1.0, 1.0),
+    "sine5": (-0.143051, -1.5, 1.5),
+    "cosine5": (-0.845515, -1.5, 1.5),
+    "correct5_x0": (-0.414832, -1.0, 1.0),
+    "correct5_x1": (0.114012, -1.0, 1.0),
+    "correct5_x8": (0.0767816, -0.2, 0.2),
+    "correct5_x9": (-0.0796325, -0.2, 0.2),
+    "correct5_x10": (-0.05357, -0.2, 0.2),
 }
 
 
@@ -103,27 +93,27 @@ class Policy:
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x[0]
         goal += p["correct0_x1"] * x[1] + p["correct0_x8"] * x[8] + p["correct0_x9"] * x[9]
         goal += p["correct0_x10"] * x[10]
-        u0 = p["pull0"] * (goal - x[2]) - p["damping0"] * x[11]
+        u0 = p["pull"] * (goal - x[2]) - p["damping"] * x[11]
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x[0]
         goal += p["correct1_x1"] * x[1] + p["correct1_x8"] * x[8] + p["correct1_x9"] * x[9]
         goal += p["correct1_x10"] * x[10]
-        u1 = p["pull1"] * (goal - x[3]) - p["damping1"] * x[12]
+        u1 = p["pull"] * (goal - x[3]) - p["damping"] * x[12]
         goal = p["offset2"] + p["sine2"] * s + p["cosine2"] * c + p["correct2_x0"] * x[0]
         goal += p["correct2_x1"] * x[1] + p["correct2_x8"] * x[8] + p["correct2_x9"] * x[9]
         goal += p["correct2_x10"] * x[10]
-        u2 = p["pull2"] * (goal - x[4]) - p["damping2"] * x[13]
+        u2 = p["pull"] * (goal - x[4]) - p["damping"] * x[13]
         goal = p["offset3"] + p["sine3"] * s + p["cosine3"] * c + p["correct3_x0"] * x[0]
         goal += p["correct3_x1"] * x[1] + p["correct3_x8"] * x[8] + p["correct3_x9"] * x[9]
         goal += p["correct3_x10"] * x[10]
-        u3 = p["pull3"] * (goal - x[5]) - p["damping3"] * x[14]
+        u3 = p["pull"] * (goal - x[5]) - p["damping"] * x[14]
         goal = p["offset4"] + p["sine4"] * s + p["cosine4"] * c + p["correct4_x0"] * x[0]
         goal += p["correct4_x1"] * x[1] + p["correct4_x8"] * x[8] + p["correct4_x9"] * x[9]
         goal += p["correct4_x10"] * x[10]
-        u4 = p["pull4"] * (goal - x[6]) - p["damping4"] * x[15]
+        u4 = p["pull"] * (goal - x[6]) - p["damping"] * x[15]
         goal = p["offset5"] + p["sine5"] * s + p["cosine5"] * c + p["correct5_x0"] * x[0]
         goal += p["correct5_x1"] * x[1] + p["correct5_x8"] * x[8] + p["correct5_x9"] * x[9]
         goal += p["correct5_x10"] * x[10]
-        u5 = p["pull5"] * (goal - x[7]) - p["damping5"] * x[16]
+        u5 = p["pull"] * (goal - x[7]) - p["damping"] * x[16]
         u = [u0, u1, u2, u3, u4, u5]
         return np.array([clip(v) for v in u], dtype=np.float32)
 

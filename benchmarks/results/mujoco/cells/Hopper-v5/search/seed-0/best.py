@@ -25,8 +25,8 @@ PARAMS = {
     "correct0_x5": (0.0, -0.2, 0.2),
     "correct0_x6": (0.0, -0.2, 0.2),
     "correct0_x7": (0.0, -0.2, 0.2),
-    "pull0": (1.5, 0.3, 10.0),
-    "damping0": (0.05, 0.0, 0.5),
+    "pull": (1.5, 0.3, 10.0),
+    "damping": (0.05, 0.0, 0.5),
     "offset1": (0.0, -1.0, 1.0),
     "sine1": (0.0, -1.5, 1.5),
     "cosine1": (0.0, -1.5, 1.5),
@@ -35,8 +35,6 @@ PARAMS = {
     "correct1_x5": (0.0, -0.2, 0.2),
     "correct1_x6": (0.0, -0.2, 0.2),
     "correct1_x7": (0.0, -0.2, 0.2),
-    "pull1": (1.5, 0.3, 10.0),
-    "damping1": (0.05, 0.0, 0.5),
     "offset2": (0.0, -1.0, 1.0),
     "sine2": (0.0, -1.5, 1.5),
     "cosine2": (0.0, -1.5, 1.5),
@@ -45,8 +43,6 @@ PARAMS = {
     "correct2_x5": (0.0, -0.2, 0.2),
     "correct2_x6": (0.0, -0.2, 0.2),
     "correct2_x7": (0.0, -0.2, 0.2),
-    "pull2": (1.5, 0.3, 10.0),
-    "damping2": (0.05, 0.0, 0.5),
 }
 
 
@@ -73,15 +69,15 @@ class Policy:
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x[0]
         goal += p["correct0_x1"] * x[1] + p["correct0_x5"] * x[5] + p["correct0_x6"] * x[6]
         goal += p["correct0_x7"] * x[7]
-        u0 = p["pull0"] * (goal - x[2]) - p["damping0"] * x[8]
+        u0 = p["pull"] * (goal - x[2]) - p["damping"] * x[8]
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x[0]
         goal += p["correct1_x1"] * x[1] + p["correct1_x5"] * x[5] + p["correct1_x6"] * x[6]
         goal += p["correct1_x7"] * x[7]
-        u1 = p["pull1"] * (goal - x[3]) - p["damping1"] * x[9]
+        u1 = p["pull"] * (goal - x[3]) - p["damping"] * x[9]
         goal = p["offset2"] + p["sine2"] * s + p["cosine2"] * c + p["correct2_x0"] * x[0]
         goal += p["correct2_x1"] * x[1] + p["correct2_x5"] * x[5] + p["correct2_x6"] * x[6]
         goal += p["correct2_x7"] * x[7]
-        u2 = p["pull2"] * (goal - x[4]) - p["damping2"] * x[10]
+        u2 = p["pull"] * (goal - x[4]) - p["damping"] * x[10]
         u = [u0, u1, u2]
         return np.array([clip(v) for v in u], dtype=np.float32)
 

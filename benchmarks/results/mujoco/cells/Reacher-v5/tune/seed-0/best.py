@@ -1,7 +1,7 @@
 """Policy for Reacher-v5, written by program search (no language model).
 
-Held-out mean return -10.6924 (95 % interval -12.2631 to -9.01805; 20 episodes, seeds 20000000 to 20000019).
-Candidate r1c3t of run seed-0, promptpo 0.1.0, 2026-11-21.
+Held-out mean return -9.82541 (95 % interval -10.8858 to -8.84144; 20 episodes, seeds 20000000 to 20000019).
+Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
@@ -16,29 +16,27 @@ import math
 import numpy as np
 
 PARAMS = {
-    "frequency": (0.010159, 0.01, 0.45),
-    "offset0": (0.998541, -1.0, 1.0),
-    "sine0": (0.272363, -1.5, 1.5),
-    "cosine0": (-0.459044, -1.5, 1.5),
-    "correct0_x0": (0.349368, -1.0, 1.0),
-    "correct0_x1": (0.271811, -1.0, 1.0),
-    "correct0_x4": (0.0581462, -0.2, 0.2),
-    "correct0_x5": (0.0939955, -0.2, 0.2),
-    "correct0_x6": (-0.181487, -0.2, 0.2),
-    "correct0_x7": (0.126057, -0.2, 0.2),
-    "pull0": (0.359688, 0.3, 10.0),
-    "damping0": (0.250432, 0.0, 0.5),
-    "offset1": (-0.652042, -1.0, 1.0),
-    "sine1": (-0.907122, -1.5, 1.5),
-    "cosine1": (0.442466, -1.5, 1.5),
-    "correct1_x0": (0.324649, -1.0, 1.0),
-    "correct1_x1": (-0.638382, -1.0, 1.0),
-    "correct1_x4": (0.00997867, -0.2, 0.2),
-    "correct1_x5": (-0.170322, -0.2, 0.2),
-    "correct1_x6": (-0.119689, -0.2, 0.2),
-    "correct1_x7": (-0.146448, -0.2, 0.2),
-    "pull1": (0.313756, 0.3, 10.0),
-    "damping1": (0.137215, 0.0, 0.5),
+    "frequency": (0.0145329, 0.01, 0.45),
+    "offset0": (-0.772794, -1.0, 1.0),
+    "sine0": (1.20308, -1.5, 1.5),
+    "cosine0": (-0.0131345, -1.5, 1.5),
+    "correct0_x0": (0.333849, -1.0, 1.0),
+    "correct0_x1": (-0.0286918, -1.0, 1.0),
+    "correct0_x4": (-0.0631252, -0.2, 0.2),
+    "correct0_x5": (0.0966199, -0.2, 0.2),
+    "correct0_x6": (-0.17228, -0.2, 0.2),
+    "correct0_x7": (0.0846326, -0.2, 0.2),
+    "pull": (0.388636, 0.3, 10.0),
+    "damping": (0.10527, 0.0, 0.5),
+    "offset1": (-0.38832, -1.0, 1.0),
+    "sine1": (0.26724, -1.5, 1.5),
+    "cosine1": (-0.706003, -1.5, 1.5),
+    "correct1_x0": (-0.726688, -1.0, 1.0),
+    "correct1_x1": (0.0806066, -1.0, 1.0),
+    "correct1_x4": (0.123702, -0.2, 0.2),
+    "correct1_x5": (-0.18901, -0.2, 0.2),
+    "correct1_x6": (-0.164649, -0.2, 0.2),
+    "correct1_x7": (-0.0502793, -0.2, 0.2),
 }
 
 
@@ -65,11 +63,11 @@ class Policy:
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x[0]
         goal += p["correct0_x1"] * x[1] + p["correct0_x4"] * x[4] + p["correct0_x5"] * x[5]
         goal += p["correct0_x6"] * x[6] + p["correct0_x7"] * x[7]
-        u0 = p["pull0"] * (goal - x[2]) - p["damping0"] * x[8]
+        u0 = p["pull"] * (goal - x[2]) - p["damping"] * x[8]
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x[0]
         goal += p["correct1_x1"] * x[1] + p["correct1_x4"] * x[4] + p["correct1_x5"] * x[5]
         goal += p["correct1_x6"] * x[6] + p["correct1_x7"] * x[7]
-        u1 = p["pull1"] * (goal - x[3]) - p["damping1"] * x[9]
+        u1 = p["pull"] * (goal - x[3]) - p["damping"] * x[9]
         u = [u0, u1]
         return np.array([clip(v) for v in u], dtype=np.float32)
 

@@ -24,8 +24,8 @@ PARAMS = {
     "correct0_x3": (0.0, -0.2, 0.2),
     "correct0_x4": (0.0, -0.2, 0.2),
     "correct0_x5": (0.0, -0.2, 0.2),
-    "pull0": (1.5, 0.3, 10.0),
-    "damping0": (0.05, 0.0, 0.5),
+    "pull": (1.5, 0.3, 10.0),
+    "damping": (0.05, 0.0, 0.5),
     "offset1": (0.0, -1.0, 1.0),
     "sine1": (0.0, -1.5, 1.5),
     "cosine1": (0.0, -1.5, 1.5),
@@ -33,8 +33,6 @@ PARAMS = {
     "correct1_x3": (0.0, -0.2, 0.2),
     "correct1_x4": (0.0, -0.2, 0.2),
     "correct1_x5": (0.0, -0.2, 0.2),
-    "pull1": (1.5, 0.3, 10.0),
-    "damping1": (0.05, 0.0, 0.5),
 }
 
 
@@ -60,10 +58,10 @@ class Policy:
         s, c = math.sin(self.phase), math.cos(self.phase)
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x0
         goal += p["correct0_x3"] * x3 + p["correct0_x4"] * x4 + p["correct0_x5"] * x5
-        u0 = p["pull0"] * (goal - x1) - p["damping0"] * x6
+        u0 = p["pull"] * (goal - x1) - p["damping"] * x6
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x0
         goal += p["correct1_x3"] * x3 + p["correct1_x4"] * x4 + p["correct1_x5"] * x5
-        u1 = p["pull1"] * (goal - x2) - p["damping1"] * x7
+        u1 = p["pull"] * (goal - x2) - p["damping"] * x7
         u = [u0, u1]
         return np.array([clip(v) for v in u], dtype=np.float32)
 

@@ -1,7 +1,7 @@
 """Policy for Swimmer-v5, written by program search (no language model).
 
-Held-out mean return 68.9327 (95 % interval 68.0156 to 69.8439; 20 episodes, seeds 20000000 to 20000019).
-Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
+Held-out mean return 0.562287 (95 % interval -7.12331 to 8.59238; 20 episodes, seeds 20000000 to 20000019).
+Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
@@ -16,25 +16,23 @@ import math
 import numpy as np
 
 PARAMS = {
-    "frequency": (0.012824, 0.01, 0.45),
-    "offset0": (-0.692001, -1.0, 1.0),
-    "sine0": (0.459352, -1.5, 1.5),
-    "cosine0": (1.31282, -1.5, 1.5),
-    "correct0_x0": (-0.388866, -1.0, 1.0),
-    "correct0_x3": (-0.0323371, -0.2, 0.2),
-    "correct0_x4": (-0.0897897, -0.2, 0.2),
-    "correct0_x5": (0.117336, -0.2, 0.2),
-    "pull0": (4.22153, 0.3, 10.0),
-    "damping0": (0.163887, 0.0, 0.5),
-    "offset1": (0.0994282, -1.0, 1.0),
-    "sine1": (0.422952, -1.5, 1.5),
-    "cosine1": (1.29165, -1.5, 1.5),
-    "correct1_x0": (-0.93749, -1.0, 1.0),
-    "correct1_x3": (-0.0768681, -0.2, 0.2),
-    "correct1_x4": (0.0169218, -0.2, 0.2),
-    "correct1_x5": (0.0713134, -0.2, 0.2),
-    "pull1": (0.986447, 0.3, 10.0),
-    "damping1": (0.0488991, 0.0, 0.5),
+    "frequency": (0.07, 0.01, 0.45),
+    "offset0": (0.0, -1.0, 1.0),
+    "sine0": (0.0, -1.5, 1.5),
+    "cosine0": (0.0, -1.5, 1.5),
+    "correct0_x0": (0.0, -1.0, 1.0),
+    "correct0_x3": (0.0, -0.2, 0.2),
+    "correct0_x4": (0.0, -0.2, 0.2),
+    "correct0_x5": (0.0, -0.2, 0.2),
+    "pull": (1.5, 0.3, 10.0),
+    "damping": (0.05, 0.0, 0.5),
+    "offset1": (0.0, -1.0, 1.0),
+    "sine1": (0.0, -1.5, 1.5),
+    "cosine1": (0.0, -1.5, 1.5),
+    "correct1_x0": (0.0, -1.0, 1.0),
+    "correct1_x3": (0.0, -0.2, 0.2),
+    "correct1_x4": (0.0, -0.2, 0.2),
+    "correct1_x5": (0.0, -0.2, 0.2),
 }
 
 
@@ -60,10 +58,10 @@ class Policy:
         s, c = math.sin(self.phase), math.cos(self.phase)
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x0
         goal += p["correct0_x3"] * x3 + p["correct0_x4"] * x4 + p["correct0_x5"] * x5
-        u0 = p["pull0"] * (goal - x1) - p["damping0"] * x6
+        u0 = p["pull"] * (goal - x1) - p["damping"] * x6
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x0
         goal += p["correct1_x3"] * x3 + p["correct1_x4"] * x4 + p["correct1_x5"] * x5
-        u1 = p["pull1"] * (goal - x2) - p["damping1"] * x7
+        u1 = p["pull"] * (goal - x2) - p["damping"] * x7
         u = [u0, u1]
         return np.array([clip(v) for v in u], dtype=np.float32)
 

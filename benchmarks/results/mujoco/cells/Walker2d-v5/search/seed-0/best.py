@@ -25,8 +25,8 @@ PARAMS = {
     "correct0_x8": (0.0, -0.2, 0.2),
     "correct0_x9": (0.0, -0.2, 0.2),
     "correct0_x10": (0.0, -0.2, 0.2),
-    "pull0": (1.5, 0.3, 10.0),
-    "damping0": (0.05, 0.0, 0.5),
+    "pull": (1.5, 0.3, 10.0),
+    "damping": (0.05, 0.0, 0.5),
     "offset1": (0.0, -1.0, 1.0),
     "sine1": (0.0, -1.5, 1.5),
     "cosine1": (0.0, -1.5, 1.5),
@@ -35,8 +35,6 @@ PARAMS = {
     "correct1_x8": (0.0, -0.2, 0.2),
     "correct1_x9": (0.0, -0.2, 0.2),
     "correct1_x10": (0.0, -0.2, 0.2),
-    "pull1": (1.5, 0.3, 10.0),
-    "damping1": (0.05, 0.0, 0.5),
     "offset2": (0.0, -1.0, 1.0),
     "sine2": (0.0, -1.5, 1.5),
     "cosine2": (0.0, -1.5, 1.5),
@@ -45,8 +43,6 @@ PARAMS = {
     "correct2_x8": (0.0, -0.2, 0.2),
     "correct2_x9": (0.0, -0.2, 0.2),
     "correct2_x10": (0.0, -0.2, 0.2),
-    "pull2": (1.5, 0.3, 10.0),
-    "damping2": (0.05, 0.0, 0.5),
     "offset3": (0.0, -1.0, 1.0),
     "sine3": (0.0, -1.5, 1.5),
     "cosine3": (0.0, -1.5, 1.5),
@@ -55,8 +51,6 @@ PARAMS = {
     "correct3_x8": (0.0, -0.2, 0.2),
     "correct3_x9": (0.0, -0.2, 0.2),
     "correct3_x10": (0.0, -0.2, 0.2),
-    "pull3": (1.5, 0.3, 10.0),
-    "damping3": (0.05, 0.0, 0.5),
     "offset4": (0.0, -1.0, 1.0),
     "sine4": (0.0, -1.5, 1.5),
     "cosine4": (0.0, -1.5, 1.5),
@@ -65,8 +59,6 @@ PARAMS = {
     "correct4_x8": (0.0, -0.2, 0.2),
     "correct4_x9": (0.0, -0.2, 0.2),
     "correct4_x10": (0.0, -0.2, 0.2),
-    "pull4": (1.5, 0.3, 10.0),
-    "damping4": (0.05, 0.0, 0.5),
     "offset5": (0.0, -1.0, 1.0),
     "sine5": (0.0, -1.5, 1.5),
     "cosine5": (0.0, -1.5, 1.5),
@@ -75,8 +67,6 @@ PARAMS = {
     "correct5_x8": (0.0, -0.2, 0.2),
     "correct5_x9": (0.0, -0.2, 0.2),
     "correct5_x10": (0.0, -0.2, 0.2),
-    "pull5": (1.5, 0.3, 10.0),
-    "damping5": (0.05, 0.0, 0.5),
 }
 
 
@@ -103,27 +93,27 @@ class Policy:
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x[0]
         goal += p["correct0_x1"] * x[1] + p["correct0_x8"] * x[8] + p["correct0_x9"] * x[9]
         goal += p["correct0_x10"] * x[10]
-        u0 = p["pull0"] * (goal - x[2]) - p["damping0"] * x[11]
+        u0 = p["pull"] * (goal - x[2]) - p["damping"] * x[11]
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x[0]
         goal += p["correct1_x1"] * x[1] + p["correct1_x8"] * x[8] + p["correct1_x9"] * x[9]
         goal += p["correct1_x10"] * x[10]
-        u1 = p["pull1"] * (goal - x[3]) - p["damping1"] * x[12]
+        u1 = p["pull"] * (goal - x[3]) - p["damping"] * x[12]
         goal = p["offset2"] + p["sine2"] * s + p["cosine2"] * c + p["correct2_x0"] * x[0]
         goal += p["correct2_x1"] * x[1] + p["correct2_x8"] * x[8] + p["correct2_x9"] * x[9]
         goal += p["correct2_x10"] * x[10]
-        u2 = p["pull2"] * (goal - x[4]) - p["damping2"] * x[13]
+        u2 = p["pull"] * (goal - x[4]) - p["damping"] * x[13]
         goal = p["offset3"] + p["sine3"] * s + p["cosine3"] * c + p["correct3_x0"] * x[0]
         goal += p["correct3_x1"] * x[1] + p["correct3_x8"] * x[8] + p["correct3_x9"] * x[9]
         goal += p["correct3_x10"] * x[10]
-        u3 = p["pull3"] * (goal - x[5]) - p["damping3"] * x[14]
+        u3 = p["pull"] * (goal - x[5]) - p["damping"] * x[14]
         goal = p["offset4"] + p["sine4"] * s + p["cosine4"] * c + p["correct4_x0"] * x[0]
         goal += p["correct4_x1"] * x[1] + p["correct4_x8"] * x[8] + p["correct4_x9"] * x[9]
         goal += p["correct4_x10"] * x[10]
-        u4 = p["pull4"] * (goal - x[6]) - p["damping4"] * x[15]
+        u4 = p["pull"] * (goal - x[6]) - p["damping"] * x[15]
         goal = p["offset5"] + p["sine5"] * s + p["cosine5"] * c + p["correct5_x0"] * x[0]
         goal += p["correct5_x1"] * x[1] + p["correct5_x8"] * x[8] + p["correct5_x9"] * x[9]
         goal += p["correct5_x10"] * x[10]
-        u5 = p["pull5"] * (goal - x[7]) - p["damping5"] * x[16]
+        u5 = p["pull"] * (goal - x[7]) - p["damping"] * x[16]
         u = [u0, u1, u2, u3, u4, u5]
         return np.array([clip(v) for v in u], dtype=np.float32)
 

@@ -1,7 +1,7 @@
 """Policy for Walker2d-v5, written by program search (no language model).
 
-Held-out mean return 997.568 (95 % interval 997.399 to 997.736; 20 episodes, seeds 20000000 to 20000019).
-Candidate r1c1 of run seed-0, promptpo 0.1.0, 2026-11-21.
+Held-out mean return 1140.97 (95 % interval 1051.06 to 1189.5; 20 episodes, seeds 20000000 to 20000019).
+Candidate r1c1t of run seed-0, promptpo 0.1.0, 2026-11-21.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
@@ -16,67 +16,57 @@ import math
 import numpy as np
 
 PARAMS = {
-    "frequency": (0.07, 0.01, 0.45),
-    "offset0": (0.0, -1.0, 1.0),
-    "sine0": (0.0, -1.5, 1.5),
-    "cosine0": (0.0, -1.5, 1.5),
-    "correct0_x0": (0.0, -1.0, 1.0),
-    "correct0_x1": (0.0, -1.0, 1.0),
-    "correct0_x8": (0.0, -0.2, 0.2),
-    "correct0_x9": (0.0, -0.2, 0.2),
-    "correct0_x10": (0.0, -0.2, 0.2),
-    "pull0": (1.5, 0.3, 10.0),
-    "damping0": (0.05, 0.0, 0.5),
-    "offset1": (0.0, -1.0, 1.0),
-    "sine1": (0.0, -1.5, 1.5),
-    "cosine1": (0.0, -1.5, 1.5),
-    "correct1_x0": (0.0, -1.0, 1.0),
-    "correct1_x1": (0.0, -1.0, 1.0),
-    "correct1_x8": (0.0, -0.2, 0.2),
-    "correct1_x9": (0.0, -0.2, 0.2),
-    "correct1_x10": (0.0, -0.2, 0.2),
-    "pull1": (1.5, 0.3, 10.0),
-    "damping1": (0.05, 0.0, 0.5),
-    "offset2": (0.0, -1.0, 1.0),
-    "sine2": (0.0, -1.5, 1.5),
-    "cosine2": (0.0, -1.5, 1.5),
-    "correct2_x0": (0.0, -1.0, 1.0),
-    "correct2_x1": (0.0, -1.0, 1.0),
-    "correct2_x8": (0.0, -0.2, 0.2),
-    "correct2_x9": (0.0, -0.2, 0.2),
-    "correct2_x10": (0.0, -0.2, 0.2),
-    "pull2": (1.5, 0.3, 10.0),
-    "damping2": (0.05, 0.0, 0.5),
-    "offset3": (0.0, -1.0, 1.0),
-    "sine3": (0.0, -1.5, 1.5),
-    "cosine3": (0.0, -1.5, 1.5),
-    "correct3_x0": (0.0, -1.0, 1.0),
-    "correct3_x1": (0.0, -1.0, 1.0),
-    "correct3_x8": (0.0, -0.2, 0.2),
-    "correct3_x9": (0.0, -0.2, 0.2),
-    "correct3_x10": (0.0, -0.2, 0.2),
-    "pull3": (1.5, 0.3, 10.0),
-    "damping3": (0.05, 0.0, 0.5),
-    "offset4": (0.0, -1.0, 1.0),
-    "sine4": (0.0, -1.5, 1.5),
-    "cosine4": (0.0, -1.5, 1.5),
-    "correct4_x0": (0.0, -1.0, 1.0),
-    "correct4_x1": (0.0, -1.0, 1.0),
-    "correct4_x8": (0.0, -0.2, 0.2),
-    "correct4_x9": (0.0, -0.2, 0.2),
-    "correct4_x10": (0.0, -0.2, 0.2),
-    "pull4": (1.5, 0.3, 10.0),
-    "damping4": (0.05, 0.0, 0.5),
-    "offset5": (0.0, -1.0, 1.0),
-    "sine5": (0.0, -1.5, 1.5),
-    "cosine5": (0.0, -1.5, 1.5),
-    "correct5_x0": (0.0, -1.0, 1.0),
-    "correct5_x1": (0.0, -1.0, 1.0),
-    "correct5_x8": (0.0, -0.2, 0.2),
-    "correct5_x9": (0.0, -0.2, 0.2),
-    "correct5_x10": (0.0, -0.2, 0.2),
-    "pull5": (1.5, 0.3, 10.0),
-    "damping5": (0.05, 0.0, 0.5),
+    "frequency": (0.101764, 0.01, 0.45),
+    "offset0": (0.156692, -1.0, 1.0),
+    "sine0": (0.346232, -1.5, 1.5),
+    "cosine0": (0.232213, -1.5, 1.5),
+    "correct0_x0": (0.16685, -1.0, 1.0),
+    "correct0_x1": (-0.157635, -1.0, 1.0),
+    "correct0_x8": (0.0735012, -0.2, 0.2),
+    "correct0_x9": (-0.0496021, -0.2, 0.2),
+    "correct0_x10": (0.0214954, -0.2, 0.2),
+    "pull": (2.04663, 0.3, 10.0),
+    "damping": (0.120331, 0.0, 0.5),
+    "offset1": (-0.0474405, -1.0, 1.0),
+    "sine1": (0.0488838, -1.5, 1.5),
+    "cosine1": (0.137168, -1.5, 1.5),
+    "correct1_x0": (0.343656, -1.0, 1.0),
+    "correct1_x1": (-0.21521, -1.0, 1.0),
+    "correct1_x8": (-0.0311444, -0.2, 0.2),
+    "correct1_x9": (0.0249507, -0.2, 0.2),
+    "correct1_x10": (0.0413126, -0.2, 0.2),
+    "offset2": (0.057163, -1.0, 1.0),
+    "sine2": (0.755017, -1.5, 1.5),
+    "cosine2": (-0.370489, -1.5, 1.5),
+    "correct2_x0": (0.135618, -1.0, 1.0),
+    "correct2_x1": (0.0898379, -1.0, 1.0),
+    "correct2_x8": (0.0486481, -0.2, 0.2),
+    "correct2_x9": (0.0104313, -0.2, 0.2),
+    "correct2_x10": (-0.0444034, -0.2, 0.2),
+    "offset3": (-0.147169, -1.0, 1.0),
+    "sine3": (-0.370638, -1.5, 1.5),
+    "cosine3": (0.0283346, -1.5, 1.5),
+    "correct3_x0": (0.228323, -1.0, 1.0),
+    "correct3_x1": (-0.160895, -1.0, 1.0),
+    "correct3_x8": (-0.110845, -0.2, 0.2),
+    "correct3_x9": (-0.0520555, -0.2, 0.2),
+    "correct3_x10": (0.0415122, -0.2, 0.2),
+    "offset4": (0.399099, -1.0, 1.0),
+    "sine4": (-0.28128, -1.5, 1.5),
+    "cosine4": (-0.379065, -1.5, 1.5),
+    "correct4_x0": (0.212203, -1.0, 1.0),
+    "correct4_x1": (0.0279018, -1.0, 1.0),
+    "correct4_x8": (0.0350168, -0.2, 0.2),
+    "correct4_x9": (0.0205953, -0.2, 0.2),
+    "correct4_x10": (0.0466146, -0.2, 0.2),
+    "offset5": (0.201772, -1.0, 1.0),
+    "sine5": (-0.50389, -1.5, 1.5),
+    "cosine5": (0.221226, -1.5, 1.5),
+    "correct5_x0": (0.0122025, -1.0, 1.0),
+    "correct5_x1": (0.0673833, -1.0, 1.0),
+    "correct5_x8": (0.0190621, -0.2, 0.2),
+    "correct5_x9": (-0.105543, -0.2, 0.2),
+    "correct5_x10": (0.0137389, -0.2, 0.2),
 }
 
 
@@ -103,27 +93,27 @@ class Policy:
         goal = p["offset0"] + p["sine0"] * s + p["cosine0"] * c + p["correct0_x0"] * x[0]
         goal += p["correct0_x1"] * x[1] + p["correct0_x8"] * x[8] + p["correct0_x9"] * x[9]
         goal += p["correct0_x10"] * x[10]
-        u0 = p["pull0"] * (goal - x[2]) - p["damping0"] * x[11]
+        u0 = p["pull"] * (goal - x[2]) - p["damping"] * x[11]
         goal = p["offset1"] + p["sine1"] * s + p["cosine1"] * c + p["correct1_x0"] * x[0]
         goal += p["correct1_x1"] * x[1] + p["correct1_x8"] * x[8] + p["correct1_x9"] * x[9]
         goal += p["correct1_x10"] * x[10]
-        u1 = p["pull1"] * (goal - x[3]) - p["damping1"] * x[12]
+        u1 = p["pull"] * (goal - x[3]) - p["damping"] * x[12]
         goal = p["offset2"] + p["sine2"] * s + p["cosine2"] * c + p["correct2_x0"] * x[0]
         goal += p["correct2_x1"] * x[1] + p["correct2_x8"] * x[8] + p["correct2_x9"] * x[9]
         goal += p["correct2_x10"] * x[10]
-        u2 = p["pull2"] * (goal - x[4]) - p["damping2"] * x[13]
+        u2 = p["pull"] * (goal - x[4]) - p["damping"] * x[13]
         goal = p["offset3"] + p["sine3"] * s + p["cosine3"] * c + p["correct3_x0"] * x[0]
         goal += p["correct3_x1"] * x[1] + p["correct3_x8"] * x[8] + p["correct3_x9"] * x[9]
         goal += p["correct3_x10"] * x[10]
-        u3 = p["pull3"] * (goal - x[5]) - p["damping3"] * x[14]
+        u3 = p["pull"] * (goal - x[5]) - p["damping"] * x[14]
         goal = p["offset4"] + p["sine4"] * s + p["cosine4"] * c + p["correct4_x0"] * x[0]
         goal += p["correct4_x1"] * x[1] + p["correct4_x8"] * x[8] + p["correct4_x9"] * x[9]
         goal += p["correct4_x10"] * x[10]
-        u4 = p["pull4"] * (goal - x[6]) - p["damping4"] * x[15]
+        u4 = p["pull"] * (goal - x[6]) - p["damping"] * x[15]
         goal = p["offset5"] + p["sine5"] * s + p["cosine5"] * c + p["correct5_x0"] * x[0]
         goal += p["correct5_x1"] * x[1] + p["correct5_x8"] * x[8] + p["correct5_x9"] * x[9]
         goal += p["correct5_x10"] * x[10]
-        u5 = p["pull5"] * (goal - x[7]) - p["damping5"] * x[16]
+        u5 = p["pull"] * (goal - x[7]) - p["damping"] * x[16]
         u = [u0, u1, u2, u3, u4, u5]
         return np.array([clip(v) for v in u], dtype=np.float32)
 
