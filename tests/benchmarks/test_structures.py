@@ -1,0 +1,32 @@
+"""Structures of the tuning benchmark that were written by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.tuning_run import Bench, supplied
+from promptpo.llm.search.literals import read_params
+from promptpo.records import Task
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "structures"
+
+
+def test_every_folder_is_found():
+    """A folder bears an environment's id, and what lies in it has parameters."""
+    for folder in FOLDER.iterdir():
+        assert set(supplied(Task(folder.name), "hand")) == {path.stem for path in folder.glob("*.py")}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.py")), ids=lambda path: path.stem)
+def test_it_is_played_and_tuned(path):
+    """A few short generations in the sandbox, inside the budget and with a finite held-out return."""
+    pytest.importorskip("mujoco")
+    bench = Bench(Task(path.parent.name, max_episode_steps=50), jobs=1)
+    try:
+        row = bench.measure("hand", 4000, seed=0)
+    finally:
+        bench.close()
+    assert 2000 <= row.steps <= 4000
+    assert row.winner == path.stem
+    assert abs(row.after) < 1e4
+    assert read_params(path.read_text())
