@@ -27,7 +27,7 @@ from promptpo.spec.fit import fitted
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
-from promptpo.spec.prose import ending, note, trimmed, without_defaults
+from promptpo.spec.prose import cut_to_aim, ending, note, trimmed, without_defaults
 from promptpo.spec.render import number, render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward_code import reward_code, with_values
@@ -206,7 +206,9 @@ def _parts(
     sources: dict[str, str] = {}
     parts = Parts(
         title=task.name,
-        description=trimmed(extra.description or docs["description"].text, room.description),
+        description=cut_to_aim(
+            trimmed(extra.description or docs["description"].text, 10 * room.description), room.description
+        ),
         horizon=facts.horizon,
         threshold=facts.reward_threshold,
         blocks=extra.blocks,

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.parts import Field, identifier, unique
-from promptpo.spec.prose import cut
+from promptpo.spec.prose import cut, cut_to_aim
 from promptpo.spec.render import render
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _steps() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions, the one that costs least first."""
     yield lambda p: replace(p, samples=())
     yield lambda p: replace(
-        p, observation_note=cut(p.observation_note, 250), description=cut(p.description, 350)
+        p, observation_note=cut(p.observation_note, 250), description=cut_to_aim(p.description, 350)
     )
     yield lambda p: replace(p, start=_cut_prose(p.start, 320), end=_cut_prose(p.end, 350))
     yield _without_long_reward_text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
+"""Between sentences; an initial, as in "J. Smith", ends none."""
 
 _ASIDE = re.compile(
     r"reward threshold|\bv\d\b|\bv0\b|render|gymnasium\.make|\bpass(?:ing|ed)\b|as follows|id string|"
@@ -13,7 +14,8 @@ _ASIDE = re.compile(
     r"visualized|refactored|introduced (?:in|by)|can be initialized|Time-Learning|shared environment art|"
     r"use_contact_forces|multivariate|In this case, the observation space|Regardless of whether|kinematics observations are derived|inverse kinematics|simulator step|More information|"
     r"approach and handling|One can read|no longer maintained|intermediate result|sutton_barto|consists of the|"
-    r"two versions|default frame rate|first appeared|get demonstrations|Credits|https?:|contains the reward|consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit",
+    r"two versions|default frame rate|first appeared|get demonstrations|Credits|https?:|contains the reward|consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit|"
+    r"based on (?:the work|\w+'s work)|originates from|aims to increase",
 )
 """Sentences about the library rather than the task."""
 
@@ -28,6 +30,9 @@ _SHAPE = re.compile(
 )
 """Sentences that say in words what the fields say anyway."""
 
+
+_AIM = re.compile(r"\b(?:goal|aim|objective|task|purpose)\b[^.]{0,40}\bis\b|\b(?:must|has to|needs? to)\b")
+"""A sentence that says what is to be done."""
 
 _LISTED = re.compile(r"- (?:\w+: (?:its value|this key)|[\w()]+ \(\d+ element)")
 """List items that name parts of an observation: the fields name them better."""
@@ -66,6 +71,21 @@ def cut(text: str, limit: int) -> str:
         return text
     ends = [m.end() for m in re.finditer(r"[.!?](?=\s|$)|\n", text) if m.end() <= limit]
     return text[: ends[-1]].rstrip() if ends else text[:limit].rsplit(" ", 1)[0] + " ..."
+
+
+def cut_to_aim(text: str, limit: int) -> str:
+    """A description cut before `limit` characters, with the sentence that says what is to be done.
+
+    That sentence often comes last, after the history and the body parts, which a policy needs less.
+    """
+    kept = cut(text, limit)
+    if _AIM.search(kept):
+        return kept
+    aim = next((s for s in _SENTENCE.split(text.replace("\n", " ")) if _AIM.search(s)), "")
+    if not aim or len(aim) >= limit:
+        return kept
+    before = cut(text, limit - len(aim) - 1)
+    return aim if before.endswith("...") else f"{before} {aim}"
 
 
 def note(text: str, limit: int, *, choices: bool = False) -> str:

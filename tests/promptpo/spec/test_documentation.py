@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from promptpo.spec.documentation import parse
 from promptpo.spec.known.base import fields
 from promptpo.spec.parts import identifier, unique
-from promptpo.spec.prose import ending, note, trimmed
+from promptpo.spec.prose import cut_to_aim, ending, note, trimmed
 
 TEXT = """
 Balance.
@@ -105,3 +105,20 @@ def test_lines_of_known_tables(line, low, high, unit, meaning):
         unit,
         meaning,
     )
+
+
+def test_the_aim_survives_the_cut():
+    """What is to be done often stands last; it goes before the body parts."""
+    body = "The robot has a torso. It has two legs, each of three parts. The feet are flat."
+    aim = "The goal of the environment is to walk forward without falling."
+    assert cut_to_aim(f"{body} {aim}", 100) == f"The robot has a torso. {aim}"
+    assert cut_to_aim(f"{body} {aim}", 70) == aim
+    assert cut_to_aim(f"{aim} {body}", 100) == f"{aim} The robot has a torso."
+    assert cut_to_aim(body, 30) == "The robot has a torso."
+    assert cut_to_aim(f"{body} {aim}", 1000) == f"{body} {aim}"
+
+
+def test_where_it_comes_from_is_left_out():
+    """History is no help to a policy; an initial ends no sentence."""
+    text = 'This is based on the work of P. Smith in "Running". The goal is to run.'
+    assert trimmed(text, 1000) == "The goal is to run."
