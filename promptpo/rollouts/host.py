@@ -44,8 +44,9 @@ class Host:
         self.settings = settings
         self._pulse = pulse
         if settings.registration is not None:
-            entry = cloudpickle.loads(settings.registration)
-            gymnasium.registry.setdefault(entry.id, entry)
+            from promptpo.spec.environments import adopt
+
+            adopt(cloudpickle.loads(settings.registration))
         self.sandbox = Sandbox(settings.limits, allow_weaker=settings.allow_weaker)
         self._envs: list[gymnasium.Env[Any, Any]] = []
 

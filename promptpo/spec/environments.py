@@ -30,6 +30,8 @@ from promptpo.spec.spaces import check_spaces, with_standard_spaces
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gymnasium.envs.registration import EnvSpec
+
     from promptpo.records import Task
 
 
@@ -60,6 +62,17 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
         env.close()
         raise
     return env
+
+
+def adopt(entry: EnvSpec) -> None:
+    """Register an environment as another process has it, unless it is known here.
+
+    Its package comes first: importing that later would look like a second registration, with a warning.
+    """
+    for extra in PACKAGES:
+        if str(entry.entry_point).startswith(f"{extra.module}."):
+            _import_quietly(extra.module, entry.id)
+    gymnasium.registry.setdefault(entry.id, entry)
 
 
 def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
@@ -104,10 +117,8 @@ def _registered(env_id: str) -> str:
     if extra is not None:
         _import_package(extra.module, env_id)
     else:
-        # Nobody asked for these packages by name, so what they print when imported is not for the user.
-        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-            for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
-                importlib.import_module(installed.module)
+        for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
+            _import_quietly(installed.module, name)
     if name in gymnasium.registry:
         return name
     raise UnknownEnvironmentError(_unknown(name))
@@ -127,9 +138,18 @@ def _import_users_module(module: str, env_id: str) -> None:
         ) from fault
 
 
+def _import_quietly(module: str, name: str) -> None:
+    """Import a package; what it prints then is for the user only where it speaks of this environment."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        importlib.import_module(module)
+    if name in said.getvalue():
+        sys.stderr.write(said.getvalue())
+
+
 def _import_package(module: str, env_id: str) -> None:
     try:
-        importlib.import_module(module)
+        _import_quietly(module, env_id.rpartition(":")[2])
     except ImportError as fault:
         extra = next(e for e in PACKAGES if e.module == module)
         raise MissingExtraError(_install(env_id, extra)) from fault

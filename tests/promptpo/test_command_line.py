@@ -181,6 +181,16 @@ def test_quiet_is_quiet(tmp_path):
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
+@pytest.mark.parametrize("env_id", ["FetchReach-v4", "merge-v1", "MiniGrid-FourRooms-v0"])
+def test_what_other_packages_print_is_not_for_the_user(tmp_path, env_id):
+    """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
+    for module in ("gymnasium_robotics", "highway_env", "minigrid"):
+        pytest.importorskip(module)
+    quick = ("--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "2", "--no-film")
+    done = promptpo("optimize", env_id, *quick, "--max-steps", "600", "--quiet", "--out", "r", cwd=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
