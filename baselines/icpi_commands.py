@@ -185,7 +185,10 @@ def icpi_probe(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how well an engine predicts before paying for a run. As termination, reward, next-state and policy model."""
+    """Measure how well an engine predicts before paying for a run.
+
+    As termination, reward, next-state and policy model.
+    """
     from baselines.icpi.engines.choose import HELP
     from baselines.icpi.probe import table, verdict
     from baselines.icpi.setting import setting_for

@@ -19,6 +19,7 @@ from promptpo.records import Seeds, Task
 from promptpo.rollouts import Job, LocalExecutor, Settings, roll_out
 from promptpo.spec.environments import make_env
 from promptpo.tune import Start, Tuned, read_params, tune
+from promptpo.tune.split import FEW_EPISODES
 from sandbox import Limits, Trial
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ TEST_EPISODES = 20
 VALIDATION_EPISODES = 10
 FEW_SAMPLES = 4
 ROUNDS = 3
-FEW_EPISODES = 1000
-"""Where the budget pays for no more full episodes than this, search makes one round instead."""
 
 
 class Bench:

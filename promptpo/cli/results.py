@@ -40,7 +40,10 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's best policy as one file. It runs without promptpo."""
+    """Write a run's best policy as one file.
+
+    It runs without promptpo.
+    """
     from promptpo.api import export as export_text
     from promptpo.api import load_run
 
@@ -90,7 +93,10 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what happened in a run. Every candidate, its outcome, and what it cost."""
+    """Tell what happened in a run.
+
+    Every candidate, its outcome, and what it cost.
+    """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
 
     if as_json:

@@ -22,7 +22,7 @@ from promptpo.spec.reading import read
 
 MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
 ROW, LEFT = 40.0, 128.0
-"""Height of a row, and room for names; the report's script knows the latter, too."""
+"""Height of a row, and room for names."""
 
 LONGEST_NAME = 17
 

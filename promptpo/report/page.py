@@ -23,6 +23,7 @@ from promptpo.report.code import difference, highlighted
 from promptpo.report.lineage import ancestry, lineage_chart
 from promptpo.report.result import versions, write_atomically
 from promptpo.report.story import Entry, Story, read_story
+from promptpo.report.svg import RIGHT
 
 if TYPE_CHECKING:
     import jinja2
@@ -146,10 +147,10 @@ def _frames(shown: Shown | str) -> Markup | None:
     """The film for the page's script; base64 and numbers only, so nothing in it can end the element."""
     if isinstance(shown, str) or shown.film is None:
         return None
-    film = shown.film
-    return Markup(  # noqa: S704
-        json.dumps({"fps": film.fps, "steps": shown.steps, "frames": [list(frame) for frame in film.frames]})
-    )
+    from promptpo.report.episode import LEFT
+
+    film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
+    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704
 
 
 def _command(command: str) -> str:

@@ -14,6 +14,9 @@ from markupsafe import Markup, escape
 WIDTH = 480.0
 """Width of a chart in its own units; the page scales it to the column."""
 
+RIGHT = WIDTH - 12.0
+"""Where its lines end."""
+
 Scale = Callable[[float], float]
 
 
@@ -100,7 +103,7 @@ class Frame:
     x_range: tuple[float, float]
     y_range: tuple[float, float]
     left: float = 52.0
-    right: float = WIDTH - 12.0
+    right: float = RIGHT
     top: float = 12.0
     bottom: float = 206.0
 

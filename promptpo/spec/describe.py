@@ -28,10 +28,11 @@ from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
 from promptpo.spec.prose import cut_to_aim, ending, note, trimmed, without_defaults
-from promptpo.spec.render import number, render
+from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward_code import reward_code, with_values
 from promptpo.spec.rows import finite
+from promptpo.spec.samples import sample_rows
 from promptpo.spec.spaces import leaves
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from promptpo.records import Reveal, Task
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Known
-    from promptpo.spec.observe import Observed, Step
+    from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field
 
 Detail = Literal["short", "normal", "full"]
@@ -68,9 +69,6 @@ ROOM: Mapping[Detail, Room] = {
 }
 TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
 """About how long a text may become."""
-
-SAMPLED_NUMBERS = 40
-"""Observations with more numbers than this are not written out as samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +214,7 @@ def _parts(
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
         success=_success(facts.success_key, extra.success),
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
-        samples=_samples(observed, room.samples),
+        samples=sample_rows(observed, room.samples),
     )
     parts = _observation(parts, env, docs, extra, observed, room, sources)
     parts = _action(parts, env, docs, extra, room, sources, clip_actions=clip_actions)
@@ -366,39 +364,3 @@ def _success(key: str | None, condition: str) -> str:
         return ""
     said = f'info["{key}"] at any step of the episode' if key in SUCCESS_KEYS else ""
     return f"{said}: {condition}" if condition else said
-
-
-def _samples(observed: Observed, count: int) -> tuple[str, ...]:
-    """A few steps as text; none where observations are long or no plain numbers."""
-    few = (step for step in observed.steps[:count] if len(_flat(step.observation)) <= SAMPLED_NUMBERS)
-    return tuple(sample_row(step) for step in few)
-
-
-def sample_row(step: Step, *, following: bool = False) -> str:
-    """One observed step as text, with three or four digits for each number.
-
-    Args:
-        step: What was observed.
-        following: Whether to show the next observation too.
-    """
-    row = f"{_short(step.observation)}, {_short(step.action)} -> {number(step.reward)}"
-    return f"{row}, {_short(step.next_observation)}" if following else row
-
-
-def _flat(value: Any) -> Any:
-    if isinstance(value, dict | tuple):
-        parts = value.values() if isinstance(value, dict) else value
-        return [number for part in parts for number in _flat(part)]
-    return list(np.ravel(value))
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f'"{key}": {_short(item)}' for key, item in value.items()) + "}"
-    if isinstance(value, tuple):
-        return "(" + ", ".join(_short(item) for item in value) + ")"
-    if isinstance(value, str):
-        return repr(value)
-    if np.ndim(value) == 0:
-        return number(float(value))
-    return "[" + ", ".join(_short(item) for item in value) + "]"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from promptpo.spec.check import contradictions_in
-from promptpo.spec.describe import describe_env, sample_row
+from promptpo.spec.describe import describe_env
 from promptpo.spec.environments import make_env
 from promptpo.spec.reading import read
+from promptpo.spec.samples import sample_row
 from promptpo.spec.user import BLOCKS
 
 if TYPE_CHECKING:

@@ -57,8 +57,8 @@ def tune(
     worse half is given up, until at half of the budget one is left. Halving rather than a finer bandit,
     because the score of a structure rises while it is tuned, so that early scores are no samples of a
     fixed mean; soon, because good structures differ less than good numbers from poor ones. Ties go to the
-    structure that came first, and a small budget to the first alone (`entrants`). The final choice among the elites is made at the full horizon, on
-    training seeds that tuning has not used.
+    structure that came first, and a small budget to the first alone (`entrants`). The final choice among the
+    elites is made at the full horizon, on training seeds that tuning has not used.
 
     A generator without side effects: it yields jobs, all of which may run at once, and must be sent
     their rollouts in the same order. With the same arguments and rollouts it yields the same jobs.

@@ -43,9 +43,9 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
 
     Steps that are left are divided evenly over the rounds that are left, so that later structures, which
     know more, get as much as early ones. Where no language model learns from the rounds, a round gets half
-    of what is left: going on is worth more than beginning again; and all where that is little. Of a round's part, tuning gets what
-    measuring and validating its result does not need: judging a structure takes a few episodes, finding its
-    numbers takes hundreds. Where a round's part is too small for that, this round gets all.
+    of what is left: going on is worth more than beginning again; and all where that is little. Of a round's
+    part, tuning gets what measuring and validating its result does not need: judging a structure takes a few
+    episodes, finding its numbers takes hundreds. Where a round's part is too small for that, this round gets all.
 
     Args:
         round_: The round.

@@ -17,10 +17,9 @@
 
   const data = document.getElementById("frames");
   if (!data) return;
-  const { fps, steps, frames } = JSON.parse(data.textContent);
+  const { fps, steps, frames, left, right } = JSON.parse(data.textContent);
   const [picture, slider, button, label, cursor] = ["frame", "at", "play", "step", "cursor"].map((id) => document.getElementById(id));
   document.getElementById("controls").hidden = false;
-  const left = 128, right = 468;
   let timer = 0;
   const show = (n) => {
     const [step, png] = frames[n];

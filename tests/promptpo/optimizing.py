@@ -1,0 +1,38 @@
+"""Quick searches with a scripted model, for the tests of the loop."""
+
+import promptpo
+from promptpo.cli.show import overview_json
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.policies import FEEDBACK, WEAK
+
+QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 10, "stop_at": 501.0}
+
+
+class Model:
+    """A scripted model that answers by the key of the call and counts what it was asked."""
+
+    def __init__(self, answers=None, default=WEAK):
+        self.answers = answers or {}
+        self.default = default
+        self.requests = []
+
+    def __call__(self, request):
+        """Answer."""
+        self.requests.append(request)
+        if request.purpose == "feedback":
+            return self.answers.get("feedback", FEEDBACK)
+        return self.answers.get(request.key, self.default)
+
+    def asked(self):
+        """The calls that were made, in order."""
+        return [request.key for request in self.requests]
+
+
+def optimize(model, out, **more):
+    """A quick CartPole run."""
+    return promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=out, **{**QUICK, **more})
+
+
+def attempts_of(run):
+    """Attempts by id, as `show --json` tells them."""
+    return {candidate["id"]: candidate for candidate in overview_json(run.directory)["candidates"]}

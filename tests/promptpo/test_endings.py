@@ -1,0 +1,144 @@
+"""How a search ends, goes on and is repeated: budgets, providers that fail, resuming, replaying."""
+
+import pytest
+
+import promptpo
+from promptpo.cli.show import overview
+from promptpo.errors import ProviderError
+from promptpo.journal import read_run
+from promptpo.llm.base import Completion, FatalProviderError
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
+from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [({"max_calls": 3}, "3 language-model calls"), ({"max_steps": 900}, "900 environment steps")],
+)
+def test_budgets_end_a_run_with_its_best_policy(tmp_path, limit, reason):
+    """A limit is never passed, and what was found until then is tested and written."""
+    model = Model({"r1.c1": WEAK, "r1.c2": variant(WEAK, 1)}, default=variant(WEAK, 2))
+    run = optimize(model, tmp_path / "run", rounds=5, candidates=2, **limit)
+    assert reason in run.stop_reason
+    assert run.policy_path.exists()
+    assert len(model.requests) <= limit.get("max_calls", 99)
+    searched = sum(
+        steps for purpose, steps in run.data["steps"].items() if purpose in {"train", "validation", "tune"}
+    )
+    assert searched <= limit.get("max_steps", 10**9)
+
+
+def test_money_is_a_budget(tmp_path):
+    """Calls whose price is known stop the run at its limit."""
+
+    def model(request):
+        text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, int(request.key[1]) * 7)
+        return Completion(text, "m", cost_usd=0.4)
+
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(model),
+        out=tmp_path / "run",
+        max_usd=1.5,
+        candidates=1,
+        rounds=9,
+        **QUICK,
+    )
+    assert "$1.5" in run.stop_reason
+    assert run.data["llm"]["cost_usd"] == pytest.approx(1.6)
+
+
+def test_a_resumed_run_makes_no_call_again(tmp_path):
+    """Extending a finished run asks only for the new rounds and ends as if it had been one run."""
+    straight = optimize(Model({"r2.c1": GOOD}), tmp_path / "straight", rounds=2, candidates=2)
+    model = Model({"r2.c1": GOOD})
+    optimize(model, tmp_path / "run", rounds=1, candidates=2)
+    asked = len(model.requests)
+    extended = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
+    assert all(request.key.startswith("r2") for request in model.requests[asked:])
+    assert extended.mean_return == straight.mean_return
+    assert extended.source == straight.source
+    assert (
+        promptpo.resume(tmp_path / "run", llm=ScriptedLLM(lambda _: pytest.fail("asked again"))).data["best"]
+        == extended.data["best"]
+    )
+
+
+def test_a_run_is_replayed_from_its_journal(tmp_path):
+    """`replay:RUN` gives the same answers and so the same result, without the model."""
+    first = optimize(Model({"r2.c1": GOOD}), tmp_path / "first", rounds=2, candidates=2)
+    again = promptpo.optimize(
+        "CartPole-v1",
+        model=f"replay:{tmp_path / 'first'}",
+        out=tmp_path / "again",
+        rounds=2,
+        candidates=2,
+        **QUICK,
+    )
+    assert again.mean_return == first.mean_return
+    assert again.source == first.source
+    assert again.data["model"].startswith("replay:first")
+    assert str(tmp_path) not in (tmp_path / "again" / "best.py").read_text()  # it may be passed on
+
+
+def test_a_model_that_never_answers_is_an_error(tmp_path):
+    """With nothing to report the provider's sentence is raised, and the run can be resumed."""
+
+    def silent(_):
+        raise ProviderError("the server at 127.0.0.1 does not answer.")
+
+    with pytest.raises(ProviderError, match="does not answer"):
+        optimize(silent, tmp_path / "run", rounds=2, candidates=2)
+    run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=GOOD)))
+    assert run.mean_return > 300
+
+
+def test_what_was_answered_before_the_end_is_tried_out(tmp_path):
+    """A key that is withdrawn within a round takes nothing away that was paid for; another one goes on."""
+
+    def withdrawn(request):
+        if request.purpose == "feedback":
+            return FEEDBACK
+        if request.key == "r1.c1":
+            return GOOD
+        raise FatalProviderError("the key was withdrawn.")
+
+    run = optimize(withdrawn, tmp_path / "run", rounds=2, candidates=3)
+    assert "the key was withdrawn" in run.stop_reason
+    assert run.data["best"]["candidate"] == "r1c1"
+    assert run.mean_return > 300
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=WEAK)))
+    tried = [event.key for event in read_run(tmp_path / "run")["attempt"]]
+    assert {"r1c1", "r1c2", "r1c3"} <= set(tried)
+    assert again.data["best"]["candidate"] == "r1c1"
+
+
+def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path):
+    """What was found before is tested and written."""
+
+    def fading(request):
+        if request.key.startswith("r2"):
+            raise ProviderError("quota used up.")
+        return FEEDBACK if request.purpose == "feedback" else GOOD
+
+    run = optimize(fading, tmp_path / "run", rounds=3, candidates=2)
+    assert "quota used up" in run.stop_reason
+    assert run.mean_return > 300
+
+
+def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path):
+    """Later rounds were decided without it: resuming must not slip another candidate in."""
+    silent = True
+
+    def model(request):
+        if request.key == "r1.c2" and silent:
+            raise ProviderError("overloaded.")
+        return FEEDBACK if request.purpose == "feedback" else WEAK if request.key != "r2.c1" else GOOD
+
+    first = optimize(model, tmp_path / "run", rounds=2, candidates=2)
+    silent = False
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=3)
+    assert "r1c2" not in attempts_of(again)
+    assert "overloaded" in overview(tmp_path / "run")
+    assert again.data["best"] == first.data["best"]
