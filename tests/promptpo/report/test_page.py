@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -138,6 +139,11 @@ def test_the_episode_is_the_typical_test_episode(told_run):
     assert "frames" in found.ids
     assert 'class="series obs"' in text
     assert 'class="series action"' in text
+    film = json.loads(re.search(r'id="frames">(.*?)</script>', text)[1])
+    drawn = re.search(
+        r'x1="([\d.]+)" x2="([\d.]+)"[^>]*class="axis"', text[text.index("over the steps of one") :]
+    )
+    assert (film["left"], film["right"]) == (float(drawn[1]), float(drawn[2]))  # where the cursor runs
 
 
 def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(told_run, monkeypatch):
