@@ -19,8 +19,8 @@ from baselines.hyperparameters import ROWS
 from baselines.progress import Display
 from baselines.settings import Settings
 from baselines.training import train
-from promptpo.records import Task
-from promptpo.report import versions, write_atomically
+from promptpo.envs.task import Task
+from promptpo.output.report import versions, write_atomically
 
 BLOCK = 25
 """Training episodes that one point of the curve averages."""

@@ -112,7 +112,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
     ) -> None:
         from baselines.extras import BASELINES, require
         from baselines.settings import Settings
-        from promptpo.records import Task
+        from promptpo.envs.task import Task
 
         require(BASELINES, what=algorithm.upper())
         settings = Settings(
@@ -156,7 +156,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         as_json: AsJson = False,
     ) -> None:
         from baselines.fixed import run_fixed
-        from promptpo.records import Task
+        from promptpo.envs.task import Task
 
         del steps
         task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)

@@ -8,10 +8,11 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit, TransformObservation
 
-from promptpo.attempts import UNBOUNDED_HORIZON
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
-from promptpo.records import SEEDS_PER_PURPOSE, Seeds, Task
-from promptpo.spec.environments import make_env
+from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
+from promptpo.search.attempts import UNBOUNDED_HORIZON
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import DummyVecEnv

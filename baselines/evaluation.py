@@ -13,7 +13,8 @@ from gymnasium import spaces
 
 from baselines.agents import Actor
 from baselines.environments import AnyEnv, make_flat_env
-from promptpo.records import EpisodeRecord, Evaluation, Task
+from promptpo.envs.task import Task
+from promptpo.run.records import EpisodeRecord, Evaluation
 
 MOST_ENVIRONMENTS = 16
 

@@ -9,9 +9,10 @@ from baselines.agents import Actor, RandomAgent, ZeroAgent
 from baselines.environments import make_flat_env
 from baselines.evaluation import Evaluator
 from baselines.results import fixed_result, read_result
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Seeds, Task
-from promptpo.report import write_result
+from promptpo.output.report import write_result
+from promptpo.run.records import Seeds
 
 
 def run_fixed(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from baselines.literals import activation, read_literal
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Task
 
 ROWS = Path(__file__).with_name("hyperparams")
 ZOO = "RL Baselines3 Zoo (rl-zoo3 2.9.2)"

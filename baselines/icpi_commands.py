@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from baselines.icpi.run import RunConfig
     from baselines.icpi.setting import Setting
     from baselines.icpi.values import EpisodeLog
-    from promptpo.config import Budget
+    from promptpo.run.config import Budget
 
 DEFAULT_STEPS = 200
 
@@ -228,8 +228,8 @@ def _probe(
     """All rows of a probe, one domain after the other, under one budget."""
     from baselines.icpi.engines.choose import choose_engine
     from baselines.icpi.probe import probe
-    from promptpo.journal import Journal
-    from promptpo.ledger import Ledger
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
 
     rows: list[ProbeRow] = []
     with ExitStack() as stack:
@@ -258,7 +258,7 @@ def _profile(name: str, prompt_tokens: int, randomize: Sequence[str]) -> Profile
 
 
 def _budget(calls: int | None, tokens: int | None, usd: float | None, seconds: float | None) -> Budget:
-    from promptpo.config import Budget
+    from promptpo.run.config import Budget
 
     return Budget(steps=None, calls=calls, tokens=tokens, usd=usd, seconds=seconds)
 

@@ -10,9 +10,10 @@ from baselines.agents import Agent, Stage
 from baselines.algorithms import algorithm_class, algorithm_of
 from baselines.extras import BASELINES, require
 from baselines.settings import CONFIG, Settings, load_settings
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Evaluation, Task
-from promptpo.spec.environments import make_env
+from promptpo.run.records import Evaluation
 
 
 def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from baselines.checkpoints import Record
 from baselines.hyperparameters import Hyperparameters
 from baselines.settings import Settings
-from promptpo.records import Evaluation, Task
-from promptpo.report import RESULT, scored, versions
+from promptpo.envs.task import Task
+from promptpo.output.report import RESULT, scored, versions
+from promptpo.run.records import Evaluation
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

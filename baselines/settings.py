@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from baselines.algorithms import Algorithm
+from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
-from promptpo.records import Task
-from promptpo.report import write_atomically
+from promptpo.output.report import write_atomically
 
 CONFIG = "config.json"
 EVALUATIONS = 20

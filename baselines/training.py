@@ -25,8 +25,8 @@ from baselines.progress import Display
 from baselines.results import curve_point, read_result, trained_result
 from baselines.settings import CONFIG, Settings, load_settings, same_run, save_settings
 from promptpo.errors import UsageError
-from promptpo.records import Evaluation, Seeds
-from promptpo.report import RESULT, write_result
+from promptpo.output.report import RESULT, write_result
+from promptpo.run.records import Evaluation, Seeds
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.records import Task, mean_interval
+from promptpo.envs.task import Task
+from promptpo.run.records import mean_interval
 
 CLASSIC = "CartPole-v1,Acrobot-v1,MountainCar-v0,Pendulum-v1"
 HEADER = (

@@ -19,7 +19,7 @@ from benchmarks.sections import sections
 from benchmarks.suite import Suite
 from benchmarks.summary import summarise
 from promptpo.errors import UsageError
-from promptpo.report import write_atomically
+from promptpo.output.report import write_atomically
 
 PLAN = "plan.json"
 

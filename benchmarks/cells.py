@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.methods import Budget, Method, command
 from benchmarks.suite import Suite, SuiteTask
 from promptpo.errors import UsageError
-from promptpo.report import RESULT
+from promptpo.output.report import RESULT
 
 CONFIG = "config.toml"
 INTERRUPTED = "interrupted"

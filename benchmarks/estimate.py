@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmarks.cells import Cell
 from benchmarks.methods import Budget
 from benchmarks.suite import Suite, SuiteTask
-from promptpo.config import RECIPES
+from promptpo.run.config import RECIPES
 
 INPUT_TOKENS, OUTPUT_TOKENS = 6_000, 3_000
 """Assumed for a call: a spec with a bounded history, and a policy with the thinking that it takes."""
@@ -86,7 +86,7 @@ def calls_of(cell: Cell, suite: Suite, budget: Budget) -> int:
 
 def pace(task: SuiteTask) -> Pace:
     """Measure an environment with random actions."""
-    from promptpo.spec import make_env
+    from promptpo.envs.building import make_env
     from promptpo.spec.facts import horizon_of
 
     env = make_env(task.as_task())
@@ -132,9 +132,9 @@ def _column(
 
 
 def _dollars(model: str | None, calls: int, budget: Budget, cells: int) -> float | None:
+    from promptpo.llm.base import Usage
     from promptpo.llm.choose import choose
     from promptpo.llm.prices import known_prices, price_of, user_prices
-    from promptpo.records import Usage
 
     if not calls or model is None or model.startswith(("replay", "search", "embedded")):
         return 0.0

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from benchmarks.answering import AnsweringServer
 from promptpo.api import optimize
-from promptpo.journal import Event
-from promptpo.session import Observer
+from promptpo.run.journal import Event
+from promptpo.run.observer import Observer
 
 POLICY = """```python
 class Policy:

@@ -21,10 +21,11 @@ import numpy as np
 import typer
 
 from promptpo.cli.arguments import json_object
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import EpisodeRecord, Evaluation, Seeds, Task
-from promptpo.report import scored, versions, write_result
-from promptpo.spec import make_env
+from promptpo.output.report import scored, versions, write_result
+from promptpo.run.records import EpisodeRecord, Evaluation, Seeds
 from promptpo.spec.facts import SUCCESS_KEYS
 
 Act = Callable[[Any], Any]

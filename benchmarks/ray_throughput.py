@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from promptpo.records import Task
+from promptpo.envs.task import Task
 from promptpo.rollouts import Job, Settings, make_executor
 from sandbox import Limits, Trial
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.sections import Figure, Link, Section, Table, Value
-from promptpo.report import write_atomically
+from promptpo.output.report import write_atomically
 
 TEMPLATES = Path(__file__).with_name("templates")
 MARKDOWN, PAGE, FIGURES = "report.md", "report.html", "figures"

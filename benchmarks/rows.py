@@ -14,8 +14,8 @@ from typing import Any
 from benchmarks.cells import Cell
 from benchmarks.suite import Score, Suite
 from promptpo.errors import RunError
-from promptpo.report import write_atomically
-from promptpo.report.story import read_story
+from promptpo.output.report import write_atomically
+from promptpo.output.report.story import read_story
 
 CSV = "results.csv"
 

@@ -18,7 +18,7 @@ from benchmarks.cells import Cell
 from benchmarks.methods import Budget
 from benchmarks.suite import Suite
 from promptpo.errors import RunError
-from promptpo.report import write_atomically
+from promptpo.output.report import write_atomically
 from promptpo.rollouts.local import die_with_parent
 
 FAILURES = "failures.json"

@@ -26,11 +26,11 @@ from typing import Any
 
 import gymnasium
 
-from promptpo.answers import extract
-from promptpo.journal import Journal
-from promptpo.records import Task
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.program.answers import extract
 from promptpo.rollouts import evaluation_of
-from promptpo.spec.environments import make_env
+from promptpo.run.journal import Journal
 from sandbox import Sandbox, Trial
 
 LANES = (1, 8, 16, 32)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Task
 
 SUITES = Path(__file__).with_name("suites")
 
@@ -100,7 +100,7 @@ class Suite:
 
 def horizon_of(task: SuiteTask) -> int | None:
     """Longest episode of a task, in steps; builds the environment."""
-    from promptpo.spec import make_env
+    from promptpo.envs.building import make_env
     from promptpo.spec.facts import horizon_of as horizon_of_env
 
     env = make_env(task.as_task())

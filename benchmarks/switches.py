@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.answering import AnsweringServer
-from promptpo.answers import extract
 from promptpo.api import optimize
-from promptpo.journal import JOURNAL, read_events
-from promptpo.tune import lift_constants, read_params, write_params
+from promptpo.program.answers import extract
+from promptpo.run.journal import JOURNAL, read_events
+from promptpo.search.tuning import lift_constants, read_params, write_params
 
 SPREAD = 0.7
 BROKEN, TWICE = 0.12, 0.08

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, cast
 from benchmarks.tuning_baselines import train_baseline
 from benchmarks.tuning_rows import Measurement, Store, as_text
 from benchmarks.tuning_run import TEST_EPISODES, Bench, supplied
-from promptpo.records import Task
+from promptpo.envs.task import Task
 
 if TYPE_CHECKING:
     from baselines.algorithms import Algorithm

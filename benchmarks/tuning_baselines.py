@@ -11,7 +11,7 @@ from benchmarks.tuning_rows import Measurement, now, versions
 
 if TYPE_CHECKING:
     from baselines.algorithms import Algorithm
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
 
 HYPERPARAMETERS = "default"
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from benchmarks.cpu import cpu_seconds
 from benchmarks.tuning_rows import Measurement, now, versions
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.llm.base import Message, Request, Situation, Tried
-from promptpo.llm.search import SearchLLM
-from promptpo.records import Seeds, Task
 from promptpo.rollouts import Job, LocalExecutor, Settings, roll_out
-from promptpo.spec.environments import make_env
-from promptpo.tune import Start, Tuned, read_params, tune
-from promptpo.tune.split import FEW_EPISODES
+from promptpo.run.records import Seeds
+from promptpo.search.programs import SearchLLM
+from promptpo.search.tuning import Start, Tuned, read_params, tune
+from promptpo.search.tuning.split import FEW_EPISODES
 from sandbox import Limits, Trial
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from promptpo.api import evaluate, export, load_run, optimize, resume
-    from promptpo.policy import load_policy
-    from promptpo.report.page import write_report
-    from promptpo.session import Observer, RunResult
+    from promptpo.api import evaluate, export, optimize, resume
+    from promptpo.output.policy import load_policy
+    from promptpo.output.report.page import write_report
+    from promptpo.output.run_result import RunResult, load_run
+    from promptpo.run.observer import Observer
 
 __all__ = [
     "Observer",
@@ -32,10 +33,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Observer": "promptpo.session",
-    "RunResult": "promptpo.session",
-    "load_policy": "promptpo.policy",
-    "write_report": "promptpo.report.page",
+    "Observer": "promptpo.run.observer",
+    "RunResult": "promptpo.output.run_result",
+    "load_policy": "promptpo.output.policy",
+    "load_run": "promptpo.output.run_result",
+    "write_report": "promptpo.output.report.page",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
@@ -13,14 +12,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.config import Budget, Config, load_config
+from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
-from promptpo.exporting import exported, policy_part
-from promptpo.journal import from_json, read_run
-from promptpo.records import Attempt, Evaluation, Task
-from promptpo.report import RESULT
+from promptpo.output.exporting import exported, policy_part
+from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
-from promptpo.session import CONFIG, Observer, RunResult, Session, default_name, provenance, run_async
+from promptpo.run.config import CONFIG, Budget, Config, load_config
+from promptpo.run.observer import Observer
+from promptpo.run.records import Evaluation
+from promptpo.session import Session, default_name, provenance, run_async
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -69,7 +69,7 @@ def optimize(
         max_seconds: Wall time.
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
-        **settings: Any other field of `promptpo.config.Config`.
+        **settings: Any other field of `promptpo.run.config.Config`.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
@@ -121,7 +121,7 @@ def resume(
         run: The run directory.
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
-        **budget: Fields of `promptpo.config.Budget` to change, for example ``rounds=10``.
+        **budget: Fields of `promptpo.run.config.Budget` to change, for example ``rounds=10``.
 
     Raises:
         RunError: It is no run, or another process has it open.
@@ -172,37 +172,6 @@ def default_directory(task: Task) -> Path:
     return directory
 
 
-def load_run(run: str | os.PathLike[str]) -> RunResult:
-    """The result of a run that has ended.
-
-    Raises:
-        RunError: There is no result yet, or it cannot be read.
-    """
-    directory = Path(run)
-    load_config(directory / CONFIG)
-    try:
-        content = json.loads((directory / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(
-            f"{directory} has no result yet; finish it with: promptpo resume {directory}"
-        ) from error
-    best = content["best"]
-    source = best_source(directory, best["candidate"]) if best else ""
-    return RunResult(directory, content, source)
-
-
-def best_source(directory: Path, candidate: str) -> str:
-    """The module of one candidate, from the journal.
-
-    Raises:
-        RunError: The run has no such candidate.
-    """
-    for event in read_run(directory).get("attempt", []):
-        if event.key == candidate:
-            return from_json(Attempt, event.data).candidate.source
-    raise RunError(f"{directory} has no candidate {candidate}; see: promptpo show {directory}")
-
-
 def export(run: str | os.PathLike[str], *, candidate: str | None = None, filename: str = "policy.py") -> str:
     """The text of a policy file for the best candidate of a run, or for another one.
 
@@ -214,7 +183,7 @@ def export(run: str | os.PathLike[str], *, candidate: str | None = None, filenam
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
     """
-    from promptpo.spec import make_env
+    from promptpo.envs.building import make_env
 
     loaded = load_run(run)
     config = load_config(loaded.directory / CONFIG)
@@ -295,9 +264,9 @@ def evaluate(
         UsageError: The file cannot be read.
         EnvironmentFaultError: The environment failed.
     """
-    from promptpo.attempts import UNBOUNDED_HORIZON
-    from promptpo.spec import make_env
-    from promptpo.tune import read_params
+    from promptpo.envs.building import make_env
+    from promptpo.search.attempts import UNBOUNDED_HORIZON
+    from promptpo.search.tuning import read_params
     from sandbox import Limits, Trial
 
     if episodes < 1:

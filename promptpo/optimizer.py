@@ -5,8 +5,8 @@ writes N policies; each is rolled out in the sandbox; the best of them and what 
 prompt; and so on (Prompted Policy Optimization, 2026). Three things differ from the published procedure
 in every recipe: the result is the best candidate of the whole run by validation seeds, not the last; the
 number reported comes from test seeds that nothing else ever saw; and numbers declared in ``PARAMS`` are
-tuned by CMA-ES between rounds. What is asked for in each round is decided in `promptpo.population`, how
-a candidate is tried out in `promptpo.attempts`.
+tuned by CMA-ES between rounds. What is asked for in each round is decided in `promptpo.search.population`, how
+a candidate is tried out in `promptpo.search.attempts`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from promptpo.attempts import Laboratory
-from promptpo.control import together
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import FatalProviderError
-from promptpo.population import History, Plan, plan_round, runs
-from promptpo.records import Attempt, Evaluation
+from promptpo.run.control import together
+from promptpo.run.records import Attempt, Evaluation
+from promptpo.search.attempts import Laboratory
+from promptpo.search.population import History, Plan, plan_round, runs
 
 if TYPE_CHECKING:
-    from promptpo.config import Config
-    from promptpo.control import Control
-    from promptpo.journal import Journal
-    from promptpo.ledger import Ledger
     from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
+    from promptpo.run.config import Config
+    from promptpo.run.control import Control
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
     from promptpo.spec import TaskSpec
 
 T = TypeVar("T")

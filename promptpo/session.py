@@ -4,110 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import os
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo import __version__
-from promptpo.calls import completion_of
-from promptpo.config import Config, load_config, save_config, with_episodes
-from promptpo.control import Control, Interrupts
+from promptpo.envs.task import Task
 from promptpo.errors import RunError
-from promptpo.exporting import Provenance, exported, summary_of
-from promptpo.journal import JOURNAL, Event, Journal, read_run
-from promptpo.ledger import Ledger
 from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.population import History
-from promptpo.records import Attempt, Seeds, Task
-from promptpo.report import result, versions, write_atomically, write_result
-from promptpo.report.page import write_report
+from promptpo.output.exporting import Provenance, exported, summary_of
+from promptpo.output.report import result, versions, write_atomically, write_result
+from promptpo.output.report.page import write_report
+from promptpo.output.run_result import BEST, RunResult
 from promptpo.rollouts import Settings, make_executor
+from promptpo.run.calls import completion_of
+from promptpo.run.config import CONFIG, Config, load_config, save_config, with_episodes
+from promptpo.run.control import Control, Interrupts
+from promptpo.run.journal import JOURNAL, Journal, read_run
+from promptpo.run.ledger import Ledger
+from promptpo.run.observer import Observer
+from promptpo.run.records import Attempt, Seeds
+from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
     from promptpo.rollouts import Executor
-
-CONFIG = "config.toml"
-BEST = "best.py"
-
-
-class Observer:
-    """Told what a run does; override what is of interest."""
-
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
-        """The run begins or goes on; `choice` says which model was chosen and why."""
-
-    def event(self, event: Event) -> None:
-        """Something was written to the journal."""
-
-    def progress(self, history: History) -> None:
-        """An attempt or a round is complete."""
-
-    def finished(self, run: RunResult) -> None:
-        """The result is written."""
-
-    def warn(self, message: str) -> None:
-        """One line that the user should see."""
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run gave.
-
-    Attributes:
-        directory: The run directory.
-        data: The content of ``result.json``.
-        source: The best policy's module, without the exporter's additions; empty when nothing ran.
-    """
-
-    directory: Path
-    data: Mapping[str, Any]
-    source: str
-
-    @property
-    def mean_return(self) -> float:
-        """Mean return on held-out test seeds; NaN when no policy ran."""
-        test = self.data["test"]
-        return test["mean_return"] if test and test["mean_return"] is not None else math.nan
-
-    @property
-    def ci95(self) -> tuple[float, float]:
-        """Its 95 % bootstrap interval."""
-        low, high = self.data["test"]["ci95"] if self.data["test"] else (math.nan, math.nan)
-        return low, high
-
-    @property
-    def stop_reason(self) -> str:
-        """Why the run ended."""
-        return str(self.data["stop_reason"])
-
-    @property
-    def policy_path(self) -> Path:
-        """The exported file."""
-        return self.directory / BEST
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the numbers, the best policy's source, and where the report is."""
-        from promptpo.report.notebook import summary
-
-        return summary(self.directory, self.data, self.source)
-
-    def __repr__(self) -> str:
-        low, high = self.ci95
-        return (
-            f"RunResult({self.data['env_id']}: held-out return {self.mean_return:.6g} "
-            f"[{low:.6g}, {high:.6g}], {self.directory})"
-        )
 
 
 class Session:
@@ -125,7 +55,7 @@ class Session:
     async def _run(self) -> RunResult:
         config = self.config
         llm = self._given_llm or make_llm(
-            config.model, base_url=config.base_url, answered=answered(self.directory)
+            config.model, base_url=config.base_url, answered=answered(self.directory), search=SearchLLM
         )
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from baselines.icpi.assembly import WITH_ENGINE
+from promptpo.llm.base import Usage
 from promptpo.llm.prices import known_prices, price_of, user_prices
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from baselines.icpi.assembly import Method

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.icpi.codecs import flatten
 from baselines.icpi.values import Decision, EpisodeLog, Transition
-from promptpo.records import Seeds
+from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
     import gymnasium

@@ -15,7 +15,7 @@ from baselines.icpi.examples import ExampleBook, Measure
 from baselines.icpi.model import InContextModel
 from baselines.icpi.prompts import PromptBuilder, Question
 from baselines.icpi.values import KINDS, Kind, Transition
-from promptpo.records import Seeds
+from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
     from baselines.icpi.engines.base import Engine

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from baselines.icpi.play import last_quarter
-from promptpo.records import mean_interval
-from promptpo.report import versions
+from promptpo.output.report import versions
+from promptpo.run.records import mean_interval
 
 if TYPE_CHECKING:
     from baselines.icpi.model import Tally
     from baselines.icpi.values import EpisodeLog
-    from promptpo.ledger import Ledger
+    from promptpo.run.ledger import Ledger
 
 
 def result_of(

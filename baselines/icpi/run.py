@@ -17,12 +17,12 @@ from baselines.icpi.assembly import WITH_ENGINE, Assembled, Method, assemble
 from baselines.icpi.engines.choose import ChosenEngine, choose_engine
 from baselines.icpi.play import test, train
 from baselines.icpi.results import result_of
-from promptpo.config import Budget
 from promptpo.errors import BudgetSpentError, RunError, UsageError
-from promptpo.journal import Journal
-from promptpo.ledger import Ledger
-from promptpo.records import Seeds
-from promptpo.report import write_result
+from promptpo.output.report import write_result
+from promptpo.run.config import Budget
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
     from baselines.icpi.profile import Profile

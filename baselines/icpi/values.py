@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-from promptpo.records import Usage
+from promptpo.llm.base import Usage
 
 Number: TypeAlias = int | float
 Obs: TypeAlias = tuple[Number, ...]

@@ -206,7 +206,7 @@ def _settings(
     from baselines.llm_policy.design import Design
     from baselines.settings import Settings
     from promptpo.cli.options import one_of
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
 
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
     return Settings(

@@ -12,8 +12,8 @@ from typing import Any
 from baselines.progress import Display
 from baselines.settings import Settings
 from baselines.training import train
-from promptpo.records import mean_interval
-from promptpo.report import versions, write_atomically
+from promptpo.output.report import versions, write_atomically
+from promptpo.run.records import mean_interval
 
 STUDY = "study.json"
 

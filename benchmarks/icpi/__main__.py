@@ -22,8 +22,8 @@ from benchmarks.icpi.figure import draw
 from benchmarks.icpi.runs import Cell, Run, Store, cells
 from benchmarks.icpi.tables import SUMMARY, aligned, curves_csv, markdown, short, summary
 from benchmarks.icpi.variants import ABLATIONS, CURVES, VARIANTS
-from promptpo.config import Budget
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
+from promptpo.run.config import Budget
 
 if TYPE_CHECKING:
     from argparse import Namespace

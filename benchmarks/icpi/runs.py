@@ -18,9 +18,9 @@ from baselines.icpi.engines.choose import ChosenEngine, choose_engine, is_paid
 from baselines.icpi.play import last_quarter, train
 from baselines.icpi.setting import setting_for
 from benchmarks.icpi.variants import VARIANTS
-from promptpo.config import Budget
-from promptpo.journal import Journal
-from promptpo.ledger import Ledger
+from promptpo.run.config import Budget
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -39,7 +39,8 @@ from promptpo.cli.defaults import read_defaults
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
-    from promptpo.session import Observer, RunResult
+    from promptpo.output.run_result import RunResult
+    from promptpo.run.observer import Observer
 
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
@@ -244,8 +245,8 @@ def optimize(
     """
     from promptpo.api import start
     from promptpo.cli.options import one_of, options_of
-    from promptpo.config import RECIPES, Budget, Config
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
+    from promptpo.run.config import RECIPES, Budget, Config
 
     task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
     config = Config(
@@ -322,7 +323,7 @@ def _display(*, quiet: bool, as_json: bool, track: list[str] | None) -> Iterator
         with choose_display(quiet=quiet or as_json) as display:
             yield display
         return
-    from promptpo.tracking import Several, tracker
+    from promptpo.output.tracking import Several, tracker
 
     trackers = [tracker(name) for name in track]  # wrong names are told before anything starts
     with choose_display(quiet=quiet or as_json) as display:

@@ -103,7 +103,7 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
         UsageError: The file cannot be written.
     """
     if output is not None:
-        from promptpo.report import write_atomically
+        from promptpo.output.report import write_atomically
 
         try:
             write_atomically(output, text)

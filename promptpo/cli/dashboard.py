@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.feedback import number
-from promptpo.journal import from_json
-from promptpo.records import Measured
+from promptpo.run.journal import from_json
+from promptpo.run.records import Measured
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from rich.console import OverflowMethod, RenderableType
 
-    from promptpo.config import Config
-    from promptpo.journal import Event
-    from promptpo.ledger import Ledger
+    from promptpo.run.config import Config
+    from promptpo.run.journal import Event
+    from promptpo.run.ledger import Ledger
 
 WIDE = 96
 """Columns from which the dashboard is shown."""

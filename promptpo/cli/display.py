@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import Progress, live_part
 from promptpo.errors import PromptPOError
-from promptpo.feedback import number, one_line
-from promptpo.report.page import REPORT
-from promptpo.session import Observer
+from promptpo.output.report.page import REPORT
+from promptpo.run.observer import Observer
+from promptpo.telling.feedback import number, one_line
 
 if TYPE_CHECKING:
-    from promptpo.config import Config
-    from promptpo.journal import Event
-    from promptpo.ledger import Ledger
-    from promptpo.population import History
-    from promptpo.session import RunResult
+    from promptpo.output.run_result import RunResult
+    from promptpo.run.config import Config
+    from promptpo.run.journal import Event
+    from promptpo.run.ledger import Ledger
+    from promptpo.search.population import History
     from promptpo.spec import TaskSpec
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpo.calls import Caller
-from promptpo.config import Config
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.journal import Journal
-from promptpo.ledger import Ledger
 from promptpo.llm import make_llm
 from promptpo.llm.base import Message
-from promptpo.records import Reveal, Task
+from promptpo.run.calls import Caller
+from promptpo.run.config import Config
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
 from promptpo.session import default_name, run_async
 from promptpo.spec.draft import Draft, draft_spec
+from promptpo.spec.levels import Reveal
 from sandbox import Sandbox
 
 

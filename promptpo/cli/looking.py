@@ -24,7 +24,7 @@ from promptpo.cli.arguments import (
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
-    from promptpo.session import RunResult
+    from promptpo.output.run_result import RunResult
 
 FILMING = 4.0
 """Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
@@ -61,8 +61,8 @@ def play(
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
     """
     from promptpo.cli.show import watched
-    from promptpo.film import has_screen
-    from promptpo.play import play as watch
+    from promptpo.output.film import has_screen
+    from promptpo.output.play import play as watch
 
     if not human and video is None:
         human = has_screen()
@@ -94,7 +94,7 @@ def report(
     It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
     shown; where the environment cannot be rendered the page says why.
     """
-    from promptpo.report.page import write_report
+    from promptpo.output.report.page import write_report
 
     try:
         path = write_report(run, episode=film)
@@ -126,7 +126,7 @@ def track(
 
     `promptpo optimize --track` does the same while the run goes on.
     """
-    from promptpo.tracking import send, tracker
+    from promptpo.output.tracking import send, tracker
 
     send(run, [tracker(name) for name in to])
     print(json.dumps({"run": str(run), "sent_to": to}) if as_json else f"sent {run} to {', '.join(to)}")
@@ -140,7 +140,7 @@ def doctor(as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict
 
-    from promptpo.doctor import examine
+    from promptpo.cli.doctor import examine
 
     marks = {"ok": "ok  ", "note": "note", "problem": "FAIL"}
     findings = []
@@ -157,7 +157,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 def add_episode(run: RunResult) -> None:
     """Put an episode into the report of a run that has just ended; Ctrl-C skips it."""
-    from promptpo.report.page import write_report
+    from promptpo.output.report.page import write_report
 
     if run.data["best"] is not None:
         with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):

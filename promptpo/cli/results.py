@@ -45,7 +45,7 @@ def export(
     It runs without promptpo.
     """
     from promptpo.api import export as export_text
-    from promptpo.api import load_run
+    from promptpo.output.run_result import load_run
 
     text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
     facts = {"run": str(run), "candidate": candidate or load_run(run).data["best"]["candidate"]}

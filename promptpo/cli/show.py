@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.config import load_config
 from promptpo.errors import RunError
-from promptpo.feedback import OUTCOME_WORDS, number, one_line
-from promptpo.journal import Event, Kind, from_json, read_run
-from promptpo.ledger import Ledger
-from promptpo.records import Attempt, Evaluation, Measured
-from promptpo.report import RESULT
-from promptpo.session import CONFIG
+from promptpo.output.report import RESULT
+from promptpo.run.config import CONFIG, load_config
+from promptpo.run.journal import Event, Kind, from_json, read_run
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Attempt, Evaluation, Measured
+from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 
 if TYPE_CHECKING:
     from promptpo.api import Played
-    from promptpo.play import Watched
+    from promptpo.output.play import Watched
 
 
 def overview(run: Path) -> str:

@@ -14,7 +14,7 @@ from promptpo.cli.options import one_of
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,7 +51,7 @@ def spec(
 
     With --check, exit code 1 means that the file says something that the environment contradicts.
     """
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
 
     task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
     if check is not None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import ProviderError
-from promptpo.records import OutcomeKind, Usage
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,6 +27,22 @@ class FatalProviderError(ProviderError):
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more language-model calls; cached tokens are part of the input tokens."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation."""
 
@@ -41,7 +56,7 @@ class Tried:
 
     id: str
     source: str
-    outcome: OutcomeKind
+    outcome: str
     score: tuple[float, ...]
 
 

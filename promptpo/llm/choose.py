@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MODEL_VARIABLE = "PROMPTPO_MODEL"
 
+SEARCH = "search"
+"""What writes policies without a language model; it is not made here, since it is no provider of answers."""
+
 DEFAULT_MODELS: Mapping[str, str] = {
     "anthropic": "claude-sonnet-5-5",
     "openai": "gpt-6.1-sol",
@@ -33,7 +36,7 @@ class Choice:
     """A provider and what it is asked for.
 
     Attributes:
-        provider: One of `PROVIDERS`.
+        provider: One of `PROVIDERS`, or `SEARCH`.
         argument: Model, command or path, as the provider takes it; empty for "search".
         reason: Why it was chosen, for `describe_choice`.
     """
@@ -73,7 +76,7 @@ def choose(name: str | None = None) -> Choice:
     for variable, provider in KEY_VARIABLES.items():
         if os.environ.get(variable, "").strip():
             return _parse(provider, f"because {variable} is set")
-    return Choice("search", "", f"because neither {' nor '.join(KEY_VARIABLES)} is set")
+    return Choice(SEARCH, "", f"because neither {' nor '.join(KEY_VARIABLES)} is set")
 
 
 def describe_choice(name: str | None, llm: LLM) -> str:
@@ -91,7 +94,11 @@ def describe_choice(name: str | None, llm: LLM) -> str:
 
 
 def make_llm(
-    name: str | None = None, *, base_url: str | None = None, answered: Sequence[Completion] = ()
+    name: str | None = None,
+    *,
+    base_url: str | None = None,
+    answered: Sequence[Completion] = (),
+    search: Callable[[], LLM] | None = None,
 ) -> LLM:
     """The provider that a name means.
 
@@ -99,6 +106,7 @@ def make_llm(
         name: As for `choose`.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
         answered: Answers that earlier processes of the same run have had, for a replay that goes on.
+        search: Makes what writes policies without a language model; None where only a language model will do.
 
     Raises:
         UsageError: There is no such provider, or it cannot be used as given.
@@ -110,6 +118,12 @@ def make_llm(
         raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
     if base_url:
         _check_address(base_url)
+    if choice.provider == SEARCH:
+        if search is None:
+            raise UsageError(
+                "this needs a language model, and program search is no language model: name one with --model."
+            )
+        return search()
     return PROVIDERS[choice.provider](choice.argument, _Options(base_url, answered))
 
 
@@ -125,12 +139,13 @@ def _check_address(base_url: str) -> None:
 
 def _parse(name: str, reason: str) -> Choice:
     provider, _, argument = (part.strip() for part in name.strip().partition(":"))
-    if provider not in PROVIDERS:
-        near = difflib.get_close_matches(provider, PROVIDERS, n=1)
+    known = (*PROVIDERS, SEARCH)
+    if provider not in known:
+        near = difflib.get_close_matches(provider, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(
             f"there is no provider {provider!r}.{hint} A model is written provider:MODEL, and the providers "
-            f"are: {', '.join(PROVIDERS)}."
+            f"are: {', '.join(known)}."
         )
     if not argument and provider in DEFAULT_MODELS:
         argument = (
@@ -138,7 +153,7 @@ def _parse(name: str, reason: str) -> Choice:
         )
     if not argument and provider in ARGUMENTS:
         raise UsageError(f"{provider} needs to know what: write {provider}:{ARGUMENTS[provider]}.")
-    if argument and provider == "search":
+    if argument and provider == SEARCH:
         raise UsageError("search takes no model; write --model search.")
     return Choice(provider, argument, reason)
 
@@ -173,19 +188,12 @@ def _embedded(argument: str, _: _Options) -> LLM:
     return EmbeddedLLM(argument)
 
 
-def _search(_: str, __: _Options) -> LLM:
-    from promptpo.llm.search import SearchLLM
-
-    return SearchLLM()
-
-
 PROVIDERS: Mapping[str, Callable[[str, _Options], LLM]] = {
     "anthropic": _anthropic,
     "openai": _openai,
     "exec": _exec,
     "replay": _replay,
     "embedded": _embedded,
-    "search": _search,
 }
 
 ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "replay": "RUN_OR_FILE"}

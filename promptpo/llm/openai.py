@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptpo.llm.base import Usage
 from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request

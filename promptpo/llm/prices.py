@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptpo.records import Usage
+    from promptpo.llm.base import Usage
 
 TABLE = Path(__file__).with_name("prices.toml")
 VARIABLE = "PROMPTPO_PRICES"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import UsageError
-from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Purpose, Request
-from promptpo.records import Usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Purpose, Request, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

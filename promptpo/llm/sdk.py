@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request
+from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage
 from promptpo.llm.failures import (
     SAMPLING_SETTINGS,
     Service,
@@ -29,7 +29,6 @@ from promptpo.llm.failures import (
     refused_setting,
 )
 from promptpo.llm.prices import known_prices, price_of, user_prices
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

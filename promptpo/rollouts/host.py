@@ -44,7 +44,7 @@ class Host:
         self.settings = settings
         self._pulse = pulse
         if settings.registration is not None:
-            from promptpo.spec.environments import adopt
+            from promptpo.envs.building import adopt
 
             adopt(cloudpickle.loads(settings.registration))
         self.sandbox = Sandbox(settings.limits, allow_weaker=settings.allow_weaker)
@@ -52,7 +52,7 @@ class Host:
 
     def envs(self, n: int) -> Sequence[gymnasium.Env[Any, Any]]:
         """`n` environments, built once and kept."""
-        from promptpo.spec.environments import make_env
+        from promptpo.envs.building import make_env
 
         while len(self._envs) < n:
             env = make_env(self.settings.task)

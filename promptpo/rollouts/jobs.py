@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
+from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, PromptPOError
-from promptpo.records import Task
 from sandbox import CallResult, Limits, Rollout, SandboxStatus, Trial
 
 LANES = 16

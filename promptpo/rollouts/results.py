@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from promptpo.records import EpisodeRecord, Evaluation
 from promptpo.rollouts.jobs import Executor, Job
+from promptpo.run.records import EpisodeRecord, Evaluation
 from sandbox import Episode, Rollout
 
 MIN_CHUNK = 8

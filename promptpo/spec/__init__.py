@@ -1,9 +1,8 @@
-"""Environments and what a language model is told about them."""
+"""What a language model is told about an environment."""
 
 from promptpo.spec.check import Contradiction, check_spec
 from promptpo.spec.describe import TaskSpec, describe, describe_env
 from promptpo.spec.draft import Ask, Draft, draft_spec
-from promptpo.spec.environments import make_env
 from promptpo.spec.facts import TaskFacts, task_facts
 
 __all__ = [
@@ -16,6 +15,5 @@ __all__ = [
     "describe",
     "describe_env",
     "draft_spec",
-    "make_env",
     "task_facts",
 ]

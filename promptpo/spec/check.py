@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.spec.environments import make_env
+from promptpo.envs.building import make_env
 from promptpo.spec.facts import facts_from
 from promptpo.spec.observe import observe
 from promptpo.spec.paths import PathError, arithmetic, walk
@@ -20,10 +20,10 @@ from promptpo.spec.reading import read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from promptpo.records import Task
+    from promptpo.envs.spaces import AnySpace
+    from promptpo.envs.task import Task
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Part, Reading, Said
-    from promptpo.spec.spaces import AnySpace
 
 EPISODE_KEYS = ("max_steps", "start", "end", "success", "solved_from_mean_return")
 NO_BOUND = 1e30

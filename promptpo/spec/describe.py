@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.building import make_env
+from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.environments import make_env
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
 from promptpo.spec.fields import (
     SPANNED,
@@ -33,7 +34,6 @@ from promptpo.spec.reveal import revealed
 from promptpo.spec.reward_code import reward_code, with_values
 from promptpo.spec.rows import finite
 from promptpo.spec.samples import sample_rows
-from promptpo.spec.spaces import leaves
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 
 if TYPE_CHECKING:
@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-    from promptpo.records import Reveal, Task
+    from promptpo.envs.task import Task
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Known
+    from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field
 

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from promptpo.envs.building import make_env
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.describe import describe_env
-from promptpo.spec.environments import make_env
 from promptpo.spec.reading import read
 from promptpo.spec.samples import sample_row
 from promptpo.spec.user import BLOCKS
@@ -20,9 +20,10 @@ from promptpo.spec.user import BLOCKS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from promptpo.records import Reveal, Task
+    from promptpo.envs.task import Task
     from promptpo.spec.check import Contradiction
     from promptpo.spec.describe import TaskSpec
+    from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed, Step
     from sandbox import Sandbox
 

@@ -6,14 +6,14 @@ import importlib.metadata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.environments import make_env
+from promptpo.envs.building import make_env
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import gymnasium
 
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
 
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""

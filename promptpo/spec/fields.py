@@ -17,8 +17,8 @@ from promptpo.spec.rows import documented_fields, finite
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from promptpo.envs.spaces import AnySpace
     from promptpo.spec.documentation import Section
-    from promptpo.spec.spaces import AnySpace
 
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""

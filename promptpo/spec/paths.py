@@ -13,7 +13,7 @@ from gymnasium import spaces
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptpo.spec.spaces import AnySpace
+    from promptpo.envs.spaces import AnySpace
 
 
 class PathError(ValueError):

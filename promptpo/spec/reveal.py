@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-    from promptpo.records import Reveal
+    from promptpo.spec.levels import Reveal
 
 NEUTRAL: Mapping[str, str] = {
     # classic control

@@ -8,10 +8,11 @@ from gymnasium import spaces
 from baselines.agents import RandomAgent, ZeroAgent
 from baselines.environments import SeededEpisodes, flat_space, flatten, make_flat_env, training_envs
 from baselines.evaluation import Evaluator
-from promptpo.attempts import UNBOUNDED_HORIZON
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
-from promptpo.records import Seeds, Task
-from promptpo.spec.environments import make_env
+from promptpo.run.records import Seeds
+from promptpo.search.attempts import UNBOUNDED_HORIZON
 
 
 def test_nested_observations_become_vectors_without_text():

@@ -4,8 +4,8 @@ import pytest
 
 from baselines.algorithms import ALGORITHMS
 from baselines.hyperparameters import ROWS, read_rows, resolve, row_for
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Task
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

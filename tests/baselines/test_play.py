@@ -7,9 +7,9 @@ import pytest
 from baselines.algorithms import ALGORITHMS, algorithm_class, algorithm_of
 from baselines.play import load_agent
 from promptpo.cli.app import run
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Task
-from promptpo.spec.environments import make_env
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -16,9 +16,10 @@ from baselines.play import load_agent
 from baselines.progress import Display
 from baselines.settings import Settings
 from baselines.training import train
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
-from promptpo.records import Seeds, Task
-from promptpo.spec.environments import make_env
+from promptpo.run.records import Seeds
 
 SMALL = """
 default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}

@@ -8,9 +8,10 @@ import pytest
 from benchmarks.environments.noise_world import optimal_return
 from benchmarks.oracles import has_oracle, main, play
 from promptpo import evaluate
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Seeds, Task
-from promptpo.spec import make_env
+from promptpo.run.records import Seeds
 from tests.benchmarks import drawer_policy
 
 

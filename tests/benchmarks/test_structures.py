@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tuning_run import Bench, supplied
-from promptpo.llm.search.literals import read_params
-from promptpo.records import Task
+from promptpo.envs.task import Task
+from promptpo.program.literals import read_params
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "structures"
 

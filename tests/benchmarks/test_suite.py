@@ -5,8 +5,8 @@ import pytest
 from benchmarks.anchors import Anchors, anchors_of, known_anchors
 from benchmarks.references import known_references, published_for
 from benchmarks.suite import Suite, SuiteTask, load_suite, suite_names
+from promptpo.envs.building import make_env
 from promptpo.errors import UsageError
-from promptpo.spec import make_env
 
 EXPECTED = {
     "classic": 13,

@@ -5,9 +5,9 @@ import pytest
 import promptpo
 from promptpo.cli.show import overview
 from promptpo.errors import ProviderError
-from promptpo.journal import read_run
 from promptpo.llm.base import Completion, FatalProviderError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.journal import read_run
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
 from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
 

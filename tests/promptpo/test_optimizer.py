@@ -9,8 +9,8 @@ import promptpo
 from promptpo.api import load_run
 from promptpo.cli.show import candidate_in_full, overview
 from promptpo.errors import RunError, UsageError
-from promptpo.journal import read_run
 from promptpo.llm.base import Completion
+from promptpo.run.journal import read_run
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import (
     CRASH,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import promptpo
-from promptpo.answers import extract
+from promptpo.program.answers import extract
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 INDEX = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().splitlines()]

@@ -9,9 +9,9 @@ from baselines.icpi.assembly import stream
 from baselines.icpi.engines.lookup import LookupEngine
 from baselines.icpi.engines.oracle import OracleEngine, OraclePolicy
 from baselines.icpi.engines.paid import PaidEngine
-from promptpo.config import Budget
 from promptpo.errors import UsageError
-from promptpo.ledger import Ledger
+from promptpo.run.config import Budget
+from promptpo.run.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from baselines.icpi.engines.paid import Completer
     from baselines.icpi.examples import Measure
     from baselines.icpi.setting import Setting
-    from promptpo.journal import Journal
+    from promptpo.run.journal import Journal
 
 FREE_ENGINES = ("oracle", "lookup")
 RAW_ENGINES = ("completion", "llamacpp", "vllm", "embedded")

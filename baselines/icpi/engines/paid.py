@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from baselines.icpi.values import Request, Result
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.journal import Event
-from promptpo.records import Usage
+from promptpo.llm.base import Usage
+from promptpo.run.journal import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptpo.journal import Journal
-    from promptpo.ledger import Ledger
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
 
 KEPT_ON_OVERFLOW = 0.9
 """Share of the examples that stay when a prompt turns out to be too long."""

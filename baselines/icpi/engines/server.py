@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from baselines.icpi.engines.paid import ContextOverflowError
 from baselines.icpi.values import Request, Result
 from promptpo.errors import ProviderError
+from promptpo.llm.base import Usage
 from promptpo.llm.failures import Service, explain, public_address, read_key
 from promptpo.llm.prices import known_prices, price_of, user_prices
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

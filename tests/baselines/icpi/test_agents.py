@@ -15,7 +15,7 @@ from baselines.icpi.play import test as play_test
 from baselines.icpi.prompts import Question
 from baselines.icpi.setting import setting_for
 from baselines.icpi.values import Transition
-from promptpo.records import Seeds
+from promptpo.run.records import Seeds
 from tests.baselines.icpi.worlds import CHAIN, PAPER, episodes, oracle
 
 

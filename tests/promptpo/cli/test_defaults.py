@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.config import load_config
+from promptpo.run.config import load_config
 
 ROOT = Path(__file__).parents[3]
 QUICK = [

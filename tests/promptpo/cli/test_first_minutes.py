@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.cli.app import run
-from tests.promptpo.test_command_line import QUICK, promptpo
+from tests.promptpo.cli.test_command_line import QUICK, promptpo
 
 MODULE = "tests.promptpo.cli.buggy_environments"
 ALWAYS_LEFT = "class Policy:\n    def act(self, obs):\n        return 0\n"

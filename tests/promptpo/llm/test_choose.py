@@ -9,6 +9,7 @@ from promptpo.errors import MissingKeyError, UsageError
 from promptpo.llm import describe_choice, make_llm
 from promptpo.llm.choose import DEFAULT_MODELS, PROVIDERS, choose
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.search.programs import SearchLLM
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_providers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_program_search_is_no_language_model() -> None:
     """The default without a key, and the line that says so."""
-    llm = make_llm()
+    llm = make_llm(search=SearchLLM)
     assert (llm.name, llm.language_model) == ("search", False)
     line = describe_choice(None, llm)
     assert "no language model" in line

@@ -9,11 +9,10 @@ import gymnasium
 import pytest
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, Request, Situation
+from promptpo.llm.base import Completion, Request, Situation, Usage
 from promptpo.llm.conformance import check
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.llm.search import SearchLLM
-from promptpo.records import Usage
+from promptpo.search.programs import SearchLLM
 
 
 def found(answer: Any, **changes: Any) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from promptpo.errors import UsageError
+from promptpo.llm.base import Usage
 from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES
 from promptpo.llm.prices import TABLE, Price, known_prices, price_of, read_prices, user_prices
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.errors import UsageError
-from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError
+from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
 from promptpo.llm.replay import ReplayLLM
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,8 @@ from asking import KEY, REQUEST, Provider, ask
 from wire_server import Reply, WireServer
 
 from promptpo.errors import MissingKeyError, ProviderError
-from promptpo.llm.base import Message
+from promptpo.llm.base import Message, Usage
 from promptpo.llm.conformance import check
-from promptpo.records import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,12 +4,13 @@ from functools import lru_cache
 
 import pytest
 
-from promptpo.records import Task
-from promptpo.spec import check_spec, describe, describe_env, make_env
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec import check_spec, describe, describe_env
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.facts import facts_from
 from promptpo.spec.reading import read
-from tests.promptpo.spec.test_environments import needs
+from tests.promptpo.envs.test_building import needs
 
 HERE = "tests.promptpo.spec.envs"
 

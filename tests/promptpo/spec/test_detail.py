@@ -2,9 +2,9 @@
 
 from promptpo import optimize
 from promptpo.cli.app import run
-from promptpo.config import load_config
-from promptpo.journal import Journal
-from promptpo.records import Task
+from promptpo.envs.task import Task
+from promptpo.run.config import load_config
+from promptpo.run.journal import Journal
 from promptpo.spec import describe
 
 QUICK = {"rounds": 1, "candidates": 1, "episodes": 1, "validation_episodes": 1, "test_episodes": 1}

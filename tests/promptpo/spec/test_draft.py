@@ -2,7 +2,7 @@
 
 import asyncio
 
-from promptpo.records import Task
+from promptpo.envs.task import Task
 from promptpo.spec import check_spec, draft_spec
 from sandbox import Sandbox
 

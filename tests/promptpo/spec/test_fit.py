@@ -2,13 +2,13 @@
 
 import pytest
 
-from promptpo.prompting import tokens
-from promptpo.records import Task
+from promptpo.envs.task import Task
 from promptpo.spec import check_spec, describe
 from promptpo.spec.fit import fitted
 from promptpo.spec.parts import Field, Parts
+from promptpo.telling.prompting import tokens
+from tests.promptpo.envs.test_building import needs
 from tests.promptpo.spec.envs import HERE
-from tests.promptpo.spec.test_environments import needs
 
 
 @needs("gymnasium_robotics")

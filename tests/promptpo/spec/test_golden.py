@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.records import Task
+from promptpo.envs.task import Task
 from promptpo.spec import check_spec, describe
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,11 +8,11 @@ from gymnasium import spaces
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from promptpo.records import Task
+from promptpo.envs.spaces import leaves
+from promptpo.envs.task import Task
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.describe import describe_env
 from promptpo.spec.reading import read
-from promptpo.spec.spaces import leaves
 from tests.promptpo.spec.envs import Nested
 
 small = st.integers(1, 4)

@@ -7,9 +7,10 @@ import textwrap
 
 import pytest
 
-from promptpo.records import Task
-from promptpo.spec import describe, make_env
-from tests.promptpo.spec.test_environments import needs
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec import describe
+from tests.promptpo.envs.test_building import needs
 
 ANYWHERE = [
     "gymnasium",

@@ -7,11 +7,11 @@ import types
 import numpy as np
 import pytest
 
-from promptpo.records import Task
-from promptpo.spec import make_env
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.spec.reward_code import _passes_reward_on, reward_code
+from tests.promptpo.envs.test_building import needs
 from tests.promptpo.spec.envs import HERE
-from tests.promptpo.spec.test_environments import needs
 
 
 def shown(env_id, **kwargs):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.records import Task
 from promptpo.spec import check_spec, describe
 
 HERE = "tests.promptpo.spec.envs"

@@ -1,0 +1,205 @@
+"""``promptpo doctor``: what is installed and works here, and the cure for what does not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from promptpo import __version__
+from promptpo.envs.task import Task
+from promptpo.errors import PromptPOError
+from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES, choose
+from promptpo.output.report import versions
+from promptpo.rollouts.local import usable_cores
+
+State = Literal["ok", "note", "problem"]
+
+SERVERS = {"Ollama": 11434, "llama.cpp": 8080, "vLLM": 8000, "LM Studio": 1234}
+"""Local servers that speak the OpenAI protocol, at the ports where they listen by default."""
+
+EXTRAS = {
+    "box2d": "Box2D",
+    "mujoco": "mujoco",
+    "metaworld": "metaworld",
+    "minigrid": "minigrid",
+    "robotics": "gymnasium_robotics",
+    "highway": "highway_env",
+    "baselines": "stable_baselines3",
+    "ray": "ray",
+    "local": "xllamacpp",
+    "video": "imageio_ffmpeg",
+    "tracking": "tensorboard",
+}
+"""Extras and a module that each brings."""
+
+STANDS_STILL = "class Policy:\n    def act(self, obs):\n        return {action}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        topic: What it is about, in a word.
+        state: "ok"; "note" where something optional is missing; "problem" where a run would fail.
+        text: What was found.
+        cure: What to do; empty when nothing has to be done.
+    """
+
+    topic: str
+    state: State
+    text: str
+    cure: str = ""
+
+
+def examine() -> Iterator[Finding]:
+    """Look at everything, one finding after the other; takes a few seconds."""
+    parts: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _python,
+        _packages,
+        _extras,
+        _keys,
+        _servers,
+        _sandbox,
+        _rendering,
+        _machine,
+    )
+    for part in parts:
+        yield from part()
+
+
+def _python() -> Iterator[Finding]:
+    text = f"{platform.python_version()} ({sys.executable})"
+    if sys.version_info < (3, 11):  # noqa: UP036 - a copied checkout may run under any Python
+        yield Finding("python", "problem", text, "promptpo needs Python 3.11 or newer.")
+    else:
+        yield Finding("python", "ok", text)
+
+
+def _packages() -> Iterator[Finding]:
+    found = versions()
+    names = ("gymnasium", "numpy", "RestrictedPython", "openai", "anthropic", "cma")
+    missing = [name for name in names if name not in found]
+    text = ", ".join(f"{name} {found[name]}" for name in names if name in found)
+    yield Finding("packages", "ok", f"promptpo {found.get('promptpo', __version__)}, {text}")
+    if missing:
+        yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "pip install promptpo")
+
+
+def _extras() -> Iterator[Finding]:
+    have = [name for name, module in EXTRAS.items() if find_spec(module)]
+    lack = [name for name in EXTRAS if name not in have]
+    if have:
+        yield Finding("extras", "ok", ", ".join(have))
+    if lack:
+        yield Finding(
+            "extras",
+            "note",
+            f"not installed: {', '.join(lack)}",
+            f'pip install "promptpo[{lack[0]}]", for example',
+        )
+
+
+def _keys() -> Iterator[Finding]:
+    for variable, provider in KEY_VARIABLES.items():
+        if os.environ.get(variable, "").strip():
+            yield Finding(
+                "model",
+                "ok",
+                f"{variable} is set; --model {provider} means {provider}:{DEFAULT_MODELS[provider]}",
+            )
+        else:
+            yield Finding("model", "note", f"{variable} is not set", f"export {variable}=… to use {provider}")
+    try:
+        choice = choose(None)
+        yield Finding("model", "ok", f"without --model: {choice.name}")
+    except PromptPOError as error:
+        yield Finding("model", "problem", str(error), "say --model")
+
+
+def _servers() -> Iterator[Finding]:
+    with ThreadPoolExecutor(len(SERVERS)) as pool:
+        answers = list(pool.map(_models_at, SERVERS.values()))
+    found = False
+    for (name, port), models in zip(SERVERS.items(), answers, strict=True):
+        if models is not None:
+            found = True
+            example = models[0] if models else "NAME"
+            yield Finding(
+                "local server",
+                "ok",
+                f"{name} at port {port}: {', '.join(models) or 'no model loaded'}",
+                f"--model openai:{example} --base-url http://127.0.0.1:{port}/v1",
+            )
+    if not found:
+        yield Finding("local server", "note", f"none found ({', '.join(SERVERS)})")
+
+
+def _models_at(port: int) -> list[str] | None:
+    """Names of the models of an OpenAI-compatible server; None when there is none."""
+    import httpx
+
+    try:
+        answer = httpx.get(f"http://127.0.0.1:{port}/v1/models", timeout=1.0, trust_env=False)
+        return [str(model["id"]) for model in answer.json()["data"]][:8]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _sandbox() -> Iterator[Finding]:
+    from sandbox import Sandbox
+    from sandbox.errors import SandboxError
+
+    try:
+        with Sandbox(allow_weaker=True) as box:
+            status = box.status
+    except (SandboxError, OSError) as error:
+        yield Finding("sandbox", "problem", str(error), "python -m sandbox.check shows more")
+        return
+    text = f"{status.level}: {', '.join(status.active)}"
+    if status.level == "strong":
+        yield Finding("sandbox", "ok", text)
+    else:
+        cure = "use Linux 5.13 or newer with Landlock, or accept it with --allow-weaker-sandbox"
+        yield Finding("sandbox", "problem", f"{text}; missing: {'; '.join(status.missing)}", cure)
+
+
+def _rendering() -> Iterator[Finding]:
+    yield _rendered("CartPole-v1", "0")
+    if find_spec("mujoco"):
+        yield _rendered("InvertedPendulum-v5", "[0.0]")
+
+
+def _rendered(env_id: str, action: str) -> Finding:
+    """Whether two steps of an environment can be filmed without a screen."""
+    from promptpo.output.film import film, record
+
+    try:
+        task = Task(env_id, max_episode_steps=2)
+        rollout = record(task, STANDS_STILL.format(action=action), [0], allow_weaker=True)
+        film(task, rollout.episodes[0], seconds=30.0)
+    except (PromptPOError, IndexError) as error:
+        return Finding("rendering", "note", str(error), "runs work without it; report and play lack pictures")
+    return Finding("rendering", "ok", f"{env_id} can be filmed without a screen")
+
+
+def _machine() -> Iterator[Finding]:
+    cores = usable_cores()
+    yield Finding("machine", "ok", f"{cores} cores usable, {platform.platform()}")
+    free = shutil.disk_usage(Path.cwd()).free / 1e9
+    if not os.access(Path.cwd(), os.W_OK):
+        yield Finding("disk", "problem", f"{Path.cwd()} cannot be written", "work elsewhere, or say --out")
+    elif free < 0.5:  # noqa: PLR2004
+        yield Finding(
+            "disk", "problem", f"{free:.2f} GB free", "make room: a run is a few MB, its journal must fit"
+        )
+    else:
+        yield Finding("disk", "ok", f"{free:.0f} GB free here")

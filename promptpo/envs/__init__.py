@@ -1,0 +1,1 @@
+"""Building environments, so that a seed repeats an episode."""

@@ -1,0 +1,195 @@
+"""Building an environment from a task, so that a seed repeats an episode and errors are one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import importlib.util
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium import error
+
+from promptpo.envs import meta_world
+from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
+from promptpo.envs.repeat import repeating
+from promptpo.envs.spaces import check_spaces, with_standard_spaces
+from promptpo.errors import (
+    EnvironmentFaultError,
+    MissingExtraError,
+    PromptPOError,
+    UnknownEnvironmentError,
+    UsageError,
+    place_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gymnasium.envs.registration import EnvSpec
+
+    from promptpo.envs.task import Task
+
+
+def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
+    """Build an environment whose episodes are decided by ``reset(seed=...)`` and the actions alone.
+
+    Ids are Gymnasium's, ``module:EnvId`` included (the module may lie in the current directory). Ids of
+    Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
+    given by its own name. The passive environment checker is left out: it costs time at every step.
+
+    Args:
+        task: The id, its keyword arguments and the horizon.
+        render_mode: As for ``gymnasium.make``.
+
+    Raises:
+        UnknownEnvironmentError: No such id; the sentence names the nearest ones.
+        MissingExtraError: The environment's package is not installed; the sentence has the pip command.
+        EnvironmentFaultError: The environment's own constructor failed.
+        UnsupportedSpaceError: No policy can be written for one of its spaces.
+        UsageError: The module of a ``module:EnvId`` cannot be imported.
+    """
+    env = _built(task, render_mode)
+    try:
+        with _one_sentence(task):
+            env = with_standard_spaces(repeating(env))
+            check_spaces(env, task.name)
+    except PromptPOError:
+        env.close()
+        raise
+    return env
+
+
+def adopt(entry: EnvSpec) -> None:
+    """Register an environment as another process has it, unless it is known here.
+
+    Its package comes first: importing that later would look like a second registration, with a warning.
+    """
+    for extra in PACKAGES:
+        if str(entry.entry_point).startswith(f"{extra.module}."):
+            _import_quietly(extra.module, entry.id)
+    gymnasium.registry.setdefault(entry.id, entry)
+
+
+def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
+    meta_world_task = meta_world.task_name(task)
+    if meta_world_task is not None:
+        _import_package("metaworld", task.env_id)
+        with _one_sentence(task):
+            return meta_world.make(meta_world_task, task, render_mode)
+    env_id = _registered(task.env_id)
+    kwargs: dict[str, Any] = dict(task.env_kwargs)
+    if render_mode is not None:
+        kwargs["render_mode"] = render_mode
+    with _one_sentence(task):
+        return gymnasium.make(
+            env_id, max_episode_steps=task.max_episode_steps, disable_env_checker=True, **kwargs
+        )
+
+
+@contextlib.contextmanager
+def _one_sentence(task: Task) -> Iterator[None]:
+    """Turn whatever comes out of an environment's constructor into one of our errors."""
+    try:
+        yield
+    except PromptPOError:
+        raise
+    except (error.DependencyNotInstalled, ImportError) as fault:
+        raise _missing(task, fault) from fault
+    except Exception as fault:  # a foreign constructor: anything can come out of it
+        raise EnvironmentFaultError(
+            f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
+        ) from fault
+
+
+def _registered(env_id: str) -> str:
+    """The id under which Gymnasium knows the environment, after importing what registers it."""
+    module, _, name = env_id.rpartition(":")
+    if module:
+        _import_users_module(module, env_id)
+    if name in gymnasium.registry:
+        return name
+    extra = extra_for(name)
+    if extra is not None:
+        _import_package(extra.module, env_id)
+    else:
+        for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
+            _import_quietly(installed.module, name)
+    if name in gymnasium.registry:
+        return name
+    raise UnknownEnvironmentError(_unknown(name))
+
+
+def _import_users_module(module: str, env_id: str) -> None:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # last, so that nothing in it can shadow an installed package
+    try:
+        importlib.import_module(module)
+    except Exception as fault:  # the user's own module: anything can come out of it
+        if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
+            raise UsageError(f"{env_id}: there is no module {module!r} on the path or in {here}.") from fault
+        raise UsageError(
+            f"{env_id}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
+        ) from fault
+
+
+def _import_quietly(module: str, name: str) -> None:
+    """Import a package; what it prints then is for the user only where it speaks of this environment."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        importlib.import_module(module)
+    if name in said.getvalue():
+        sys.stderr.write(said.getvalue())
+
+
+def _import_package(module: str, env_id: str) -> None:
+    try:
+        _import_quietly(module, env_id.rpartition(":")[2])
+    except ImportError as fault:
+        extra = next(e for e in PACKAGES if e.module == module)
+        raise MissingExtraError(_install(env_id, extra)) from fault
+
+
+def _missing(task: Task, fault: Exception) -> MissingExtraError:
+    spec = gymnasium.registry.get(task.env_id.rpartition(":")[2])
+    entry_point = spec.entry_point if spec is not None and isinstance(spec.entry_point, str) else ""
+    for prefix, extra in BY_ENTRY_POINT.items():
+        if entry_point.startswith(prefix) and importlib.util.find_spec(extra.module) is None:
+            return MissingExtraError(_install(task.env_id, extra))
+    return MissingExtraError(
+        f"the environment {task.name} needs a package that is not installed: {_first_line(fault)}"
+    )
+
+
+def _install(env_id: str, extra: Extra) -> str:
+    return f'{env_id} needs {extra.package}, which is not installed: pip install "promptpo[{extra.name}]"'
+
+
+def _unknown(name: str) -> str:
+    """One sentence about an unknown id, with the nearest names."""
+    stem = name.rpartition("-v")[0] or name
+    others = sorted(
+        (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),
+        key=lambda i: gymnasium.spec(i).version or 0,
+    )
+    if others:
+        return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
+    candidates = {i.lower(): i for i in (*gymnasium.registry, *meta_world.known_names())}
+    candidates |= {i.removeprefix(meta_world.NAMESPACE): i for i in meta_world.known_names()}
+    close = difflib.get_close_matches(name.lower(), list(candidates), n=3, cutoff=0.6)
+    hint = (
+        f"did you mean {' or '.join(dict.fromkeys(candidates[c] for c in close))}?"
+        if close
+        else "write it as Gymnasium does."
+    )
+    return f"there is no environment {name}; {hint} (Your own environment: module:{name}.)"
+
+
+def _first_line(fault: BaseException) -> str:
+    lines = str(fault).strip().splitlines()
+    return lines[0].rstrip(".") + "." if lines else "no message."

@@ -1,0 +1,135 @@
+"""Meta-World, whose ``reset`` ignores its seed, made to repeat by seed.
+
+Meta-World draws the goals of a task when it is built, 50 for each build seed, and picks one of them at
+random in every episode. Here the episode seed picks both: episode seed ``s`` plays goal ``s % 50`` of
+the 50 goals of build seed ``s // 50``. So every episode seed has a goal of its own, drawn from the
+benchmark's own distribution, and the training, validation and test seeds of `promptpo.run.records.Seeds`
+(0 to 10, 10 to 20 and 20 to 30 million) never share a goal. Build seed 0 is the familiar list of goals.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.wrappers import OrderEnforcing, TimeLimit
+
+from promptpo.errors import UnknownEnvironmentError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptpo.envs.task import Task
+
+NAMESPACE = "Meta-World/"
+GOALS_PER_BUILD_SEED = 50
+GOAL = slice(36, 39)
+"""Where the goal position stands in the observation."""
+
+
+def task_name(task: Task) -> str | None:
+    """The Meta-World task that a task means, for example "reach-v3"; None where it means none.
+
+    Raises:
+        UsageError: "Meta-World/MT1" without the name of a task, or a benchmark of several tasks.
+    """
+    name = task.env_id.removeprefix("metaworld:")
+    if name == f"{NAMESPACE}MT1":
+        if "env_name" not in task.env_kwargs:
+            raise UsageError("Meta-World/MT1 needs the name of a task; write it as Meta-World/reach-v3.")
+        return str(task.env_kwargs["env_name"])
+    if name.startswith(NAMESPACE):
+        if name.removeprefix(NAMESPACE)[:2] in {"MT", "ML"} or "custom" in name:
+            raise UsageError(
+                f"{name} is a benchmark of several tasks; name one of them: Meta-World/reach-v3."
+            )
+        return name.removeprefix(NAMESPACE)
+    if name.endswith("-v3") and name == name.lower() and "/" not in name and name not in gymnasium.registry:
+        return name if not _installed() or name in _classes() else None
+    return None
+
+
+def known_names() -> Iterable[str]:
+    """Ids of all tasks; none where Meta-World is not installed."""
+    return [NAMESPACE + name for name in _classes()] if _installed() else []
+
+
+def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
+    """Build one Meta-World task.
+
+    Raises:
+        UnknownEnvironmentError: No such task.
+        UsageError: Keyword arguments that this way of building does not take.
+    """
+    import difflib
+
+    classes = _classes()
+    if name not in classes:
+        close = difflib.get_close_matches(name, list(classes), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(classes)}."
+        raise UnknownEnvironmentError(f"Meta-World has no task {name}; {hint}")
+    kwargs = {key: value for key, value in task.env_kwargs.items() if key != "env_name"}
+    if "seed" in kwargs:
+        raise UsageError(
+            "Meta-World's goals are chosen by the episode seed here; leave 'seed' out of the arguments."
+        )
+    env: gymnasium.Env[Any, Any] = classes[name](render_mode=render_mode, **kwargs)
+    horizon = min(task.max_episode_steps or env.max_path_length, env.max_path_length)  # type: ignore[attr-defined]
+    env.unwrapped.spec = EnvSpec(id=NAMESPACE + name, entry_point="metaworld:MT1", kwargs=kwargs)
+    return OrderEnforcing(TimeLimit(SeededGoals(env, name=name), horizon))
+
+
+class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Chooses the goal of an episode by its seed.
+
+    Args:
+        env: A bare Meta-World environment.
+        name: The name of its task.
+
+    A reset without a seed takes the goal after the last one.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
+        RecordConstructorArgs.__init__(self, name=name)
+        super().__init__(env)
+        self._name = name
+        self._seed = -1
+        declared = env.observation_space
+        goals = env.goal_space  # type: ignore[attr-defined]
+        low, high = declared.low.copy(), declared.high.copy()  # type: ignore[attr-defined]
+        low[GOAL], high[GOAL] = goals.low, goals.high  # the environment itself declares them as 0
+        self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start the episode of a seed."""
+        self._seed = self._seed + 1 if seed is None else seed
+        build_seed, index = divmod(self._seed, GOALS_PER_BUILD_SEED)
+        self.env.unwrapped.set_task(_goals(self._name, build_seed)[index])  # type: ignore[attr-defined]
+        return self.env.reset(seed=self._seed, options=options)
+
+
+@lru_cache(maxsize=64)
+def _goals(name: str, build_seed: int) -> Sequence[Any]:
+    """The 50 goals of a build seed; takes about half a second, so all environments of a process share them."""
+    import metaworld
+
+    goals: Sequence[Any] = metaworld.MT1(name, seed=build_seed).train_tasks  # type: ignore[no-untyped-call]
+    return goals
+
+
+def _installed() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("metaworld") is not None
+
+
+def _classes() -> dict[str, Any]:
+    import metaworld
+
+    return dict(metaworld.ALL_V3_ENVIRONMENTS)  # type: ignore[attr-defined]

@@ -1,0 +1,11 @@
+"""Pictures of episodes.
+
+The policy runs in the sandbox first and its actions are recorded; then a process of its own, which never
+meets the policy's code, repeats the episode with the same seed and the same actions and renders it. A
+renderer that hangs or takes its process down therefore harms nothing.
+"""
+
+from promptpo.output.film.episodes import record, trajectory_of
+from promptpo.output.film.replay import Film, RenderingError, film, has_screen, show, write_video
+
+__all__ = ["Film", "RenderingError", "film", "has_screen", "record", "show", "trajectory_of", "write_video"]

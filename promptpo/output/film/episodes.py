@@ -1,0 +1,62 @@
+"""Episodes of a policy with everything that was observed and done in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.envs.task import Task
+from promptpo.rollouts import Job, Settings
+from promptpo.rollouts.host import Host
+from promptpo.search.tuning import read_params
+
+if TYPE_CHECKING:
+    from sandbox import Episode, Rollout, Trajectory
+
+LONGEST = 10_000
+"""Steps after which an episode of an environment without a horizon is cut."""
+
+
+def record(
+    task: Task,
+    source: str,
+    seeds: Sequence[int],
+    *,
+    horizon: int | None = None,
+    clip_actions: bool = True,
+    allow_weaker: bool = False,
+) -> Rollout:
+    """Run a policy in the sandbox and keep the trajectories.
+
+    Args:
+        task: The environment.
+        source: The policy module.
+        seeds: One for each episode.
+        horizon: Steps at most; None means the environment's own.
+        clip_actions: Clip continuous actions into their bounds.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+
+    Raises:
+        EnvironmentFaultError: The environment failed.
+    """
+    from sandbox import Limits, Trial
+
+    params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+    host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
+    try:
+        spec = host.envs(1)[0].spec
+        longest = horizon or (spec.max_episode_steps if spec else None) or LONGEST
+        return host.run(Job(source, tuple(Trial(seed, params, longest) for seed in seeds), record=True))
+    finally:
+        host.close()
+
+
+def trajectory_of(episode: Episode) -> Trajectory:
+    """What happened in an episode that was recorded.
+
+    Raises:
+        ValueError: It was not.
+    """
+    if episode.trajectory is None:
+        raise ValueError("the episode was rolled out without record=True")
+    return episode.trajectory

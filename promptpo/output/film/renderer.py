@@ -1,0 +1,164 @@
+"""The process that renders: ``python -m promptpo.output.film.renderer REQUEST.json``.
+
+It repeats recorded actions in an environment of its own and never sees a policy.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.errors import PromptPOError
+from promptpo.output.film.episodes import trajectory_of
+from promptpo.output.film.images import png, smaller, write_video
+from promptpo.run.journal import from_json
+from promptpo.run.packing import inflate
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from sandbox import Episode
+
+
+def main(request: Path) -> None:
+    """Answer one request; whatever goes wrong becomes the sentence in the answer."""
+    wanted = json.loads(request.read_text(encoding="utf-8"))
+    task = from_json(Task, wanted["task"])
+    try:
+        answer = _render(task, wanted)
+    except Exception as error:  # noqa: BLE001 - foreign renderers raise anything
+        answer = {"error": explained(task, error)}
+    Path(wanted["answer"]).write_text(json.dumps(answer), encoding="utf-8")
+
+
+def _render(task: Task, wanted: dict[str, Any]) -> dict[str, Any]:
+    episodes = [episode for rollout in inflate(wanted["episodes"]) for episode in rollout.episodes]
+    mode = wanted["mode"]
+    env = make_env(task, render_mode="human" if mode == "human" else "rgb_array")
+    try:
+        _require_mode(task, env, "human" if mode == "human" else "rgb_array")
+        fps = float(env.metadata.get("render_fps") or 30)
+        if mode == "human":
+            repeated = [_repeated(env, episode, fps) for episode in episodes]
+            return {"same": all(repeated)}
+        if mode == "video":
+            return _video(env, episodes, fps, Path(wanted["path"]))
+        return _pictures(env, episodes[0], fps, wanted)
+    finally:
+        env.close()
+
+
+def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
+    if env.render_mode != mode:
+        modes = ", ".join(env.metadata.get("render_modes") or ()) or "none"
+        raise PromptPOError(
+            f'{task.env_id} cannot be rendered: it does not offer render_mode="{mode}" (it offers: {modes}).'
+        )
+
+
+def _frames(
+    env: gymnasium.Env[Any, Any], episode: Episode, every: int, late: Callable[[int], bool] = lambda _: False
+) -> Iterator[tuple[int, Any, float]]:
+    """(step, frame, return so far) of the start, of every `every`-th step unless it is `late`, of the end."""
+    env.reset(seed=episode.seed)
+    total = 0.0
+    yield 0, _upright(env), total
+    actions = trajectory_of(episode).actions
+    for step, action in enumerate(actions, start=1):
+        total += float(env.step(action)[1])
+        if step == len(actions) or (step % every == 0 and not late(step)):
+            yield step, _upright(env), total
+
+
+def _upright(env: gymnasium.Env[Any, Any]) -> Any:
+    frame: Any = env.render()
+    if isinstance(frame, list):
+        frame = frame[-1]
+    # Meta-World's camera "corner2" hangs upside down.
+    return frame[::-1] if getattr(env.unwrapped, "camera_name", None) == "corner2" else frame
+
+
+def _pictures(
+    env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
+) -> dict[str, Any]:
+    every = max(1, math.ceil(episode.steps / wanted["frames"]))
+    started, seconds = time.monotonic(), float(wanted["seconds"])
+
+    def late(step: int) -> bool:
+        """Where rendering is slow, pictures are left out all along the episode and not at its end."""
+        return time.monotonic() - started > seconds * step / episode.steps
+
+    frames, reached, whole = [], 0.0, True
+    for step, frame, total in _frames(env, episode, every, late):
+        frames.append((step, base64.b64encode(png(smaller(frame, wanted["width"]))).decode()))
+        reached = total
+        if time.monotonic() - started > 1.5 * seconds:
+            whole = step == episode.steps
+            break
+    same = not whole or _equal(reached, episode.return_)
+    return {"frames": frames, "fps": fps, "same": same, "whole": whole}
+
+
+def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, path: Path) -> dict[str, Any]:
+    frames, same = [], True
+    for episode in episodes:
+        reached = 0.0
+        for _, frame, total in _frames(env, episode, 1):
+            frames.append(frame)
+            reached = total
+        same = same and _equal(reached, episode.return_)
+    try:
+        write_video(frames, fps, path)
+    except OSError as error:
+        raise PromptPOError(f"cannot write {path}: {error.strerror or error}.") from error
+    return {"frames": len(frames), "fps": fps, "same": same}
+
+
+def _repeated(env: gymnasium.Env[Any, Any], episode: Episode, fps: float) -> bool:
+    """Show one episode in the environment's window; windows that do not wait are held to `fps`."""
+    total = 0.0
+    env.reset(seed=episode.seed)
+    for action in trajectory_of(episode).actions:
+        started = time.monotonic()
+        total += float(env.step(action)[1])
+        time.sleep(max(0.0, 1 / fps - (time.monotonic() - started)))
+    return _equal(total, episode.return_)
+
+
+def _equal(repeated: float, recorded: float) -> bool:
+    return math.isclose(repeated, recorded, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def explained(task: Task, error: Exception) -> str:
+    """One sentence about a renderer's error, with its cure where that is known."""
+    text = (
+        str(error).removeprefix(f"the environment {task.env_id} could not be built: ").strip().splitlines()
+        or ["no message"]
+    )[0].rstrip(".")
+    words = f"{type(error).__name__} {error}".lower()
+    if any(word in words for word in ("opengl", "egl", "glfw", "osmesa", "mujoco_gl", "glgeterror")):
+        return (
+            f"{task.env_id} cannot be rendered: {text}. Set MUJOCO_GL=egl (Debian: apt install libegl1 "
+            "libegl-mesa0 libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6)."
+        )
+    if "could not be built" in words and "render_mode" in words:
+        return f"{task.env_id} cannot be rendered: its constructor takes no render_mode."
+    if isinstance(error, PromptPOError):
+        return str(error)
+    if "video device" in words or "display" in words or "x11" in words:
+        return f"{task.env_id} cannot be shown: there is no screen here ({text}); write a file with --video instead."
+    if isinstance(error, ImportError) or "not installed" in words:
+        return f"{task.env_id} cannot be rendered: a package is missing ({text})."
+    return f"{task.env_id} cannot be rendered: {type(error).__name__}: {text}."
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,157 @@
+"""The side of rendering that asks: it starts the process that renders, and reads what it wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.task import Task
+from promptpo.errors import PromptPOError
+from promptpo.output.film.episodes import trajectory_of
+from promptpo.run.journal import to_json
+from promptpo.run.packing import deflate
+
+if TYPE_CHECKING:
+    from sandbox import Episode
+
+
+class RenderingError(PromptPOError, RuntimeError):
+    """No pictures here; the sentence says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """Frames of one episode.
+
+    Attributes:
+        frames: (step, PNG file in base64) pairs; step 0 is the start.
+        fps: Steps in a second, as the environment wants to be watched.
+        same: The repeated episode gave the recorded return.
+        whole: All frames are there; False when time ran out before.
+    """
+
+    frames: tuple[tuple[int, str], ...]
+    fps: float
+    same: bool
+    whole: bool
+
+
+STARTING = 20.0
+"""Seconds that a renderer may take before its first picture and after its last."""
+
+
+def film(task: Task, episode: Episode, *, frames: int = 60, width: int = 300, seconds: float = 30.0) -> Film:
+    """Repeat a recorded episode and take pictures.
+
+    Args:
+        task: The environment.
+        episode: With its trajectory.
+        frames: At most; a long episode is shown in larger steps.
+        width: Pixels at most.
+        seconds: How long rendering may take; what is done by then is shown.
+
+    Raises:
+        RenderingError: The environment cannot be rendered here.
+    """
+    answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
+    return Film(
+        tuple((step, data) for step, data in answer["frames"]), answer["fps"], answer["same"], answer["whole"]
+    )
+
+
+def write_video(
+    task: Task, episodes: Sequence[Episode], path: Path, *, seconds: float = 600.0
+) -> Mapping[str, Any]:
+    """Write recorded episodes as one GIF or MP4 file; returns "frames", "fps" and "same".
+
+    Raises:
+        RenderingError: The environment cannot be rendered here, or the file cannot be written.
+    """
+    return _render(task, episodes, "video", seconds, path=str(path.absolute()))
+
+
+def show(task: Task, episodes: Sequence[Episode]) -> bool:
+    """Show recorded episodes in a window, in real time.
+
+    Returns:
+        Whether they gave the recorded returns again.
+
+    Raises:
+        RenderingError: There is no screen, or the environment has no window.
+    """
+    if not has_screen():
+        raise RenderingError(
+            "there is no screen here (DISPLAY is not set); write a file with --video instead."
+        )
+    return bool(_render(task, episodes, "human", None)["same"])
+
+
+def has_screen() -> bool:
+    """Whether a window can be expected to open here."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _render(
+    task: Task, episodes: Sequence[Episode], mode: str, seconds: float | None, **options: Any
+) -> dict[str, Any]:
+    from sandbox import Rollout
+
+    actions_only = [
+        replace(episode, trajectory=replace(trajectory_of(episode), observations=())) for episode in episodes
+    ]
+    with tempfile.TemporaryDirectory(prefix="promptpo-film-") as folder:
+        request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
+        content = {
+            "task": to_json(task),
+            "episodes": deflate([Rollout(tuple(actions_only), None, steps=0, output="", policy_seconds=0.0)]),
+            "mode": mode,
+            "seconds": seconds,
+            "answer": str(answer),
+            **options,
+        }
+        request.write_text(json.dumps(content), encoding="utf-8")
+        problem = _run_child(request, mode, None if seconds is None else seconds + STARTING)
+        found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {"error": problem}
+    if "error" in found:
+        raise RenderingError(found["error"])
+    return dict(found)
+
+
+def _run_child(request: Path, mode: str, timeout: float | None) -> str:
+    """Run the renderer to its end; returns why it ended, for when it left no answer."""
+    command = [sys.executable, "-P", "-m", "promptpo.output.film.renderer", str(request)]
+    environment = dict(os.environ)
+    # The child must find promptpo where this process found it, installed or not.
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    if mode != "human":
+        environment.update(offscreen(environment))
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"rendering took longer than {timeout:.0f} seconds."
+    last = done.stderr.decode(errors="replace").strip().splitlines()
+    return f"the rendering process ended with code {done.returncode}" + (f": {last[-1]}" if last else ".")
+
+
+def offscreen(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables with which renderers need no screen, where the user has not set them."""
+    wanted = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
+    if sys.platform == "linux":
+        wanted["MUJOCO_GL"] = "egl"
+    return {name: value for name, value in wanted.items() if name not in environment}

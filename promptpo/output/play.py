@@ -1,0 +1,91 @@
+"""Watching a policy: its episodes run in the sandbox first, then what it did is shown or filmed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.output.exporting import policy_part
+from promptpo.output.film import record, show, write_video
+from promptpo.rollouts import evaluation_of
+from promptpo.run.records import Evaluation
+
+VIDEOS = (".gif", ".mp4")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What was watched.
+
+    Attributes:
+        evaluation: Outcome, returns, steps, error of the episodes.
+        video: The file that was written; None without one.
+        same: Showing the recorded actions again gave the recorded returns; False means that the pictures
+            are of other episodes than the numbers.
+    """
+
+    evaluation: Evaluation
+    video: Path | None
+    same: bool
+
+
+def play(
+    policy: str | os.PathLike[str],
+    env_id: str,
+    *,
+    video: str | os.PathLike[str] | None = None,
+    human: bool = False,
+    episodes: int = 1,
+    seed: int = 0,
+    env_kwargs: Mapping[str, Any] | None = None,
+    max_episode_steps: int | None = None,
+    allow_weaker_sandbox: bool = False,
+) -> Watched:
+    """Run a policy file in the sandbox and show its episodes in a window or write them as a video.
+
+    The policy never meets the renderer: its actions are recorded and repeated in an environment that
+    another process renders.
+
+    Args:
+        policy: An exported file or a bare policy module.
+        env_id: The environment.
+        video: A .gif or .mp4 file to write.
+        human: Show a window.
+        episodes: How many.
+        seed: Of the first episode; the following ones count up.
+        env_kwargs: For ``gymnasium.make``.
+        max_episode_steps: Horizon; None keeps the environment's.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+
+    Raises:
+        UsageError: The file cannot be read, or the video's name has another suffix.
+        RenderingError: The environment cannot be rendered here; the sentence says what is missing.
+        EnvironmentFaultError: The environment failed.
+    """
+    path = Path(policy)
+    try:
+        source = policy_part(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
+        ) from error
+    file = Path(video) if video is not None else None
+    if file is not None and file.suffix.lower() not in VIDEOS:
+        raise UsageError(f"a video is written as .gif or .mp4, not as {file.name}.")
+    if episodes < 1:
+        raise UsageError(f"episodes must be at least 1, not {episodes}.")
+    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    seeds = range(seed, seed + episodes)
+    rollout = record(task, source, seeds, horizon=max_episode_steps, allow_weaker=allow_weaker_sandbox)
+    finished = [episode for episode in rollout.episodes if episode.failure is None]
+    same = True
+    if finished and file is not None:
+        same = bool(write_video(task, finished, file)["same"])
+    if finished and human:
+        same = show(task, finished) and same
+    return Watched(evaluation_of(rollout), file if finished else None, same)

@@ -1,0 +1,244 @@
+"""One episode of the best policy, as the report shows it: a film and lines over time."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from promptpo.errors import PromptPOError
+from promptpo.output.film import Film, RenderingError, film, record, trajectory_of
+from promptpo.output.report.story import Story
+from promptpo.output.report.svg import Frame, drawing, element, extent
+from promptpo.spec.reading import read
+from promptpo.telling.feedback import number
+
+MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
+ROW, LEFT = 40.0, 128.0
+"""Height of a row, and room for names."""
+
+LONGEST_NAME = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One number over the steps of an episode.
+
+    Attributes:
+        name: What it is called: by the spec where it has a name there, else by its place.
+        values: One for each step; observations have one more.
+        kind: "obs", "action" or "reward".
+    """
+
+    name: str
+    values: tuple[float, ...]
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the report shows of one episode.
+
+    Attributes:
+        seed: Of the episode.
+        return_: Its return.
+        steps: Its length.
+        series: What was observed, done and rewarded, in this order.
+        left_out: How many components of the observation are not shown.
+        film: Pictures; None where there are none.
+        note: One sentence about what is missing, and why; empty when nothing is.
+    """
+
+    seed: int
+    return_: float
+    steps: int
+    series: tuple[Series, ...]
+    left_out: int
+    film: Film | None
+    note: str
+
+
+def show_episode(story: Story, *, seconds: float) -> Shown | str:
+    """Run the best policy for one typical test episode, in the sandbox, and film it.
+
+    Args:
+        story: The run.
+        seconds: How long rendering may take.
+
+    Returns:
+        The episode; or, where there is none, one sentence that says why.
+    """
+    best = story.best
+    if best is None:
+        return "No policy ran, so there is no episode to show."
+    config = story.config
+    seed = typical_seed(story)
+    try:
+        rollout = record(
+            config.task,
+            best.attempt.candidate.source,
+            [seed],
+            clip_actions=config.clip_actions,
+            allow_weaker=config.allow_weaker_sandbox,
+        )
+    except PromptPOError as error:
+        return f"The episode could not be run: {error}"
+    if rollout.failure is not None:
+        return f"The episode could not be run: {rollout.failure.message}"
+    episode = rollout.episodes[0]
+    trajectory = trajectory_of(episode)
+    names = names_of(story.spec)
+    observed, left_out = _observations(trajectory.observations, names)
+    pictures, note = None, ""
+    try:
+        pictures = film(config.task, episode, seconds=seconds)
+    except RenderingError as error:
+        note = str(error)
+    else:
+        if not pictures.whole:
+            note = "Rendering was slow; the film shows the beginning."
+        if not pictures.same:
+            note = "The environment did not repeat the episode exactly; the film shows another one with the same actions."
+    series = (*observed, *_actions(trajectory.actions, names), *_rewards(trajectory.rewards))
+    return Shown(seed, episode.return_, episode.steps, series, left_out, pictures, note)
+
+
+def typical_seed(story: Story) -> int:
+    """The test seed with the median return, or the first training seed where there was no test."""
+    from promptpo.run.records import Seeds
+
+    returns: list[float | None] = ((story.result or {}).get("test") or {}).get("returns", [])
+    values = [value for value in returns if value is not None]
+    if not values:
+        return Seeds(story.config.seed).train(1)[0]
+    median = sorted(values)[(len(values) - 1) // 2]
+    return Seeds().test(len(returns))[returns.index(median)]
+
+
+def _components(value: Any, name: str) -> Iterator[tuple[str, float]]:
+    """The numbers in an observation or action, with a name for each; text is left out."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _components(item, f"{name}[{key!r}]")
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            yield from _components(item, f"{name}[{i}]")
+    elif isinstance(value, np.ndarray) and value.ndim:
+        for index, item in np.ndenumerate(value):
+            yield f"{name}[{', '.join(map(str, index))}]", float(item)
+    elif not isinstance(value, (str, bytes)):
+        yield name, float(value)
+
+
+def names_of(spec: str) -> Mapping[str, str]:
+    """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
+    try:
+        parts = read(spec).parts.values()
+    except SyntaxError:
+        return {}
+    return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
+
+
+def _called(label: str, names: Mapping[str, str]) -> str:
+    """The name of a component: its own, or its place in a part that has one."""
+    if label in names:
+        return names[label]
+    base, _, index = label.removesuffix("]").rpartition("[")
+    for expression, name in names.items():
+        if expression == base:
+            return f"{name}[{index}]"
+        within = re.fullmatch(rf"{re.escape(base)}\[(\d*):(\d*)\]", expression)
+        if within and index.isdigit():
+            first, end = int(within[1] or 0), int(within[2] or sys.maxsize)
+            if first <= int(index) < end:
+                return f"{name}[{int(index) - first}]"
+    return label
+
+
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[Series]:
+    if not values:
+        return []
+    labels = [component for component, _ in _components(values[0], kind)]
+    table = np.array([[number_ for _, number_ in _components(value, kind)] for value in values])
+    return [
+        Series(_called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)
+    ]
+
+
+def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[Series], int]:
+    """The components that change most often, in their own order."""
+    columns = _columns(values, "obs", names)
+    if len(columns) <= MOST_OBSERVATIONS:
+        return columns, 0
+    changes = [len(set(column.values)) for column in columns]
+    kept = sorted(sorted(range(len(columns)), key=lambda i: -changes[i])[:MOST_OBSERVATIONS])
+    return [columns[i] for i in kept], len(columns) - len(kept)
+
+
+def _actions(values: Sequence[Any], names: Mapping[str, str]) -> list[Series]:
+    return _columns(values, "action", names)[:MOST_ACTIONS]
+
+
+def _rewards(values: Sequence[Any]) -> list[Series]:
+    return [Series("reward", tuple(float(value) for value in values), "reward")]
+
+
+def episode_chart(shown: Shown) -> Markup:
+    """A row for each series, all over the same steps, with a line where the film is."""
+    height = ROW * len(shown.series) + 44
+    steps = (0.0, float(max(1, shown.steps)))
+    parts: list[Markup] = []
+    bottom = 0.0
+    for n, series in enumerate(shown.series):
+        bottom = ROW * (n + 1)
+        parts.append(
+            _row(series, Frame(steps, extent(series.values), left=LEFT, top=ROW * n + 6, bottom=bottom))
+        )
+    axis = Frame(steps, (0.0, 1.0), left=LEFT, top=0, bottom=bottom + 4)
+    cursor = element("line", x1=axis.left, x2=axis.left, y1=2, y2=bottom + 4, class_="cursor", id="cursor")
+    label = "Observations, actions and reward over the steps of one episode"
+    return drawing(*parts, axis.x_axis("step"), cursor, height=height, label=label)
+
+
+def _row(series: Series, frame: Frame) -> Markup:
+    values = series.values
+    points = _thinned(values)
+    finite = [value for value in values if math.isfinite(value)] or [math.nan]
+    middle = (frame.top + frame.bottom) / 2
+    whole = all(float(value).is_integer() for value in finite)
+    return Markup("").join(
+        [
+            element("text", _short(series.name), x=4, y=middle, class_="name"),
+            element(
+                "text", f"{number(min(finite))} to {number(max(finite))}", x=4, y=middle + 13, class_="small"
+            ),
+            element("line", x1=frame.left, x2=frame.right, y1=frame.bottom, y2=frame.bottom, class_="grid"),
+            frame.line(points, f"series {series.kind}", step=whole) if points else Markup(""),
+        ]
+    )
+
+
+def _short(name: str) -> str:
+    """A name that fits; its end says more than its beginning, as in ``left_arm_elbow_velocity``."""
+    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
+
+
+def _thinned(values: Sequence[float]) -> list[tuple[float, float]]:
+    """(step, value) pairs, few enough to draw: of every stretch its least and its greatest value."""
+    known = [(float(i), value) for i, value in enumerate(values) if math.isfinite(value)]
+    stride = math.ceil(len(known) / MOST_POINTS)
+    if stride <= 2:  # noqa: PLR2004 - then both ends of every stretch are all there is
+        return known
+    kept = []
+    for start in range(0, len(known), stride):
+        stretch = known[start : start + stride]
+        by_value = sorted(stretch, key=lambda point: point[1])
+        kept.extend(sorted({by_value[0], by_value[-1]}))
+    return kept

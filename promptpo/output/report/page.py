@@ -1,0 +1,182 @@
+"""``report.html``: one self-contained page that tells what happened in a run.
+
+Everything a model wrote is text in this page and is escaped; the page's content security policy allows
+no script but our own, no network and no frames, so that even a mistake in escaping runs nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from promptpo.output.report import charts
+from promptpo.output.report.code import difference, highlighted
+from promptpo.output.report.lineage import ancestry, lineage_chart
+from promptpo.output.report.result import versions, write_atomically
+from promptpo.output.report.story import Entry, Story, read_story
+from promptpo.output.report.svg import RIGHT
+from promptpo.telling.feedback import OUTCOME_WORDS, number
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from promptpo.output.report.episode import Shown
+
+REPORT = "report.html"
+COLOURED = 60
+"""Candidates whose source is coloured; colouring hundreds of them would take seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateView:
+    """A candidate with what the page shows of it."""
+
+    entry: Entry
+    source: Markup | str
+    differences: tuple[tuple[str, Markup], ...]
+    words: str
+
+
+def write_report(
+    run: Path, *, episode: bool = True, seconds: float = 30.0, patience: float | None = None
+) -> Path:
+    """Write the report of a run, finished or not, and return its path.
+
+    Args:
+        run: The run directory.
+        episode: Run the best policy once more, in the sandbox, to show an episode of it.
+        seconds: How long rendering its film may take.
+        patience: Leave the episode out where it is expected to take longer than these seconds.
+
+    Raises:
+        RunError: It is not a readable run.
+        OSError: The file cannot be written.
+    """
+    story = read_story(run)
+    shown: Shown | str = (
+        f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
+    )
+    if episode and patience is not None and (story.episode_seconds or 0.0) > patience:
+        shown = (
+            f"An episode takes about {story.episode_seconds:.0f} seconds here, so none was run for this page; "
+            f"add one with: promptpo report {shlex.quote(str(run))}"
+        )
+    elif episode:
+        from promptpo.output.report.episode import show_episode
+
+        shown = show_episode(story, seconds=seconds)
+    path = run / REPORT
+    write_atomically(path, page(story, shown))
+    return path
+
+
+def page(story: Story, shown: Shown | str) -> str:
+    """The text of the page."""
+    entries = story.entries
+    script = _asset("script.js")
+    result = dict(story.result) if story.result else None
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            story=story,
+            result=result,
+            entries=[_view(story, entry, coloured=n < COLOURED) for n, entry in enumerate(entries)],
+            best=_view(story, story.best, coloured=True) if story.best else None,
+            ancestors=ancestry(story),
+            outcome_words=OUTCOME_WORDS,
+            candidates_chart=charts.candidates_chart(story) if entries else None,
+            spending_charts=charts.spending_charts(story),
+            selection_chart=charts.selection_chart(result) if result and result["test"] else None,
+            lineage_chart=lineage_chart(story) if entries else None,
+            episode=shown if not isinstance(shown, str) else None,
+            episode_note=shown if isinstance(shown, str) else shown.note,
+            episode_chart=_episode_chart(shown),
+            frames=_frames(shown),
+            commands=[_command(session["command"]) for session in story.sessions],
+            versions=story.sessions[-1]["versions"] if story.sessions else versions(),
+            sandbox=story.sessions[-1]["sandbox"] if story.sessions else {},
+            style=Markup(_asset("style.css")),  # noqa: S704 - our own file
+            script=Markup(script),  # noqa: S704 - our own file
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
+    )
+
+
+def _view(story: Story, entry: Entry, *, coloured: bool) -> CandidateView:
+    attempt = entry.attempt
+    source = attempt.candidate.source
+    differences = []
+    for name in attempt.candidate.parents[:3]:
+        parent = story.entry(name)
+        if parent is not None and source and parent.attempt.candidate.source:
+            text = difference(parent.attempt.candidate.source, source, (name, attempt.id))
+            differences.append((name, text))
+    return CandidateView(
+        entry, highlighted(source) if coloured and source else source, tuple(differences), _words(entry)
+    )
+
+
+def _words(entry: Entry) -> str:
+    """A candidate's outcome in a few words."""
+    evaluation = entry.attempt.evaluation
+    if entry.attempt.candidate.duplicate_of:
+        return f"the same program as {entry.attempt.candidate.duplicate_of}"
+    if evaluation.outcome != "ok":
+        return OUTCOME_WORDS[evaluation.outcome]
+    return f"return {number(evaluation.mean_return)}"
+
+
+def _episode_chart(shown: Shown | str) -> Markup | None:
+    if isinstance(shown, str):
+        return None
+    from promptpo.output.report.episode import episode_chart
+
+    return episode_chart(shown)
+
+
+def _frames(shown: Shown | str) -> Markup | None:
+    """The film for the page's script; base64 and numbers only, so nothing in it can end the element."""
+    if isinstance(shown, str) or shown.film is None:
+        return None
+    from promptpo.output.report.episode import LEFT
+
+    film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
+    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704
+
+
+def _command(command: str) -> str:
+    """The recorded command as a person would type it."""
+    program, _, rest = command.partition(" ")
+    if Path(program).name in ("promptpo", "__main__.py"):
+        program = "promptpo"
+    return f"{program} {rest}".strip()
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("promptpo.output.report", "assets"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = lambda value: "-" if value is None else number(value)
+    environment.filters["quoted"] = shlex.quote
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,145 @@
+"""The result of a run as numbers: ``result.json``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.run.records import Attempt, Evaluation, mean_interval
+
+if TYPE_CHECKING:
+    from promptpo.run.ledger import Ledger
+
+RESULT = "result.json"
+FORMAT = 1
+
+PACKAGES = (
+    "promptpo", "gymnasium", "numpy", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env",
+    "RestrictedPython", "openai", "anthropic", "cma", "torch", "stable-baselines3", "sb3-contrib",
+)  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Versions of what decides a result; returns depend on the physics engine's release, for one."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    """An evaluation as the result file shows it: mean return, interval, episodes, success rate, returns."""
+    if evaluation is None:
+        return None
+    low, high = mean_interval(evaluation.returns)
+    return {
+        "outcome": evaluation.outcome,
+        "mean_return": _finite(evaluation.mean_return),
+        "ci95": [_finite(low), _finite(high)],
+        "episodes": len(evaluation.episodes),
+        "success_rate": evaluation.success_rate,
+        "returns": [_finite(value) for value in evaluation.returns],
+    }
+
+
+def result(
+    *,
+    task_name: tuple[str, Mapping[str, Any]],
+    model: str,
+    language_model: bool,
+    seed: int,
+    recipe: str,
+    best: Attempt | None,
+    validation: Evaluation | None,
+    test: Evaluation | None,
+    rounds: int,
+    attempts: int,
+    stop: str,
+    ledger: Ledger,
+    sandbox: Mapping[str, Any],
+    command: str,
+) -> dict[str, Any]:
+    """The content of ``result.json``; documented in docs/reference/results.md."""
+    env_id, env_kwargs = task_name
+    return {
+        "format": FORMAT,
+        "method": "promptpo" if language_model else "search",
+        "env_id": env_id,
+        "env_kwargs": dict(env_kwargs),
+        "model": model,
+        "language_model": language_model,
+        "recipe": recipe,
+        "seed": seed,
+        "best": None
+        if best is None
+        else {
+            "candidate": best.id,
+            "round": best.candidate.round,
+            "parents": list(best.candidate.parents),
+            "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
+            "repairs": best.candidate.repairs,
+        },
+        "train": scored(best.evaluation) if best else None,
+        "validation": scored(validation),
+        "test": scored(test),
+        "selection_gap": _gap(best.evaluation if best else None, validation, test),
+        "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
+        "llm": {
+            "calls": ledger.calls,
+            "input_tokens": ledger.usage.input_tokens,
+            "cached_input_tokens": ledger.usage.cached_input_tokens,
+            "output_tokens": ledger.usage.output_tokens,
+            "cost_usd": round(ledger.cost_usd, 6),
+            "calls_of_unknown_price": ledger.unpriced_calls,
+        },
+        "rounds": rounds,
+        "candidates": attempts,
+        "stop_reason": stop,
+        "wall_seconds": round(ledger.seconds, 3),
+        "sandbox": dict(sandbox),
+        "versions": versions(),
+        "command": command,
+    }
+
+
+def _gap(
+    train: Evaluation | None, validation: Evaluation | None, test: Evaluation | None
+) -> dict[str, float | None] | None:
+    """Winner's curse: how much better the scores that selected the winner are than its test score."""
+    if test is None or not test.episodes:
+        return None
+    return {
+        "train_minus_test": _finite(train.mean_return - test.mean_return) if train else None,
+        "validation_minus_test": _finite(validation.mean_return - test.mean_return) if validation else None,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that a kill leaves the old one or the new one, never half of either."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_result(directory: Path, content: Mapping[str, Any]) -> None:
+    """Write ``result.json``."""
+    write_atomically(directory / RESULT, json.dumps(content, indent=2) + "\n")

@@ -1,0 +1,157 @@
+"""What every tracker does with the events of a run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.output.run_result import RunResult
+from promptpo.run.config import Config
+from promptpo.run.journal import Event, from_json
+from promptpo.run.ledger import Ledger
+from promptpo.run.observer import Observer
+from promptpo.run.records import Evaluation, Measured
+
+if TYPE_CHECKING:
+    from promptpo.search.population import History
+    from promptpo.spec import TaskSpec
+
+
+class Tracker(Observer):
+    """Turns the events of a run into metrics; subclasses say where they go."""
+
+    def __init__(self) -> None:
+        self._ledger: Ledger | None = None
+        self._best: Evaluation | None = None
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """The run begins."""
+        del choice, spec
+        self.begin(config, directory, ledger)
+
+    def begin(self, config: Config, directory: Path, ledger: Ledger) -> None:
+        """Open the destination; `ledger` has counted every event that `event` is called with."""
+        self._ledger = ledger
+        self.open(directory, _parameters(config))
+
+    def event(self, event: Event) -> None:
+        """Send what one event of the journal says."""
+        if self._ledger is None:
+            return
+        metrics = self._metrics(event)
+        if metrics:
+            self.log(metrics, self._ledger.searched_steps, event.t)
+
+    def finished(self, run: RunResult) -> None:
+        """Send the result and close."""
+        test = run.data["test"]
+        if test and test["mean_return"] is not None:
+            low, high = test["ci95"]
+            final = {"test/mean_reward": test["mean_return"], "test/ci95_low": low, "test/ci95_high": high}
+            self.log(final, self._ledger.searched_steps if self._ledger else 0, time.time())
+        self.close(run.policy_path if run.policy_path.exists() else None)
+
+    def _metrics(self, event: Event) -> dict[str, float]:
+        if event.kind == "completion" and self._ledger is not None:
+            usage = self._ledger.usage
+            return {
+                "llm/calls": self._ledger.calls,
+                "llm/tokens": usage.input_tokens + usage.output_tokens,
+                "llm/cost_usd": self._ledger.cost_usd,
+                "llm/seconds": event.data["seconds"],
+            }
+        if event.kind in ("evaluation", "validation"):
+            evaluation = from_json(Measured, event.data).evaluation
+            if evaluation.outcome != "ok" or not evaluation.episodes:
+                return {}
+            return self._rollout(event.kind, evaluation)
+        if event.kind == "tuning" and event.data["best_return"] is not None:
+            return {"tune/best_return": event.data["best_return"]}
+        return {}
+
+    def _rollout(self, kind: str, evaluation: Evaluation) -> dict[str, float]:
+        length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
+        if kind == "evaluation":
+            return {"rollout/ep_rew_mean": evaluation.mean_return, "rollout/ep_len_mean": length}
+        if self._best is None or evaluation.score() > self._best.score():
+            self._best = evaluation
+        return {
+            "eval/mean_reward": evaluation.mean_return,
+            "eval/mean_ep_length": length,
+            "eval/best_mean_reward": self._best.mean_return,
+        }
+
+    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+        """Begin a run at the destination."""
+        raise NotImplementedError
+
+    def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
+        """Send metrics for one step; `at` is seconds since the epoch."""
+        raise NotImplementedError
+
+    def close(self, policy: Path | None) -> None:
+        """End the run; `policy` is the exported file, where there is one."""
+        raise NotImplementedError
+
+
+class Several(Observer):
+    """Tells several observers; trackers that fail are warned about once and left out from then on.
+
+    Args:
+        display: Shows the run; its errors are real ones.
+        trackers: Whose errors must not end a run.
+    """
+
+    def __init__(self, display: Observer, trackers: Sequence[Observer]) -> None:
+        self._display, self._trackers = display, list(trackers)
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """The run begins; a destination that cannot be opened is an error of the user's."""
+        self._display.started(config, directory, choice, spec, ledger)
+        for one in self._trackers:
+            one.started(config, directory, choice, spec, ledger)
+
+    def event(self, event: Event) -> None:
+        """Pass an event on."""
+        self._display.event(event)
+        self._each(lambda one: one.event(event))
+
+    def progress(self, history: History) -> None:
+        """Pass progress on."""
+        self._display.progress(history)
+
+    def finished(self, run: RunResult) -> None:
+        """Pass the result on."""
+        self._each(lambda one: one.finished(run))
+        self._display.finished(run)
+
+    def warn(self, message: str) -> None:
+        """Pass a warning on."""
+        self._display.warn(message)
+
+    def _each(self, tell: Callable[[Observer], None]) -> None:
+        for one in list(self._trackers):
+            try:
+                tell(one)
+            except Exception as error:  # noqa: BLE001 - a foreign client must not end a paid run
+                self._trackers.remove(one)
+                self._display.warn(f"{type(one).__name__} stopped tracking: {type(error).__name__}: {error}")
+
+
+def _parameters(config: Config) -> dict[str, Any]:
+    """The settings that a dashboard compares runs by."""
+    return {
+        "env_id": config.task.env_id,
+        "env_kwargs": json.dumps(dict(config.task.env_kwargs)),
+        "model": config.model,
+        "recipe": config.recipe,
+        "candidates": config.candidates,
+        "rounds": config.budget.rounds,
+        "episodes": config.episodes,
+        "seed": config.seed,
+        "reveal": config.reveal,
+        "max_steps": config.budget.steps,
+    }

@@ -1,0 +1,1 @@
+"""A policy's source as a value."""

@@ -1,5 +1,0 @@
-"""The result of a run: as numbers (``result.json``) and as one self-contained page (``report.html``)."""
-
-from promptpo.report.result import RESULT, result, scored, versions, write_atomically, write_result
-
-__all__ = ["RESULT", "result", "scored", "versions", "write_atomically", "write_result"]

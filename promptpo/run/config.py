@@ -1,0 +1,264 @@
+"""All that decides a run, as frozen values that are written to ``config.toml``."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from promptpo.envs.task import Task
+from promptpo.errors import RunError, UsageError
+from promptpo.spec.levels import Reveal, SpecDetail
+
+CONFIG = "config.toml"
+
+RecipeName = Literal["default", "paper", "evolve"]
+TuneMethod = Literal["cma", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The switches in which the procedures differ; docs/recipes.md justifies each.
+
+    Attributes:
+        feedback_class: The model writes a class that summarises trajectories, before round 1.
+        feedback_sees_all: That class sees actions, rewards and how the episode ended, not only observations.
+        feedback_episodes: "typical" summarises the median and the worst episode next to aggregates over
+            all; "all" summarises each.
+        reflection: A call between rounds that reflects on the last attempt.
+        history: "winners" shows each round's winner, all of them; "best" shows the best few and the
+            last few in a bounded prompt; "parents" shows parents sampled from an island.
+        best_k: Best attempts shown with their code.
+        last_m: Latest attempts shown as one line each.
+        losers: One-line outcomes of attempts that are not shown in full, crashes with their error.
+        duplicates: Recognise sources with the same normalised syntax tree and do not roll them out again.
+        racing: Episodes after which a candidate that can no longer win is given up; 0 rolls out all.
+        directions: Ask for different things in different samples, and for a fresh start or a merger
+            after rounds without improvement.
+        validate: How many of a round's candidates are scored on validation seeds.
+        islands: Separate populations; 1 means one.
+        migrate_every: Rounds between migrations of each island's best.
+        tune: Tune declared PARAMS.
+    """
+
+    feedback_class: bool = True
+    feedback_sees_all: bool = True
+    feedback_episodes: Literal["typical", "all"] = "typical"
+    reflection: bool = False
+    history: Literal["winners", "best", "parents"] = "best"
+    best_k: int = 3
+    last_m: int = 8
+    losers: bool = True
+    duplicates: bool = True
+    racing: int = 3
+    directions: bool = True
+    validate: int = 2
+    islands: int = 1
+    migrate_every: int = 3
+    tune: bool = True
+
+
+RECIPES: Mapping[RecipeName, Recipe] = {
+    "default": Recipe(),
+    "paper": Recipe(
+        feedback_sees_all=False,
+        feedback_episodes="all",
+        reflection=True,
+        history="winners",
+        losers=False,
+        duplicates=False,
+        racing=0,
+        directions=False,
+        validate=1,
+        tune=False,
+    ),
+    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits, each of which ends a run cleanly with its best policy; None means no limit.
+
+    Attributes:
+        rounds: Prompts, each with N candidates.
+        steps: Environment steps for everything but the final test.
+        calls: Language-model calls.
+        tokens: Input plus output tokens.
+        usd: Money; counts calls whose price is known.
+        seconds: Wall time.
+    """
+
+    rounds: int = 5
+    steps: int | None = 500_000
+    calls: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run.
+
+    Attributes:
+        task: What is to be solved.
+        model: As in ``--model``; None chooses by the keys in the environment.
+        base_url: Address of an OpenAI- or Anthropic-compatible server.
+        recipe: The procedure; see docs/recipes.md.
+        candidates: Samples per round (the paper's N).
+        episodes: Training episodes per candidate; None lets `with_episodes` choose.
+        validation_episodes: Episodes on validation seeds for candidates that may become the best; None
+            lets `with_episodes` choose.
+        test_episodes: Held-out episodes for the reported number.
+        seed: Decides training seeds and everything random on our side.
+        reveal: How much the prompt tells about which environment it is.
+        tune: How declared PARAMS are tuned.
+        lift_constants: Turn numeric literals into PARAMS where the model declared none.
+        clip_actions: Clip continuous actions into their bounds instead of failing the candidate.
+        stop_at: Stop when the validation mean return reaches this; None takes the environment's
+            registered threshold.
+        temperature: Sampling temperature; None leaves the provider's default.
+        max_output_tokens: Limit for one answer.
+        max_prompt_tokens: Bound on the prompt; history is shortened to fit.
+        repairs: Repair calls per broken candidate.
+        jobs: Rollout processes; 0 means one per core.
+        executor: Where rollouts run.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+        spec_file: An edited spec to use instead of the generated one.
+        spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
+        budget: Limits.
+        recipe_options: Switches that override parts of the recipe.
+    """
+
+    task: Task
+    model: str | None = None
+    base_url: str | None = None
+    recipe: RecipeName = "default"
+    candidates: int = 4
+    episodes: int | None = None
+    validation_episodes: int | None = None
+    test_episodes: int = 100
+    seed: int = 0
+    reveal: Reveal = "named"
+    tune: TuneMethod = "cma"
+    lift_constants: bool = False
+    clip_actions: bool = True
+    stop_at: float | None = None
+    temperature: float | None = None
+    max_output_tokens: int = 16_384
+    max_prompt_tokens: int = 24_000
+    repairs: int = 2
+    jobs: int = 0
+    executor: Literal["local", "ray"] = "local"
+    allow_weaker_sandbox: bool = False
+    spec_file: str | None = None
+    spec_detail: SpecDetail = "normal"
+    budget: Budget = field(default_factory=Budget)
+    recipe_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def train_episodes(self) -> int:
+        """Training episodes per candidate, decided."""
+        return self.episodes or MOST_TRAINING_EPISODES
+
+    @property
+    def score_episodes(self) -> int:
+        """Validation episodes, decided."""
+        return self.validation_episodes or MOST_VALIDATION_EPISODES
+
+    @property
+    def switches(self) -> Recipe:
+        """The recipe with `recipe_options` applied.
+
+        Raises:
+            UsageError: An option that recipes do not have.
+        """
+        known = {f.name for f in fields(Recipe)}
+        for name in self.recipe_options:
+            if name not in known:
+                raise UsageError(f"recipes have no switch {name!r}; they have: {', '.join(sorted(known))}.")
+        return replace(RECIPES[self.recipe], **self.recipe_options)
+
+
+MOST_TRAINING_EPISODES = 10
+MOST_VALIDATION_EPISODES = 20
+PAPER_EPISODES = 5
+SHORT_EPISODE = 100
+
+TINY_EPISODE = 10.0
+"""Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost
+next to nothing and each tells next to nothing, so there are many."""
+MANY_TRAINING_EPISODES, MANY_VALIDATION_EPISODES = 100, 1000
+
+
+def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf) -> Config:
+    """Decide how many episodes judge a candidate, where the user did not.
+
+    Ten for training and twenty for validation, fewer where episodes are so long that either would take
+    more than a fifth of the step budget in the worst case; the rest of the budget is better spent on
+    finding numbers. The paper's recipe takes five, as published.
+
+    Args:
+        config: As the user gave it.
+        horizon: Longest episode in steps; None where the environment sets none, which are short ones.
+        sampled: Mean steps of a few episodes of random actions.
+    """
+    tiny = horizon is None and sampled < TINY_EPISODE
+    most_training = MANY_TRAINING_EPISODES if tiny else MOST_TRAINING_EPISODES
+    most_validation = MANY_VALIDATION_EPISODES if tiny else MOST_VALIDATION_EPISODES
+    horizon = math.ceil(2 * sampled) if tiny else horizon or SHORT_EPISODE
+    budget, recipe = config.budget, config.switches
+    fifth = budget.steps // 5 if budget.steps is not None else None
+    train, validation = config.episodes, config.validation_episodes
+    if train is None:
+        train = PAPER_EPISODES if config.recipe == "paper" else most_training
+        if fifth is not None and config.recipe != "paper":
+            affordable = fifth // (budget.rounds * config.candidates * horizon)
+            train = min(train, max(3, affordable))
+    if validation is None:
+        validation = most_validation
+        if fifth is not None:
+            affordable = fifth // (budget.rounds * recipe.validate * horizon)
+            validation = min(validation, max(5, affordable))
+    return replace(config, episodes=train, validation_episodes=validation)
+
+
+def save_config(config: Config, path: Path) -> None:
+    """Write a configuration as TOML, whole or not at all; None values are left out."""
+    import tomli_w
+
+    # A full disk must not leave an empty file, which would look like a run that is damaged.
+    temporary = path.with_name(f".{path.name}")
+    try:
+        temporary.write_text(tomli_w.dumps(_without_none(asdict(config))), encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_config(path: Path) -> Config:
+    """Read what `save_config` wrote.
+
+    Raises:
+        RunError: The file is missing or does not describe a run.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise RunError(
+            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
+        ) from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return value

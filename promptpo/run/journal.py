@@ -1,0 +1,251 @@
+"""The run directory and its append-only log.
+
+A run is a directory; its state is what folding ``journal.jsonl`` gives. Everything that costs money or
+time goes through `Journal.once`: it is looked up by its key first, and written, flushed and fsynced
+before anything depends on it. So resuming is running the same program again: what is on disk is
+returned, what is not is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+from promptpo.errors import RunError
+
+T = TypeVar("T")
+
+Kind = Literal[
+    "session",  # a process began to work on the run
+    "spec",  # what the model is told about the task
+    "prompt",  # text of a prompt, keyed by its digest
+    "completion",  # a raw answer
+    "evaluation",  # a rollout on training seeds
+    "tuning",  # one batch of tuning rollouts
+    "unfinished",  # rollouts that a budget cut short
+    "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
+    "attempt",  # a candidate with its training evaluation
+    "validation",
+    "test",
+    "round",
+    "stop",
+]
+
+JOURNAL = "journal.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the journal.
+
+    Attributes:
+        n: Counted from 0 without gaps.
+        t: Seconds since the epoch.
+        kind: What happened.
+        key: Its name inside the run, for example "r2.c3"; unique within its kind.
+        data: JSON value.
+    """
+
+    n: int
+    t: float
+    kind: Kind
+    key: str
+    data: Any
+
+
+_adapters: dict[Any, Any] = {}
+
+
+def _adapter(of: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    if of not in _adapters:
+        _adapters[of] = TypeAdapter(of)
+    return _adapters[of]
+
+
+def to_json(value: Any) -> Any:
+    """The JSON form of a frozen dataclass (or of plain values); NaN and infinities survive."""
+    return _adapter(type(value)).dump_python(value, mode="json")
+
+
+def from_json(of: type[T], data: Any) -> T:
+    """The value that `to_json` was given."""
+    value: T = _adapter(of).validate_python(data)
+    return value
+
+
+def read_events(path: Path) -> list[Event]:
+    """The whole lines of a journal; a torn last line is left out.
+
+    Raises:
+        RunError: There is no journal, or a line before the last is damaged.
+    """
+    return [event for event, _ in _scan(path)]
+
+
+def _scan(path: Path) -> Iterator[tuple[Event, int]]:
+    """Yield each event with the offset at which its line ends."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise RunError(
+            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
+        ) from error
+    end = 0
+    for n, line in enumerate(raw.splitlines(keepends=True)):
+        whole = line.endswith(b"\n")
+        try:
+            event = Event(**json.loads(line)) if whole else None
+        except (ValueError, TypeError):
+            event = None
+        if event is None or event.n != n:
+            if end + len(line) == len(raw):
+                return  # torn by a kill: it was never relied on
+            raise RunError(f"{path} is damaged at line {n + 1}; restore it from a copy.")
+        end += len(line)
+        yield event, end
+
+
+class Journal:
+    """The log of one run, held open by one process.
+
+    Use it as a context manager. All methods may be called from several threads.
+
+    Args:
+        directory: The run directory; created when missing.
+
+    Raises:
+        RunError: Another process has it open, it is damaged, or it cannot be written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.path = directory / JOURNAL
+        self._lock = threading.Lock()
+        self._listeners: list[Callable[[Event], None]] = []
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: a line is either handed to the system or it is not ours to worry about.
+            self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RunError(f"cannot write to {directory}: {error.strerror}.") from error
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._fd)
+            raise RunError(
+                f"{directory} is open in another promptpo process; wait for it or stop it."
+            ) from error
+        self._events: list[Event] = []
+        end = 0
+        for event, offset in _scan(self.path):
+            self._events.append(event)
+            end = offset
+        os.ftruncate(self._fd, end)
+        self._by_key = {(event.kind, event.key): event for event in self._events}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the directory; calling it twice is harmless."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events so far, oldest first."""
+        with self._lock:
+            return tuple(self._events)
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Call `listener` with every event appended from now on."""
+        self._listeners.append(listener)
+
+    def find(self, kind: Kind, key: str) -> Any | None:
+        """The data recorded under this kind and key; None when there is none."""
+        event = self._by_key.get((kind, key))
+        return None if event is None else event.data
+
+    def of_kind(self, *kinds: Kind) -> Iterator[Event]:
+        """The events of these kinds, oldest first."""
+        return (event for event in self.events if event.kind in kinds)
+
+    def add(self, kind: Kind, key: str, value: Any) -> Event:
+        """Append one event; when this returns it is on the disk.
+
+        Args:
+            kind: What happened.
+            key: Its name; must be new for this kind.
+            value: A dataclass of `promptpo.run.records` or a JSON value.
+
+        Raises:
+            RunError: The disk does not take it (full, or gone).
+        """
+        data = value if isinstance(value, (dict, list, str, int, float)) or value is None else to_json(value)
+        with self._lock:
+            if (kind, key) in self._by_key:
+                raise ValueError(f"the journal already has a {kind} event {key!r}")
+            event = Event(len(self._events), round(time.time(), 3), kind, key, data)
+            line = {"n": event.n, "t": event.t, "kind": kind, "key": key, "data": data}
+            self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+            self._events.append(event)
+            self._by_key[kind, key] = event
+        for listener in self._listeners:
+            listener(event)
+        return event
+
+    def _append(self, line: bytes) -> None:
+        start = os.fstat(self._fd).st_size
+        try:
+            left = memoryview(line)
+            while left:
+                left = left[os.write(self._fd, left) :]
+            os.fsync(self._fd)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, start)
+            raise RunError(
+                f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
+            ) from error
+
+    async def once(self, kind: Kind, key: str, make: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        """What `make` gives, done once in the life of the run.
+
+        Args:
+            kind: Kind of the event.
+            key: Its name.
+            make: Does the work; only called when nothing is recorded under `key`.
+            of: Type of the value, for reading it back.
+        """
+        found = self.find(kind, key)
+        if found is not None:
+            return from_json(of, found)
+        value = await make()
+        self.add(kind, key, value)
+        return value
+
+
+def read_run(directory: Path) -> Mapping[Kind, list[Event]]:
+    """The events of a run by kind, without taking its lock (for show, export and report).
+
+    Raises:
+        RunError: It is not a readable run.
+    """
+    by_kind: dict[Kind, list[Event]] = {}
+    for event in read_events(directory / JOURNAL):
+        by_kind.setdefault(event.kind, []).append(event)
+    return by_kind

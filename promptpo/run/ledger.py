@@ -1,0 +1,172 @@
+"""What a run has spent, and whether it may spend more."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from promptpo.errors import BudgetSpentError
+from promptpo.llm.base import Usage
+from promptpo.run.config import Budget
+from promptpo.run.records import StepPurpose
+
+if TYPE_CHECKING:
+    from promptpo.run.journal import Event
+
+PURPOSES: tuple[StepPurpose, ...] = ("train", "validation", "test", "tune", "spec")
+
+
+class Ledger:
+    """Counts calls, tokens, money, steps and seconds from the events of a journal.
+
+    Args:
+        budget: The limits.
+        events: What the run's journal holds already; feed new ones to `add`.
+    """
+
+    def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
+        self.budget = budget
+        self.calls = 0
+        self.usage = Usage()
+        self.cost_usd = 0.0
+        self.unpriced_calls = 0
+        self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
+        self._calls_in_flight = 0
+        self._steps_in_flight = 0
+        self._steps_unsettled = 0
+        self._released = asyncio.Event()
+        self._seconds_before = 0.0
+        self._started = time.monotonic()
+        session_start = last = None
+        for event in events:
+            self.add(event)
+            if event.kind == "session":
+                self._seconds_before += (last - session_start) if session_start and last else 0.0
+                session_start = event.t
+            last = event.t
+        if session_start and last:
+            self._seconds_before += last - session_start
+
+    def add(self, event: Event) -> None:
+        """Take one event of the journal into account."""
+        data: Any = event.data
+        if event.kind == "completion":
+            self.calls += 1
+            usage = data["usage"]
+            self.usage += Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
+            if data["cost_usd"] is None:
+                self.unpriced_calls += 1
+            else:
+                self.cost_usd += data["cost_usd"]
+        elif isinstance(data, dict) and "spent" in data:
+            for purpose, steps in data["spent"].items():
+                self.steps[purpose] += steps
+
+    @property
+    def seconds(self) -> float:
+        """Time that promptpo has worked on the run, in this process and in earlier ones."""
+        return self._seconds_before + time.monotonic() - self._started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None without one."""
+        return None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds)
+
+    @property
+    def searched_steps(self) -> int:
+        """Steps that count against the budget: all but the final test."""
+        return sum(steps for purpose, steps in self.steps.items() if purpose != "test")
+
+    def steps_left(self) -> int | None:
+        """Steps that nobody has spent or reserved; None without a limit."""
+        if self.budget.steps is None:
+            return None
+        return max(0, self.budget.steps - self.searched_steps - self._steps_in_flight)
+
+    def reserve_call(self) -> None:
+        """Announce a call.
+
+        Raises:
+            BudgetSpentError: It would pass a limit.
+        """
+        budget = self.budget
+        if budget.calls is not None and self.calls + self._calls_in_flight >= budget.calls:
+            raise BudgetSpentError(f"the limit of {budget.calls} language-model calls is reached")
+        if budget.usd is not None and self.cost_usd >= budget.usd:
+            raise BudgetSpentError(f"the limit of ${budget.usd:g} is reached")
+        spent = self.usage.input_tokens + self.usage.output_tokens
+        if budget.tokens is not None and spent >= budget.tokens:
+            raise BudgetSpentError(f"the limit of {budget.tokens} tokens is reached")
+        self._calls_in_flight += 1
+
+    def release_call(self) -> None:
+        """A call announced by `reserve_call` has been journaled, or has failed."""
+        self._calls_in_flight -= 1
+
+    def hold(self) -> Hold:
+        """Room for reserving steps; leave it when what they gave is in the journal."""
+        return Hold(self)
+
+    async def room_for(self, wanted: int) -> int:
+        """How many of `wanted` steps may be taken now.
+
+        Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
+        under way to give back what they do not use, instead of granting scraps. It never waits for steps
+        that are taken but not in the journal yet: whoever took them may be waiting here as well.
+
+        Raises:
+            BudgetSpentError: None are left.
+        """
+        while True:
+            left = self.steps_left()
+            if left is None or left >= wanted or not self._steps_unsettled:
+                break
+            self._released.clear()
+            await self._released.wait()
+        granted = wanted if left is None else min(wanted, left)
+        if granted <= 0:
+            raise BudgetSpentError(f"the limit of {self.budget.steps} environment steps is reached")
+        return granted
+
+    def in_flight(self, change: int, unsettled: int) -> None:
+        """Change how many steps are reserved and not yet journaled, and how many of them may come back."""
+        self._steps_in_flight += change
+        self._steps_unsettled += unsettled
+        if unsettled < 0:
+            self._released.set()
+
+
+class Hold:
+    """Steps reserved for one piece of work until its result is in the journal."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._held = 0
+        self._unsettled = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._change(-self._held, -self._unsettled)
+
+    async def take(self, wanted: int) -> int:
+        """Reserve up to `wanted` steps and return how many were granted; `settle` them when they are taken.
+
+        Raises:
+            BudgetSpentError: None are left.
+        """
+        granted = await self._ledger.room_for(wanted)
+        self._change(granted, granted)
+        return granted
+
+    def settle(self, granted: int, taken: int) -> None:
+        """Of `granted` steps only `taken` were needed."""
+        self._change(taken - granted, -granted)
+
+    def _change(self, steps: int, unsettled: int) -> None:
+        self._held += steps
+        self._unsettled += unsettled
+        self._ledger.in_flight(steps, unsettled)

@@ -1,0 +1,98 @@
+"""Rollouts in and out of the journal: compact, plain data, never pickle."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from promptpo.run.journal import from_json, to_json
+from sandbox import Episode, Failure, Rollout, Trajectory
+
+
+def deflate(rollouts: Sequence[Rollout]) -> str:
+    """Rollouts of a tuning batch, trajectories included, as one short string."""
+    value = [_packed(rollout) for rollout in rollouts]
+    return base64.b85encode(zlib.compress(json.dumps(value).encode())).decode()
+
+
+def inflate(text: str) -> list[Rollout]:
+    """What `deflate` was given, without output and timing."""
+    return [_unpacked(data) for data in json.loads(zlib.decompress(base64.b85decode(text)))]
+
+
+def _packed(rollout: Rollout) -> Any:
+    return {"steps": rollout.steps, "episodes": [_packed_episode(episode) for episode in rollout.episodes]}
+
+
+def _packed_episode(episode: Episode) -> Any:
+    data: dict[str, Any] = {
+        "seed": episode.seed,
+        "return_": episode.return_,
+        "steps": episode.steps,
+        "terminated": episode.terminated,
+        "truncated": episode.truncated,
+        "success": episode.success,
+        "clipped": episode.clipped,
+        "policy_seconds": 0.0,
+        "failure": None if episode.failure is None else to_json(episode.failure),
+        "trajectory": None,
+    }
+    if episode.trajectory is not None:
+        trajectory = episode.trajectory
+        data["trajectory"] = [
+            [_tagged(obs) for obs in trajectory.observations],
+            [_tagged(action) for action in trajectory.actions],
+            [float(reward) for reward in trajectory.rewards],
+        ]
+    return data
+
+
+def _unpacked(data: Any) -> Rollout:
+    return Rollout(
+        episodes=tuple(_unpacked_episode(episode) for episode in data["episodes"]),
+        failure=None,
+        steps=data["steps"],
+        output="",
+        policy_seconds=0.0,
+    )
+
+
+def _unpacked_episode(data: dict[str, Any]) -> Episode:
+    trajectory = data["trajectory"]
+    if trajectory is not None:
+        observations, actions, rewards = trajectory
+        trajectory = Trajectory(
+            [_untagged(obs) for obs in observations], [_untagged(action) for action in actions], rewards
+        )
+    failure = None if data["failure"] is None else from_json(Failure, data["failure"])
+    return Episode(**{**data, "failure": failure, "trajectory": trajectory})
+
+
+def _tagged(value: Any) -> Any:
+    """JSON for observations and actions of small discrete spaces; tuples and arrays stay what they are."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": str(value.dtype)}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        return {"tuple": [_tagged(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": {key: _tagged(item) for key, item in value.items()}}
+    return value
+
+
+def _untagged(value: Any) -> Any:
+    import numpy as np
+
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return np.asarray(value["array"], dtype=value["dtype"])
+    if "tuple" in value:
+        return tuple(_untagged(item) for item in value["tuple"])
+    return {key: _untagged(item) for key, item in value["dict"].items()}

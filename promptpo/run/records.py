@@ -1,0 +1,211 @@
+"""The values that travel through a run: tasks, seeds, candidates, attempts, scores.
+
+All of them are frozen; all of them survive a round trip through JSON (see `promptpo.run.journal`).
+What a rollout gives (`Episode`, `Failure`) is defined by the sandbox and used as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+StepPurpose = Literal["train", "validation", "test", "tune", "spec"]
+OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action"]
+ScoreKind = Literal["return", "success"]
+
+SEEDS_PER_PURPOSE = 10_000_000
+"""Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Disjoint episode seeds for training, validation and test.
+
+    Training seeds depend on the run's seed. Validation and test seeds are the same for every run and
+    every method, so that results can be compared pairwise; nothing that a model or a tuner sees is
+    ever computed from them.
+    """
+
+    run_seed: int = 0
+
+    def train(self, n: int, *, start: int = 0) -> tuple[int, ...]:
+        """`n` training seeds, from the `start`-th on."""
+        digest = hashlib.blake2b(f"promptpo train {self.run_seed}".encode(), digest_size=8).digest()
+        offset = int.from_bytes(digest, "little")
+        return tuple((offset + start + i) % SEEDS_PER_PURPOSE for i in range(n))
+
+    def validation(self, n: int) -> tuple[int, ...]:
+        """`n` validation seeds: they choose the best candidate of a run."""
+        return tuple(SEEDS_PER_PURPOSE + i for i in range(n))
+
+    def test(self, n: int) -> tuple[int, ...]:
+        """`n` held-out test seeds: they give the number that is reported, and nothing else."""
+        return tuple(2 * SEEDS_PER_PURPOSE + i for i in range(n))
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRecord:
+    """One finished episode, without its trajectory.
+
+    Attributes:
+        seed: The seed given to ``env.reset``.
+        return_: Undiscounted sum of rewards.
+        steps: Environment steps taken.
+        success: Whether ``info`` reported success at any step; None where it never says.
+        terminated: The environment ended the episode.
+        truncated: The horizon ended it.
+        clipped: How many actions were clipped into the action space.
+    """
+
+    seed: int
+    return_: float
+    steps: int
+    success: bool | None = None
+    terminated: bool = False
+    truncated: bool = False
+    clipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What rolling out one candidate gave.
+
+    Attributes:
+        outcome: "ok", or the kind of the first failure.
+        episodes: The episodes that finished, in the order of their seeds.
+        steps: Every environment step taken, failed episodes included.
+        error: One sentence about the failure; empty when ok.
+        detail: The failure's traceback or sample, for the next prompt.
+        failed_at: (seed, step) of the failure, where it has one.
+        output: What the policy printed, capped.
+        seconds: Wall time.
+        policy_seconds: Time spent inside the policy.
+    """
+
+    outcome: OutcomeKind
+    episodes: tuple[EpisodeRecord, ...]
+    steps: int
+    error: str = ""
+    detail: str = ""
+    failed_at: tuple[int | None, int | None] | None = None
+    output: str = ""
+    seconds: float = 0.0
+    policy_seconds: float = 0.0
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Return of each finished episode."""
+        return tuple(e.return_ for e in self.episodes)
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return; NaN when nothing finished."""
+        return statistics.fmean(self.returns) if self.episodes else math.nan
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of successful episodes; None where the environment does not report success."""
+        known = [e.success for e in self.episodes if e.success is not None]
+        return sum(known) / len(known) if known else None
+
+    def score(self) -> tuple[float, float, float]:
+        """Sort key, larger is better: success rate, then mean return, then fewer steps.
+
+        A failed candidate and a NaN return rank below everything that ran.
+        """
+        mean = self.mean_return
+        if self.outcome != "ok" or not math.isfinite(mean):
+            return (-math.inf, -math.inf, -math.inf)
+        return (self.success_rate or 0.0, mean, -float(self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One policy source and where it came from.
+
+    Attributes:
+        id: Unique in its run, for example "r2c3" (round 2, candidate 3).
+        source: The policy module, with tuned values in ``PARAMS`` where tuning changed them.
+        digest: Equal for programs that differ in layout, comments and local names only.
+        round: Counted from 1.
+        parents: Ids of the candidates that the prompt showed as its starting point.
+        repairs: How many repair calls it took.
+        tuned: Parameter name to (value before, value after), where tuning changed it.
+        duplicate_of: Id of an earlier candidate with the same syntax tree.
+    """
+
+    id: str
+    source: str
+    round: int
+    digest: str = ""
+    parents: tuple[str, ...] = ()
+    repairs: int = 0
+    tuned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    duplicate_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what its training rollouts gave.
+
+    Attributes:
+        candidate: The source and where it came from.
+        evaluation: On training seeds.
+        feedback: What the next prompt says about it.
+        prose: What the model said about it.
+        notes: Remarks of the tuner or the parser, for the next prompt.
+    """
+
+    candidate: Candidate
+    evaluation: Evaluation
+    feedback: str = ""
+    prose: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The candidate's id."""
+        return self.candidate.id
+
+    def rank(self) -> tuple[float, ...]:
+        """Sort key by training score, larger is better; ties go to the shorter source."""
+        return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Rollouts as the journal keeps them: what they gave and what they cost.
+
+    Attributes:
+        evaluation: The result.
+        feedback: Text about it for the next prompt; empty for validation and test.
+        spent: Environment steps by purpose.
+    """
+
+    evaluation: Evaluation
+    feedback: str = ""
+    spent: Mapping[StepPurpose, int] = field(default_factory=dict)
+
+
+def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """Bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
+
+    Args:
+        values: Returns of independent episodes.
+        level: Coverage.
+
+    Returns:
+        (low, high); (nan, nan) for no values.
+    """
+    import numpy as np
+
+    if not values:
+        return (math.nan, math.nan)
+    data = np.asarray(values, dtype=float)
+    draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Who is tried next, with what."""

@@ -1,0 +1,173 @@
+"""The pieces of a program that templates ask for, and the parameters that these pieces declare."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptpo.program.literals import Range
+    from promptpo.search.programs.features import Features
+    from promptpo.search.programs.genome import Genome
+    from promptpo.search.programs.joints import Joints
+
+MOST_WEIGHTS = 160
+"""Weighted sums read at most so many numbers in all; wider observations are sampled by variant."""
+
+NAMED = 8
+"""Up to so many numbers become variables of their own; more stay in a list."""
+
+FEW = 3
+"""Numbers that a decision list or an oscillator's feedback picks."""
+
+MEMORY = 0.95
+"""Share of a running sum that is kept from step to step."""
+
+VELOCITY_SPAN = 0.2
+"""Bound of the weights of velocities, which are several times as large as positions."""
+
+WIDTH = 96
+INDENT = " " * 8
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A number that a program reads: its expression, and what parameters about it are called."""
+
+    expression: str
+    label: str
+
+
+class Writer:
+    """Fills in a template and remembers the parameters that it asks for.
+
+    Args:
+        genome: What is written.
+        features: How the observation is read.
+        outputs: Number of scores.
+        joints: Which entries belong to which actuator, where the structure uses that.
+    """
+
+    def __init__(self, genome: Genome, features: Features, outputs: int, joints: Joints | None) -> None:
+        self.genome, self.features, self.joints = genome, features, joints
+        self.params: dict[str, Range] = {}
+        self._rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
+        names = features.names
+        self._listed = len(names) > NAMED or "rates" in genome.terms or "sums" in genome.terms
+        self.numbers = [Input(f"x[{i}]" if self._listed else n, n) for i, n in enumerate(names)]
+        self.inputs = self._inputs(max(4, MOST_WEIGHTS // max(1, outputs)))
+        self.picks = self._rng.sample(self.inputs, min(FEW, len(self.inputs)))
+
+    def _inputs(self, room: int) -> list[Input]:
+        chosen = list(range(len(self.numbers)))
+        most = max(1, room // (1 + len({"rates", "sums"} & {*self.genome.terms})))
+        if len(chosen) > most:
+            chosen = sorted(self._rng.sample(chosen, most))
+        numbers = [self.numbers[i] for i in chosen]
+        extra: list[Input] = []
+        if "rates" in self.genome.terms:
+            extra += [Input(f"rate[{i}]", f"rate_{self.numbers[i].label}") for i in chosen]
+        if "sums" in self.genome.terms:
+            extra += [Input(f"slow[{i}]", f"slow_{self.numbers[i].label}") for i in chosen]
+        if "products" in self.genome.terms:
+            pairs = [*combinations(numbers, 2), *((n, n) for n in numbers)]
+            products = [Input(f"{a.expression} * {b.expression}", f"{a.label}_{b.label}") for a, b in pairs]
+            extra += products[: max(0, room - len(numbers) - len(extra))]
+        return [*numbers, *extra]
+
+    def read(self) -> str:
+        """Lines that read the observation."""
+        if not self._listed:
+            names = self.features.names
+            return (
+                f"{names[0]}, = features(obs)" if len(names) == 1 else f"{', '.join(names)} = features(obs)"
+            )
+        lines = ["x = features(obs)"]
+        if "rates" in self.genome.terms:
+            lines.append("rate = [now - before for now, before in zip(x, self.before or x)]")
+            lines.append("self.before = x")
+        if "sums" in self.genome.terms:
+            lines.append(
+                f"slow = [{MEMORY} * old + {1 - MEMORY:.2g} * now for now, old in zip(x, self.slow or x)]"
+            )
+            lines.append("self.slow = slow")
+        return f"\n{INDENT}".join(lines)
+
+    def memory(self) -> str:
+        """Lines that set up what is remembered inside an episode."""
+        lines = []
+        if "rates" in self.genome.terms:
+            lines.append(f"{INDENT}self.before = None\n")
+        if "sums" in self.genome.terms:
+            lines.append(f"{INDENT}self.slow = None\n")
+        return "".join(lines)
+
+    def param(self, name: str, value: float, low: float, high: float) -> str:
+        """The expression for a parameter, which is thereby declared."""
+        self.params[name] = (value, low, high)
+        return f'p["{name}"]'
+
+    def weighted(self, target: str, name: str, inputs: Iterable[Input], span: float, deeper: int = 0) -> str:
+        """Lines that assign a weighted sum with a bias to a variable."""
+        terms = [self.param(name, 0.0, -span, span)]
+        terms += [f"{self.param(f'{name}_{i.label}', 0.0, -span, span)} * {i.expression}" for i in inputs]
+        return sum_lines(target, terms, INDENT + "    " * deeper)
+
+    def oscillator(self, j: int) -> str:
+        """Lines that assign a sine of its own offset, amplitude and phase, with feedback."""
+        shift = self.param(f"shift{j}", 0.0, -3.1416, 3.1416)
+        terms = [
+            self.param(f"offset{j}", 0.0, -1.0, 1.0),
+            f"{self.param(f'amplitude{j}', 0.5, 0.0, 1.5)} * math.sin(self.phase + {shift})",
+        ]
+        feedback = self.picks
+        if self.joints is not None:
+            position, velocity = self.joints.positions[j], self.joints.velocities[j]
+            terms.append(
+                f"{self.param(f'stiffness{j}', -0.5, -3.0, 1.0)} * {self.numbers[position].expression}"
+            )
+            terms.append(
+                f"{self.param(f'damping{j}', -0.05, -0.3, 0.1)} * {self.numbers[velocity].expression}"
+            )
+            feedback = [self.numbers[i] for i in self.joints.posture]
+            if self.genome.variant:
+                feedback = feedback[:2]
+        terms += [f"{self.param(f'correct{j}_{i.label}', 0.0, -1.0, 1.0)} * {i.expression}" for i in feedback]
+        return sum_lines(f"u{j}", terms, INDENT)
+
+    def tracker(self, j: int, joints: Joints) -> str:
+        """Lines that pull a joint towards a swinging target.
+
+        A sine and a cosine set amplitude and phase: unlike an angle they have no end where search gets stuck.
+        All joints are pulled alike: torques come scaled to the actuators, and the fewer numbers the better.
+        """
+        position = self.numbers[joints.positions[j]].expression
+        velocity = self.numbers[joints.velocities[j]].expression
+        terms = [
+            self.param(f"offset{j}", 0.0, -1.0, 1.0),
+            f"{self.param(f'sine{j}', 0.0, -1.5, 1.5)} * s",
+            f"{self.param(f'cosine{j}', 0.0, -1.5, 1.5)} * c",
+        ]
+        for i in joints.posture:
+            name = f"correct{j}_{self.numbers[i].label}"
+            span = VELOCITY_SPAN if i >= joints.first_velocity else 1.0
+            terms.append(f"{self.param(name, 0.0, -span, span)} * {self.numbers[i].expression}")
+        pull = f"{self.param('pull', 1.5, 0.3, 10.0)} * (goal - {position})"
+        damping = f"{self.param('damping', 0.05, 0.0, 0.5)} * {velocity}"
+        return f"{sum_lines('goal', terms, INDENT)}\n{INDENT}u{j} = {pull} - {damping}"
+
+
+def sum_lines(target: str, terms: Sequence[str], indent: str) -> str:
+    """``target = a + b`` and ``target += c + d``, with as many terms on a line as fit."""
+    lines, line = [], f"{target} = {terms[0]}"
+    for term in terms[1:]:
+        if len(indent) + len(line) + len(term) + 3 > WIDTH:
+            lines.append(line)
+            line = f"{target} += {term}"
+        else:
+            line += f" + {term}"
+    return f"\n{indent}".join([*lines, line])

@@ -1,0 +1,267 @@
+"""CMA-ES over the declared parameters of one policy, with noise handling and restarts.
+
+The optimizer is the ``cma`` package (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016); what is
+ours is how a noisy return becomes a ranking: common seeds inside a generation, elites that are
+evaluated again on fresh seeds, more seeds where noise hides the differences, larger populations after a
+stall (Auger and Hansen, "A Restart CMA Evolution Strategy With Increasing Population Size", 2005).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.program.literals import read_params, write_params
+from promptpo.search.tuning.archive import Archive, mean_or_worst
+from promptpo.search.tuning.jobs import Ask, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.space import ParamSpace
+from sandbox import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptpo.search.tuning.clock import Clock
+    from promptpo.search.tuning.jobs import Episodes, SeedSource, Start
+    from promptpo.search.tuning.space import Vector
+
+WIDE_STEP, NARROW_STEP, STEP_LENGTH = 0.25, 0.12, 0.75
+"""The first step size, as a share of each parameter's range, lies between two bounds. Between them the step
+has the same length whatever the number of parameters: with many of them, wide steps leave nothing of what
+the structure does at its own numbers, and the budget does not last until they have become narrower."""
+
+FIRST_SEED = 1000
+"""Tuning starts at this training seed: the earlier ones measure the candidates themselves."""
+
+MOST_SEEDS = 16
+SEED_BLOCK = 64
+ENOUGH_GENERATIONS = 150
+"""Where the budget would pay for more generations than this, it buys more seeds per vector instead."""
+
+ELITES_AGAIN = 2
+RECHECKED = 12
+"""An elite is evaluated again until it has this many returns."""
+
+SMALLEST_STEP = 1e-3
+"""A distribution narrower than this share of every range has converged."""
+
+DULL = 3.0
+"""So many generations, times the root of the number of parameters, without a better vector call for longer
+episodes: what can be told apart at the present length has been."""
+
+DIAGONAL_ABOVE = 100
+"""With more parameters a full covariance matrix cannot be learnt in our budgets."""
+
+
+class CmaSearch:
+    """Tunes one structure; `ask` and `tell` alternate.
+
+    Args:
+        start: The candidate.
+        seed: Decides everything random.
+        seeds: Source of training seeds.
+    """
+
+    def __init__(self, start: Start, seed: int, seeds: SeedSource) -> None:
+        self.start = start
+        self.space = ParamSpace(read_params(start.source))
+        self.archive = Archive()
+        self.steps = 0
+        self.finished = False
+        self.short_sighted = False
+        self._seeds = seeds
+        self._rng = np.random.default_rng(seed)
+        self._first_step = float(np.clip(STEP_LENGTH / math.sqrt(len(self.space)), NARROW_STEP, WIDE_STEP))
+        self._generation = 0
+        self._per_vector = 0
+        self._horizon: int | None = -1
+        self._at_full_length = False
+        self._restarts = 0
+        self._veterans: list[Vector] = []
+        self._seen_worse = False
+        self._recheck: list[Vector] = [self.space.encode(self.space.defaults)]
+        self._begin(self._recheck[0])
+
+    @property
+    def population(self) -> int:
+        """Vectors in a generation."""
+        return int(self._es.popsize)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are to find."""
+        return len(self.space)
+
+    def score(self) -> float:
+        """How good the best vector is at the current horizon, for ranking structures."""
+        return self.archive.score()
+
+    def ask(self, clock: Clock) -> Ask:
+        """The next generation, on seeds that all its vectors share."""
+        horizon = clock.stage_horizon()
+        if horizon != self._horizon:
+            if self._horizon != -1:
+                self._veterans = [entry.vector for entry in self.archive.forget_returns()]
+                self._recheck += self._veterans
+            self._horizon, self._at_full_length = horizon, horizon == clock.horizon
+            self._best, self._since_best = -math.inf, 0
+        self._choose_seeds_per_vector(clock)
+        self._asked = [np.asarray(x) for x in self._es.ask()]
+        self._extra = self._recheck + self._elites()
+        if self._generation % 5 == 4:  # noqa: PLR2004 - now and then
+            self._extra.append(np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0))
+        self._recheck = []
+        first = FIRST_SEED + self._generation * SEED_BLOCK
+        seeds = self._seeds(first, self._per_vector)
+        trials = tuple(
+            Trial(seed, self.space.decode(vector), horizon)
+            for vector in [*self._asked, *self._extra]
+            for seed in seeds
+        )
+        self._generation += 1
+        return Ask(self.start.source, trials)
+
+    def tell(self, episodes: Episodes) -> None:
+        """Learn from the generation."""
+        self.steps += steps_of(episodes)
+        k = self._per_vector
+        returns = [return_of(episode) for episode in episodes]
+        rows = [returns[i : i + k] for i in range(0, len(returns), k)]
+        means = [mean_or_worst(row) for row in rows]
+        asked = len(self._asked)
+        self._es.tell(self._asked, ranks(means[:asked]))
+        for vector, row in zip(self._extra, rows[asked:], strict=True):
+            self._again(vector, row)
+        best = int(np.argmax(means[:asked]))
+        if math.isfinite(means[best]):
+            self.archive.offer(self._asked[best], rows[best])
+        self._adapt_seeds(means[:asked])
+        self._watch(means[:asked])
+
+    def reached(self, target: float) -> bool:
+        """Whether the best vector is as good as that on enough seeds."""
+        best = self.archive.best()
+        return best is not None and len(best.returns) >= RECHECKED and self.score() >= target
+
+    def finalists(self, n: int) -> list[Finalist]:
+        """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
+        elites = [entry.vector for entry in self.archive.entries] + self._veterans
+        centre = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
+        finalists: list[Finalist] = []
+        for values in map(self.space.decode, [*elites[:1], centre, *elites[1:]]):
+            finalist = Finalist(self.start.source, values)
+            if finalist not in finalists:
+                finalists.append(finalist)
+        original = Finalist(self.start.source, self.space.defaults)
+        rest = [finalist for finalist in finalists if finalist != original]
+        return [*rest[:1], original, *rest[1:]][:n]
+
+    def begin_at(self, params: Mapping[str, float]) -> None:
+        """Search anew around some parameter values."""
+        self._begin(self.space.encode(params), self.population)
+
+    def tuned(self, finalist: Finalist, score: float) -> Tuned:
+        """The result with some parameter values."""
+        before, values = self.space.defaults, finalist.params
+        changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
+        notes = [f"{n} {a:.4g} -> {b:.4g}{self._at_bound(n, b)}" for n, (a, b) in changes.items()]
+        source = write_params(self.start.source, {n: b for n, (_, b) in changes.items()})
+        return Tuned(self.start.id, source, changes, score, self.steps, tuple(notes))
+
+    def _at_bound(self, name: str, value: float) -> str:
+        bound = self.space.bound_of(name, value)
+        return f", at its {bound} bound" if bound else ""
+
+    def _begin(self, mean: Vector, population: int | None = None, sigma: float | None = None) -> None:
+        """A fresh distribution around a point."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
+            import cma
+
+        options: dict[str, Any] = {
+            "bounds": [0.0, 1.0],
+            "randn": lambda *shape: self._rng.standard_normal(shape),
+            "seed": math.nan,  # cma then leaves numpy's global generator alone
+            "verbose": -9,
+            "CMA_diagonal": len(self.space) > DIAGONAL_ABOVE,
+        }
+        if population is not None:
+            options["popsize"] = population
+        x0 = np.clip(mean, 0.02, 0.98).tolist()
+        if len(x0) == 1:  # cma refuses one dimension; the second has no effect
+            x0 = [*x0, 0.5]
+        self._es = cma.CMAEvolutionStrategy(x0, sigma or self._first_step, options)
+        self._best, self._since_best = -math.inf, 0
+
+    def _elites(self) -> list[Vector]:
+        """Elites whose returns may still be luck."""
+        unsure = [e.vector for e in self.archive.entries if len(e.returns) < RECHECKED * self._per_vector]
+        return unsure[: ELITES_AGAIN if self.archive.spread() > 0.0 else 1]
+
+    def _again(self, vector: Vector, row: Sequence[float]) -> None:
+        for entry in self.archive.entries:
+            if entry.vector is vector:
+                entry.returns.extend(row)
+                self.archive.trim()
+                return
+        self.archive.offer(vector, row)
+
+    def _choose_seeds_per_vector(self, clock: Clock) -> None:
+        """Seeds per vector: as noise demands, but never at the price of too few generations."""
+        length = max(1, clock.cost(1, self._horizon))
+        affordable = clock.left / (self.population * length)
+        if self._per_vector == 0:
+            self._per_vector = int(np.clip(affordable / ENOUGH_GENERATIONS, 1, 4))
+        self._per_vector = int(np.clip(self._per_vector, 1, max(1.0, affordable / 15)))
+
+    def _adapt_seeds(self, means: Sequence[float]) -> None:
+        """More seeds where noise hides the differences inside a generation, fewer where it does not."""
+        finite = [m for m in means if math.isfinite(m)]
+        signal = float(np.std(finite)) if len(finite) > 1 else 0.0
+        noise = self.archive.spread() / math.sqrt(self._per_vector)
+        if signal < noise:
+            self._per_vector = min(MOST_SEEDS, math.ceil(1.5 * self._per_vector))
+        elif signal > 3 * noise:
+            self._per_vector = max(1, self._per_vector - 1)
+
+    def _watch(self, means: Sequence[float]) -> None:
+        """Notice saturation and stalls."""
+        score = self.archive.score()
+        if score > self._best + 1e-9 * abs(score):
+            self._best, self._since_best = score, 0
+        else:
+            self._since_best += 1
+        best = self.archive.best()
+        if best is not None and self.archive.spread() == 0.0 and len(best.returns) >= RECHECKED:
+            equal = sum(m == best.mean for m in means)
+            improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
+            self.finished = 2 * equal > len(means) and improved and self._seen_worse and self._at_full_length
+        alike = 2 * means.count(max(means)) > len(means)
+        self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))
+        self._seen_worse = self._seen_worse or min(means) < max(means)
+        patience = 25 + 4 * int(math.sqrt(len(self.space)))
+        if self._since_best > patience or self._collapsed():
+            self._restart()
+
+    def _collapsed(self) -> bool:
+        """Whether the distribution has become too narrow to find anything else."""
+        return float(np.max(self._es.stds)) < SMALLEST_STEP
+
+    def _restart(self) -> None:
+        """Twice the population: first around the best vector, then anywhere, in turn."""
+        self._restarts += 1
+        best = self.archive.best()
+        population = self.population * (2 if self._restarts < 4 else 1)  # noqa: PLR2004
+        if best is not None and self._restarts % 2 == 1:
+            self._begin(best.vector, population, self._first_step / 2)
+        else:
+            self._begin(self._rng.random(max(2, len(self.space)))[: len(self.space)], population)
+
+
+def ranks(means: Sequence[float]) -> list[float]:
+    """Costs for a minimiser that uses ranks only: 0 for the best; ties share a rank."""
+    order = sorted(set(means), reverse=True)
+    place = {mean: float(i) for i, mean in enumerate(order)}
+    return [place[mean] for mean in means]

@@ -1,0 +1,333 @@
+"""The commands as a person types them: real processes, real signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from promptpo.cli.app import run
+
+ROOT = Path(__file__).parents[3]
+SHORT = ["--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5", "--no-film"]
+QUICK = [*SHORT, "--rounds", "1", "--candidates", "1", "--tune", "none", "--jobs", "1"]
+
+
+def environment(**more):
+    """The environment of a new user: no keys, and the tests' own modules importable."""
+    kept = {
+        k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("PROMPTPO")
+    }
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **more}
+
+
+def promptpo(*arguments, cwd, **more):
+    """Run one command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "promptpo", *arguments],
+        cwd=cwd,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.fixture
+def newcomer(monkeypatch, tmp_path):
+    """An empty current directory and no keys, for commands that run in this process."""
+    for name in list(os.environ):
+        if name.endswith("_API_KEY") or name.startswith("PROMPTPO"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """CartPole-v1 solved by the embedded default, with the run in ``run``."""
+    folder = tmp_path_factory.mktemp("cli")
+    done = promptpo("optimize", "CartPole-v1", "--out", "run", "--test-episodes", "20", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_without_a_key_the_main_job_works_and_says_what_it_is(solved):
+    """No key, no model: program search, named as such, and a policy that solves CartPole."""
+    folder, done = solved
+    assert "no language model" in done.stderr.splitlines()[0]
+    assert "choose another" in done.stderr.splitlines()[0]
+    result = json.loads((folder / "run" / "result.json").read_text())
+    assert result["test"]["mean_return"] >= 475
+    assert result["language_model"] is False
+    assert "program search" in (folder / "run" / "best.py").read_text()[:200]
+
+
+def test_the_exported_file_gives_the_same_in_plain_python(solved):
+    """Played on the test seeds by plain Python it returns what result.json says."""
+    folder, _ = solved
+    done = promptpo("export", "run", "-o", "policy.py", cwd=folder)
+    assert done.stdout == "wrote policy.py\n"
+    played = subprocess.run(
+        [sys.executable, "policy.py", "--episodes", "20", "--seed", "20000000"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    result = json.loads((folder / "run" / "result.json").read_text())
+    returns = [
+        float(line.rsplit(" ", 1)[1]) for line in played.stdout.splitlines() if line.startswith("episode")
+    ]
+    assert returns == result["test"]["returns"]
+
+
+def test_evaluate_prints_the_documented_json(solved, capsys):
+    """Keys, values and exit code 0."""
+    policy = str(solved[0] / "run" / "best.py")
+    assert run(["evaluate", policy, "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert set(value) >= {"env", "episodes", "returns", "mean_return", "steps", "seconds", "outcome", "error"}
+    assert (value["env"], value["episodes"], value["outcome"], value["error"]) == (
+        "CartPole-v1",
+        3,
+        "ok",
+        None,
+    )
+    assert value["steps"] == sum(value["returns"])
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("        return 1 / 0", "crashed"),
+        ("        return float('nan')", "invalid_action"),
+        ("        return 7", "invalid_action"),
+        ("        while True: pass", "timeout"),
+        ("        import os\n        return os.getpid()", "rejected"),
+        ("        return", "invalid_action"),
+    ],
+)
+def test_evaluate_names_what_a_bad_policy_does(newcomer, capsys, body, outcome):
+    """Exit code 1, the outcome and one sentence in the JSON."""
+    (newcomer / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
+    code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "2", "--json"])
+    value = json.loads(capsys.readouterr().out)
+    assert (code, value["outcome"]) == (1, outcome)
+    assert value["error"]
+    assert value["mean_return"] is None
+
+
+def test_show_and_json(solved, capsys):
+    """The overview names the candidates; its JSON parses."""
+    folder = str(solved[0] / "run")
+    assert run(["show", folder]) == 0
+    assert "r1c1" in capsys.readouterr().out
+    assert run(["show", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["candidates"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys"),
+    [
+        (["show", "run", "r1c1"], {"id", "outcome", "feedback", "source", "mean_return"}),
+        (["export", "run"], {"run", "candidate", "text"}),
+        (["export", "run", "-o", "policy.json.py"], {"run", "candidate", "output"}),
+        (["report", "run", "--no-film"], {"run", "output"}),
+        (["track", "run", "--to", "monitor:monitor.csv"], {"run", "sent_to"}),
+        (["spec", "CartPole-v1"], {"env", "text"}),
+        (["spec", "CartPole-v1", "-o", "spec.py"], {"env", "output"}),
+        (["spec", "CartPole-v1", "--check", "spec.py"], {"env", "spec", "problems"}),
+    ],
+)
+def test_every_command_has_json(solved, monkeypatch, capsys, arguments, keys):
+    """One JSON object; the files that it names are there."""
+    folder, _ = solved
+    monkeypatch.chdir(folder)
+    assert run([*arguments, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert keys <= set(value)
+    if "output" in value:
+        assert (folder / value["output"]).stat().st_size > 0
+
+
+def test_a_wrong_spec_is_told_as_json(newcomer, capsys):
+    """The problems are a list, the exit code is 1."""
+    assert run(["spec", "CartPole-v1", "-o", "wrong.py"]) == 0
+    right = (newcomer / "wrong.py").read_text()
+    (newcomer / "wrong.py").write_text(right.replace("500", "700"))
+    capsys.readouterr()
+    assert run(["spec", "CartPole-v1", "--check", "wrong.py", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problems"]
+
+
+def test_json_is_alone_on_standard_output(tmp_path):
+    """`--json` prints one JSON value and nothing else anywhere."""
+    done = promptpo("optimize", "CartPole-v1", *QUICK, "--json", "--model", "search", cwd=tmp_path)
+    assert json.loads(done.stdout)["test"]["episodes"] == 5
+    assert done.stderr == ""
+
+
+def test_quiet_is_quiet(tmp_path):
+    """`--quiet` prints nothing."""
+    done = promptpo("optimize", "CartPole-v1", *QUICK, "--quiet", "--out", "r", cwd=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize("env_id", ["FetchReach-v4", "merge-v1", "MiniGrid-FourRooms-v0"])
+def test_what_other_packages_print_is_not_for_the_user(tmp_path, env_id):
+    """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
+    for module in ("gymnasium_robotics", "highway_env", "minigrid"):
+        pytest.importorskip(module)
+    quick = ("--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "2", "--no-film")
+    done = promptpo("optimize", env_id, *quick, "--max-steps", "600", "--quiet", "--out", "r", cwd=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (["optimize", "CartPol-v1"], ["CartPol-v1", "CartPole-v1"], 2),
+        (["optimize", "no_such_module:My/Env-v0"], ["no_such_module"], 2),
+        (["optimize", "CartPole-v1", "--rounds", "0"], ["rounds", "at least 1"], 2),
+        (["optimize", "CartPole-v1", "--rounds", "many"], ["--rounds", "integer"], 2),
+        (["optimize", "CartPole-v1", "--no-such-flag"], ["--no-such-flag"], 2),
+        (["optimize", "CartPole-v1", "--env-kwargs", "{oops"], ["--env-kwargs", "JSON"], 2),
+        (["optimize", "CartPole-v1", "--env-kwargs", "[1]"], ["--env-kwargs", "object"], 2),
+        (["optimize", "CartPole-v1", "--env-kwargs", '{"oops": 1}'], ["oops"], None),
+        (["optimize", "CartPole-v1", "--recipe", "papre"], ["--recipe", "paper"], 2),
+        (["optimize", "CartPole-v1", "--option", "x"], ["NAME=VALUE"], 2),
+        (["optimize", "CartPole-v1", "--model", "anthropic"], ["ANTHROPIC_API_KEY"], 1),
+        (["optimize", "CartPole-v1", "--model", "openai"], ["OPENAI_API_KEY"], 1),
+        (["optimize", "CartPole-v1", "--model", "antropic:x"], ["anthropic"], 2),
+        (["optimize", "CartPole-v1", "--model", "replay:nowhere"], ["nowhere"], None),
+        (["optimize", "CartPole-v1", "--spec", "nowhere.py"], ["nowhere.py"], None),
+        (["resume", "nowhere"], ["nowhere", "not a run"], 1),
+        (["show", "nowhere"], ["nowhere", "not a run"], 1),
+        (["export", "nowhere"], ["nowhere", "not a run"], 1),
+        (["evaluate", "nowhere.py", "--env", "CartPole-v1"], ["nowhere.py"], 2),
+        (["evaluate", __file__, "--env", "CartPol-v1"], ["CartPole-v1"], 2),
+        (["evaluate", __file__, "--env", "CartPole-v1", "--episodes", "0"], ["episodes"], 2),
+        (["spec", "CartPol-v1"], ["CartPole-v1"], 2),
+        (["optimise"], ["optimize"], 2),
+        (["optimize"], ["ENV_ID"], 2),
+    ],
+)
+def test_mistakes_get_one_sentence(newcomer, capsys, arguments, words, code):
+    """A sentence that names the mistake, a non-zero exit, nothing left behind; an exception would fail this."""
+    given = run(arguments)
+    said = capsys.readouterr().err
+    assert given == code if code else given in {1, 2}
+    for word in words:
+        assert word in said
+    assert len(said.strip().splitlines()) <= 2
+    assert not (newcomer / "runs").exists()
+
+
+def test_a_mistake_in_a_real_process(tmp_path):
+    """The exit code and the sentence arrive outside; there is no traceback."""
+    done = promptpo("optimize", "CartPol-v1", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("promptpo: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def start_slow_run(folder):
+    """A run that is in the middle of its rounds when this returns."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "promptpo",
+            "optimize",
+            "Pendulum-v1",
+            "--out",
+            "run",
+            "--max-steps",
+            "50000000",
+            *SHORT,
+        ],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = folder / "run" / "journal.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if journal.exists() and '"kind": "tuning"' in journal.read_text():
+            return process
+        time.sleep(0.05)
+    process.kill()
+    pytest.fail("the run did not get going")
+
+
+def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path):
+    """The best policy is tested and written, the exit code is 0, and the run can be resumed."""
+    process = start_slow_run(tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "interrupted by Ctrl-C" in out
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["test"]["episodes"] == 5
+    assert "Not finished" not in promptpo("show", "run", cwd=tmp_path).stdout
+
+
+def test_ctrl_c_twice_stops_at_once(tmp_path):
+    """No result, exit code 130, no traceback; what is in the journal is kept."""
+    process = start_slow_run(tmp_path)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode in {0, 130}
+    assert "Traceback" not in errors
+    assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0
+
+
+def test_help_is_quick():
+    """`--help` does not load the heavy packages."""
+    code = "import sys; from promptpo.cli.app import run; run(['--help']); print(sorted({'torch','numpy','gymnasium','openai','anthropic','pydantic','jinja2'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert "benchmark" in done.stdout  # the commands above promptpo in the import order are listed too
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_output_to_a_closed_pipe_is_no_traceback(solved):
+    """`promptpo export RUN | head -1` ends quietly."""
+    folder, _ = solved
+    command = f"{sys.executable} -m promptpo export run | head -1"
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith('"""Policy for CartPole-v1')
+
+
+def test_nothing_but_our_own_words_is_printed(solved):
+    """No library's warning reaches the user, in the base install either (matplotlib is no part of it)."""
+    folder, done = solved
+    block = (
+        "import sys; sys.modules['matplotlib'] = None; from promptpo.cli.app import run; run(sys.argv[1:])"
+    )
+    again = subprocess.run(
+        [sys.executable, "-c", block, "optimize", "CartPole-v1", "--out", "again", *QUICK, "--film"],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for text in (done.stderr, again.stderr):
+        assert "Warning" not in text

@@ -1,0 +1,82 @@
+"""`promptpo doctor`: what it finds, and that it never shows a key."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from promptpo.cli import doctor
+from promptpo.cli.app import run as command
+
+SECRET = "sk-not-to-be-seen"  # noqa: S105
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A local server with one model."""
+
+    class Models(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"data": [{"id": "tiny"}]}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    httpd = HTTPServer(("127.0.0.1", 0), Models)
+    thread = threading.Thread(target=httpd.serve_forever)
+    thread.start()
+    monkeypatch.setattr(doctor, "SERVERS", {"Ollama": httpd.server_port, "nobody": 1})
+    yield httpd.server_port
+    httpd.shutdown()
+    thread.join()
+    httpd.server_close()
+
+
+def test_it_finds_what_is_here(server, monkeypatch, capsys):
+    """Keys by name only, a server with its model, the sandbox's layers; exit code 0."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name != "mujoco" or None)
+    assert command(["doctor", "--json"]) == 0
+    text = capsys.readouterr().out
+    assert SECRET not in text
+    found = json.loads(text)
+    topics = {finding["topic"] for finding in found}
+    assert topics >= {
+        "python",
+        "packages",
+        "extras",
+        "model",
+        "local server",
+        "sandbox",
+        "rendering",
+        "machine",
+        "disk",
+    }
+    assert any("ANTHROPIC_API_KEY is set" in finding["text"] for finding in found)
+    servers = [finding for finding in found if finding["topic"] == "local server"]
+    assert [finding["text"] for finding in servers] == [f"Ollama at port {server}: tiny"]
+    assert f"--base-url http://127.0.0.1:{server}/v1" in servers[0]["cure"]
+    assert next(finding for finding in found if finding["topic"] == "rendering")["state"] == "ok"
+
+
+def test_problems_have_a_cure_and_a_code(monkeypatch, capsys):
+    """Exit code 1 when a run would fail, with what to do."""
+
+    def examined():
+        yield doctor.Finding("sandbox", "problem", "no layers", "get layers")
+
+    monkeypatch.setattr(doctor, "examine", examined)
+    assert command(["doctor"]) == 1
+    assert "FAIL  sandbox       no layers  -> get layers" in capsys.readouterr().out
+
+
+def test_a_full_disk_is_a_problem(monkeypatch):
+    """Less than half a gigabyte free is told."""
+    usage = type("Usage", (), {"free": 10_000_000})
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)
+    finding = list(doctor._machine())[-1]
+    assert (finding.topic, finding.state) == ("disk", "problem")

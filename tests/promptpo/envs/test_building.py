@@ -1,0 +1,225 @@
+"""Building environments: ids, errors, and episodes that repeat."""
+
+import importlib.util
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.envs import building as environments_module
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.errors import (
+    EnvironmentFaultError,
+    MissingExtraError,
+    UnknownEnvironmentError,
+    UnsupportedSpaceError,
+    UsageError,
+)
+from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
+from promptpo.spec import describe_env, task_facts
+
+HERE = "tests.promptpo.spec.envs"
+
+
+def play(env, seed, steps=60):
+    """Everything that one episode of seeded random actions gives, as bytes."""
+    observation, _ = env.reset(seed=seed)
+    env.action_space.seed(seed)
+    seen = [pickle.dumps(observation)]
+    for _ in range(steps):
+        observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        seen.append(pickle.dumps((observation, float(reward), terminated, truncated)))
+        if terminated or truncated:
+            break
+    return seen
+
+
+def needs(package):
+    """Skip where an optional package is missing."""
+    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"{package} is not installed")
+
+
+REPEATING = [
+    *("CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "Taxi-v4", "Blackjack-v1"),
+    *(
+        pytest.param(i, marks=needs("Box2D"))
+        for i in ("LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3")
+    ),
+    *(pytest.param(i, marks=needs("mujoco")) for i in ("HalfCheetah-v5", "Ant-v5")),
+    *(pytest.param(i, marks=needs("metaworld")) for i in ("reach-v3", "pick-place-v3")),
+    *(pytest.param(i, marks=needs("minigrid")) for i in ("MiniGrid-DoorKey-8x8-v0",)),
+    *(pytest.param(i, marks=needs("gymnasium_robotics")) for i in ("FetchPush-v4", "PointMaze_UMaze-v3")),
+    *(pytest.param(i, marks=needs("highway_env")) for i in ("parking-v0",)),
+    f"{HERE}:Mine/Thermostat-v0",
+]
+
+
+@pytest.mark.parametrize("env_id", REPEATING)
+def test_a_seed_decides_the_episode(env_id):
+    """An episode comes out the same again after another one, and in a new environment; another seed differs."""
+    first, second = make_env(Task(env_id)), make_env(Task(env_id))
+    once, other, again = play(first, 5), play(first, 7), play(first, 5)
+    assert once == again
+    assert once == play(second, 5)
+    assert once != other
+
+
+@pytest.mark.slow
+@needs("metaworld")
+def test_all_meta_world_tasks_repeat_and_show_their_goal():
+    """Every task repeats by seed, and the goal in the observation is the goal of the reward."""
+    import metaworld
+
+    for name in metaworld.ALL_V3_ENVIRONMENTS:
+        env = make_env(Task(f"Meta-World/{name}"))
+        once = play(env, 5, 25)
+        play(env, 60, 10)
+        assert play(env, 5, 25) == once, name
+        observation, _ = env.reset(seed=120)
+        np.testing.assert_allclose(observation[36:39], env.unwrapped._target_pos, atol=1e-3, err_msg=name)
+        assert env.observation_space.contains(env.step(np.zeros(4, np.float32))[0]), name
+
+
+@needs("metaworld")
+def test_meta_world_goals_of_training_validation_and_test_are_disjoint():
+    """No two seeds of different purposes share a goal."""
+    env = make_env(Task("reach-v3"))
+    seeds = Seeds(3)
+    goals = {
+        purpose: {tuple(env.reset(seed=s)[0][36:39]) for s in chosen}
+        for purpose, chosen in (
+            ("train", seeds.train(30)),
+            ("validation", seeds.validation(30)),
+            ("test", seeds.test(30)),
+        )
+    }
+    assert all(len(found) == 30 for found in goals.values())
+    assert not goals["train"] & goals["validation"]
+    assert not goals["train"] & goals["test"]
+    assert not goals["validation"] & goals["test"]
+
+
+@needs("metaworld")
+def test_meta_world_build_seeds_of_the_purposes_do_not_overlap():
+    """The last training seed and the first validation seed use different lists of goals."""
+    from promptpo.envs.meta_world import GOALS_PER_BUILD_SEED
+
+    assert SEEDS_PER_PURPOSE % GOALS_PER_BUILD_SEED == 0
+
+
+@needs("metaworld")
+def test_meta_world_takes_its_own_and_our_names():
+    """MT1 with a name, and the task's own name, are the same task."""
+    ids = [Task("Meta-World/MT1", {"env_name": "reach-v3"}), Task("Meta-World/reach-v3"), Task("reach-v3")]
+    assert len({tuple(make_env(task).reset(seed=1)[0]) for task in ids}) == 1
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "kind", "says"),
+    [
+        ("Taxi-v3", {}, UnknownEnvironmentError, "Taxi-v4"),
+        ("Cartpole-v1", {}, UnknownEnvironmentError, "CartPole-v1"),
+        ("HalfCheetah", {}, UnknownEnvironmentError, "HalfCheetah-v5"),
+        ("Nothing/Like-This-v0", {}, UnknownEnvironmentError, "module:"),
+        ("no_such_module:My-v0", {}, UsageError, "no module 'no_such_module'"),
+        (f"{HERE}:Mine/Broken-v0", {}, EnvironmentFaultError, "no licence server"),
+        (f"{HERE}:Mine/Graphs-v0", {}, UnsupportedSpaceError, "Graph"),
+        (f"{HERE}:Mine/Thermostat-v0", {"colour": 1}, EnvironmentFaultError, "colour"),
+        ("Meta-World/MT1", {}, UsageError, "Meta-World/reach-v3"),
+        ("Meta-World/MT10", {}, UsageError, "several tasks"),
+        pytest.param(
+            "Meta-World/reech-v3", {}, UnknownEnvironmentError, "reach-v3", marks=needs("metaworld")
+        ),
+        pytest.param(
+            "Meta-World/reach-v3", {"seed": 0}, UsageError, "episode seed", marks=needs("metaworld")
+        ),
+        ("phys2d/CartPole-v1", {}, MissingExtraError, "jax"),
+    ],
+)
+def test_what_cannot_be_built_is_told_in_one_sentence(env_id, kwargs, kind, says):
+    """Each way to fail has its error, one line long, that names what to do."""
+    with pytest.raises(kind, match="(?s)" + says.replace("(", r"\(")) as raised:
+        make_env(Task(env_id, kwargs))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "extra"),
+    [
+        ("MiniGrid-DoorKey-8x8-v0", "minigrid"),
+        ("FetchReach-v4", "robotics"),
+        ("parking-v0", "highway"),
+        ("Meta-World/reach-v3", "metaworld"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_pip_command(monkeypatch, env_id, extra):
+    """Without the package that registers an id, the sentence says how to install it."""
+    for known in [i for i in gymnasium.registry if i == env_id]:
+        monkeypatch.delitem(gymnasium.registry, known)
+
+    def refuse(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(environments_module.importlib, "import_module", refuse)
+    with pytest.raises(MissingExtraError, match=rf'pip install "promptpo\[{extra}\]"'):
+        make_env(Task(env_id))
+
+
+def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch):
+    """An id that Gymnasium knows, but whose simulator is missing, leads to the extra too."""
+
+    def refuse(*_args, **_kwargs):
+        raise gymnasium.error.DependencyNotInstalled("MuJoCo is not installed, run pip install ...")
+
+    monkeypatch.setattr(environments_module.gymnasium, "make", refuse)
+    monkeypatch.setattr(environments_module.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r'pip install "promptpo\[mujoco\]"'):
+        make_env(Task("HalfCheetah-v5"))
+
+
+def test_a_module_in_the_current_directory_is_found(tmp_path, monkeypatch):
+    """``my_room:Room-v0`` works next to the file, without installing anything."""
+    (tmp_path / "my_room_7.py").write_text(
+        "import gymnasium\nfrom tests.promptpo.spec.envs import Thermostat\n"
+        "gymnasium.register('Room7-v0', Thermostat, max_episode_steps=9)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert task_facts(Task("my_room_7:Room7-v0")).horizon == 9
+
+
+@pytest.mark.parametrize(
+    ("env_id", "steps", "horizon", "success"),
+    [
+        ("CartPole-v1", None, 500, None),
+        ("CartPole-v1", 30, 30, None),
+        (f"{HERE}:Mine/Thermostat-v0", None, 40, "success"),
+        ("CliffWalking-v1", None, None, None),
+        pytest.param("reach-v3", None, 500, "success", marks=needs("metaworld")),
+        pytest.param("MiniGrid-DoorKey-8x8-v0", None, 640, None, marks=needs("minigrid")),
+        pytest.param("FetchReach-v4", None, 50, "is_success", marks=needs("gymnasium_robotics")),
+        pytest.param("parking-v0", None, 500, "is_success", marks=needs("highway_env")),
+    ],
+)
+def test_facts(env_id, steps, horizon, success):
+    """Horizon and success signal are found wherever the package keeps them."""
+    facts = task_facts(Task(env_id, {}, steps))
+    assert (facts.horizon, facts.success_key) == (horizon, success)
+    assert facts.versions["gymnasium"] == gymnasium.__version__
+
+
+def test_a_wrapper_that_scales_actions_has_its_own_bounds():
+    """Bounds are the wrapper's, units are left out, and the text says why."""
+    env = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), -1.0, 1.0)
+    spec, _ = describe_env(env, Task("Pendulum-v1"))
+    assert "self.torque = action[0]  # -1 .. 1; positive is counter-clockwise" in spec.text
+    assert "A wrapper scales actions" in spec.text
+
+
+def test_a_wrapper_that_flattens_observations_keeps_no_note_about_the_old_ones():
+    """What is said about rows and columns of an index does not hold for its one-hot vector."""
+    env = gymnasium.wrappers.FlattenObservation(gymnasium.make("FrozenLake-v1"))
+    spec, _ = describe_env(env, Task("FrozenLake-v1"))
+    assert "obs[15]" in spec.text
+    assert "MAP[row][column]" not in spec.text

@@ -1,0 +1,74 @@
+"""The report in a real browser without a window; skipped where Chromium is not installed."""
+
+import shutil
+import subprocess
+
+import pytest
+from PIL import Image
+
+from promptpo.output.report.page import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+]
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=3000",
+]
+
+
+def browser(url, folder, *flags):
+    """Run Chromium once; what it wrote to standard output, and the page's console messages."""
+    done = subprocess.run(
+        [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, url],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.fixture(scope="module")
+def page(told_run, tmp_path_factory):
+    """The report with its episode, of a copy: other tests look at the one that the run wrote."""
+    run = tmp_path_factory.mktemp("browser") / "run"
+    shutil.copytree(told_run.directory, run)
+    return write_report(run)
+
+
+def test_scripts_of_models_do_not_run_and_ours_does(page, tmp_path):
+    """The console is empty, the film's controls are there, a link opens the candidate it leads to."""
+    dom, console = browser(f"{page.as_uri()}#r1c3", tmp_path, "--dump-dom")
+    assert console == []
+    assert '<details id="r1c3" class="candidate ok" open' in dom
+    assert 'id="controls">' in dom.replace(' hidden=""', "")
+    assert 'hidden="" id="controls"' not in dom
+    assert "<script>window.hacked" not in dom
+
+
+@pytest.mark.parametrize("width", [1280, 500])  # narrower windows do not exist without a window
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_is_drawn_in_light_and_dark(page, tmp_path, width, dark):
+    """The page's own background reaches the screenshot in both schemes."""
+    picture = tmp_path / "shot.png"
+    scheme = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []
+    _, console = browser(
+        page.as_uri(), tmp_path, f"--window-size={width},900", f"--screenshot={picture}", *scheme
+    )
+    assert console == []
+    with Image.open(picture) as shot:
+        corner = shot.convert("RGB").getpixel((2, 2))
+    assert (max(corner) < 60) == dark, corner

@@ -1,0 +1,209 @@
+"""The report of a run: what is in it, and that nothing in it runs or leaves the page."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from promptpo.errors import RunError
+from promptpo.output.report.page import write_report
+from promptpo.output.report.story import read_story
+from promptpo.run.journal import JOURNAL
+
+VOID = {"meta", "link", "img", "input", "br"}
+
+
+class Checked(HTMLParser):
+    """Collects ids, links and scripts, and insists that elements are closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links, self.scripts, self.sources = [], [], [], [], []
+        self.handlers = []
+
+    def handle_starttag(self, tag, attrs):
+        """Note an element."""
+        attrs = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        self.links += [attrs["href"]] if "href" in attrs else []
+        self.sources += [attrs["src"]] if "src" in attrs else []
+        self.handlers += [name for name in attrs if name.startswith("on")]
+        if tag == "script":
+            self.scripts.append(attrs.get("type", "code"))
+
+    def handle_endtag(self, tag):
+        """Close it."""
+        assert self.open.pop() == tag
+
+
+def parsed(path):
+    """The page, checked."""
+    page = Checked()
+    page.feed(path.read_text())
+    page.close()
+    assert page.open == []
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(told_run):
+    """The report that the run wrote by itself."""
+    return told_run.directory / "report.html"
+
+
+def test_every_run_has_a_report(page):
+    """It is written at the end, well formed, with unique ids and links that lead somewhere."""
+    found = parsed(page)
+    assert len(found.ids) == len(set(found.ids))
+    inner = {link[1:] for link in found.links if link.startswith("#")}
+    assert inner <= set(found.ids)
+    assert {"r1c1", "r2c2", "r2c1t"} <= inner
+
+
+def test_the_page_needs_no_network(page):
+    """No address outside the page is loaded or linked."""
+    found = parsed(page)
+    assert all(link.startswith(("#", "data:")) for link in found.links)
+    assert all(source.startswith("data:") for source in found.sources)
+    assert "@import" not in page.read_text()
+    assert "url(" not in page.read_text()
+
+
+def test_what_a_model_writes_stays_text(page):
+    """Markup in answers and sources is escaped, and the security policy allows our own script only."""
+    text = page.read_text()
+    found = parsed(page)
+    assert "<script>window.hacked" not in text
+    assert html.escape("<script>window.hacked = 1</script>") in text
+    assert found.scripts == ["code"]
+    assert found.handlers == []
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+
+
+def test_it_tells_the_whole_story(page, told_run):
+    """Source, difference, failures with their repair, prompts and answers, versions and command."""
+    text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
+    for words in (
+        "Best policy: r2c2",
+        "I predict where the pole falls.",
+        "What changed since its parent",
+        "rejected before it ran",
+        "returned an invalid action",
+        "the same program as r1c3",
+        "You write control policies",
+        "def act(self, obs)\n        return 1",
+        f"{told_run.mean_return:.4g}",
+        "gymnasium",
+        "demo-1",
+        "Selection against test",
+    ):
+        assert words in text, words
+
+
+def test_programs_that_were_repaired_are_listed(told_run):
+    """The sandbox's refusals include those of programs that a repair replaced."""
+    stopped = {
+        (item.candidate, item.call, item.evaluation.outcome)
+        for item in read_story(told_run.directory).stopped
+    }
+    assert ("r1c1", "r1.c1", "rejected") in stopped
+    assert ("r1c2", "", "invalid_action") in stopped or ("r1c2", "", "crashed") in stopped
+
+
+def test_spending_grows_and_ends_at_the_result(told_run):
+    """The curve's last point is what the result says was spent, but for the test."""
+    story = read_story(told_run.directory)
+    steps = [entry.spent.steps for entry in sorted(story.entries, key=lambda e: e.spent.steps)]
+    assert steps == sorted(steps)
+    assert steps[-1] <= sum(v for k, v in told_run.data["steps"].items() if k not in ("test", "total"))
+    best = [value for _, value in story.best_so_far]
+    assert best == sorted(best)
+    assert story.best.attempt.id == told_run.data["best"]["candidate"]
+
+
+def test_the_episode_is_the_typical_test_episode(told_run):
+    """The film and the plot show the run's own test episode of median return, as it was."""
+    path = write_report(told_run.directory)
+    text = path.read_text()
+    found = parsed(path)
+    assert "The test episode with the median return" in text
+    assert "frames" in found.ids
+    assert 'class="series obs"' in text
+    assert 'class="series action"' in text
+    film = json.loads(re.search(r'id="frames">(.*?)</script>', text)[1])
+    drawn = re.search(
+        r'x1="([\d.]+)" x2="([\d.]+)"[^>]*class="axis"', text[text.index("over the steps of one") :]
+    )
+    assert (film["left"], film["right"]) == (float(drawn[1]), float(drawn[2]))  # where the cursor runs
+
+
+def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(told_run, monkeypatch):
+    """The wall time of the final test says how long an episode takes; the page says how to add it."""
+    from promptpo.output.report import page as module
+
+    story = read_story(told_run.directory)
+    assert 0.0 < story.episode_seconds < 5.0
+    monkeypatch.setattr(module, "read_story", lambda _: replace(story, episode_seconds=60.0))
+    text = write_report(told_run.directory, patience=4.0).read_text()
+    assert "An episode takes about 60 seconds here" in text
+    assert "add one with: promptpo report" in text
+    assert '<script type="application/json" id="frames"' not in text
+
+
+def test_an_unfinished_run_has_a_report_too(told_run, tmp_path):
+    """Any prefix of a journal that begins with a session can be reported."""
+    run = tmp_path / "cut"
+    run.mkdir()
+    (run / "config.toml").write_text((told_run.directory / "config.toml").read_text())
+    lines = (told_run.directory / JOURNAL).read_bytes().splitlines(keepends=True)
+    for end in range(2, len(lines) - 1, 5):
+        (run / JOURNAL).write_bytes(b"".join(lines[:end]))
+        parsed(write_report(run, episode=False))
+        assert "Not finished" in (run / "report.html").read_text()
+
+
+def test_no_run_is_one_sentence(tmp_path):
+    """A directory that is no run is named."""
+    with pytest.raises(RunError, match="not a run directory"):
+        write_report(tmp_path)
+
+
+def test_a_report_that_cannot_be_written_does_not_fail_the_run(told_run, monkeypatch, tmp_path):
+    """The run has its result; the user is told in one line."""
+    import promptpo
+    from promptpo.llm.scripted import ScriptedLLM
+    from promptpo.output.report import page as module
+    from tests.promptpo.policies import GOOD
+
+    warnings = []
+
+    def broken(*_):
+        raise ValueError("no ink")
+
+    class Listening(promptpo.Observer):
+        def warn(self, message):
+            warnings.append(message)
+
+    monkeypatch.setattr(module, "page", broken)
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda _: GOOD),
+        out=tmp_path / "run",
+        rounds=1,
+        candidates=1,
+        episodes=2,
+        validation_episodes=2,
+        test_episodes=2,
+        observer=Listening(),
+    )
+    assert run.mean_return > 300
+    assert "no ink" in warnings[-1]

@@ -1,0 +1,31 @@
+"""Writing files so that a full disk or a kill leaves no halves."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptpo.output.report import write_atomically, write_result
+
+
+def test_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
+    """The old content is there, the error comes through, and no temporary file is left."""
+    path = tmp_path / "result.json"
+    write_atomically(path, "old")
+    whole = Path.write_text
+
+    def full(self, text, **more):
+        whole(self, text[:1], **more)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_result_is_json(tmp_path):
+    """It ends with a newline and reads back."""
+    write_result(tmp_path, {"a": [1, None]})
+    assert json.loads((tmp_path / "result.json").read_text()) == {"a": [1, None]}

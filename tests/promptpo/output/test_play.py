@@ -1,0 +1,177 @@
+"""Watching a policy: a video from the sandbox's own episodes, and one sentence where there can be none."""
+
+import importlib.util
+import itertools
+import json
+import os
+import time
+
+import numpy as np
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.output.film import RenderingError, film, record
+from promptpo.output.film.images import png, smaller
+from promptpo.output.film.renderer import explained
+from promptpo.output.play import play
+from tests.promptpo.policies import CRASH, GOOD
+
+Image = pytest.importorskip("PIL.Image", reason="needs promptpo[video]")
+
+SOURCE = GOOD.split("```python\n")[1].split("```")[0]
+CARTPOLE = Task("CartPole-v1")
+
+
+def durations(picture):
+    """Milliseconds of each frame of an animation."""
+    for n in range(picture.n_frames):
+        picture.seek(n)
+        yield picture.info["duration"]
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """A policy file."""
+    path = tmp_path / "policy.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_a_gif_shows_every_step(policy, tmp_path):
+    """One frame for the start and one for each step (at CartPole's 50 a second)."""
+    found = play(policy, "CartPole-v1", video=tmp_path / "v.gif", max_episode_steps=30, seed=3)
+    assert found.evaluation.returns == (30.0,)
+    assert found.same
+    with Image.open(found.video) as picture:
+        assert picture.n_frames > 5  # equal neighbours are merged
+        assert sum(durations(picture)) >= 30 * 20
+        assert picture.size == (600, 400)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("imageio_ffmpeg") is None, reason="needs the video extra")
+def test_an_mp4_can_be_read_back(policy, tmp_path):
+    """The file has the episode's frames."""
+    import imageio.v3 as imageio
+
+    found = play(policy, "CartPole-v1", video=tmp_path / "v.mp4", max_episode_steps=20)
+    assert imageio.imread(found.video).shape == (21, 400, 600, 3)
+
+
+def test_a_failing_policy_is_an_outcome(tmp_path):
+    """Nothing is rendered, and the evaluation says why."""
+    path = tmp_path / "bad.py"
+    path.write_text(CRASH.split("```python\n")[1].split("```")[0])
+    found = play(path, "CartPole-v1", video=tmp_path / "v.gif")
+    assert found.evaluation.outcome == "crashed"
+    assert found.video is None
+    assert not (tmp_path / "v.gif").exists()
+
+
+def test_other_suffixes_are_refused(policy):
+    """Before anything runs."""
+    with pytest.raises(UsageError, match=r"\.gif or \.mp4"):
+        play(policy, "CartPole-v1", video="v.avi")
+
+
+@pytest.mark.skipif(bool(os.environ.get("DISPLAY")), reason="there is a screen")
+def test_no_screen_is_said(policy):
+    """A window that nobody can see is not opened."""
+    with pytest.raises(RenderingError, match="--video"):
+        play(policy, "CartPole-v1", human=True)
+
+
+def test_environments_without_pictures_are_named(tmp_path):
+    """A class of the user's that knows nothing of rendering gets one sentence."""
+    source = "class Policy:\n    def act(self, obs):\n        return [0.0]\n"
+    episode = record(Task("tests.environments:Test/Thermostat-v0"), source, [0]).episodes[0]
+    with pytest.raises(RenderingError, match="takes no render_mode"):
+        film(Task("tests.environments:Test/Thermostat-v0"), episode)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RuntimeError("an OpenGL platform library has not been loaded"), "MUJOCO_GL=egl"),
+        (AttributeError("'NoneType' object has no attribute 'glGetError'"), "libosmesa6"),
+        (ImportError("No module named 'pygame'"), "a package is missing"),
+        (ValueError("odd"), "ValueError: odd"),
+    ],
+)
+def test_renderer_errors_have_their_cure(error, words):
+    """What comes out of foreign renderers becomes one sentence."""
+    assert words in explained(CARTPOLE, error)
+
+
+def test_a_film_repeats_the_recorded_episode():
+    """Frames from the start to the end, in few enough pictures, of the same return."""
+    episode = record(CARTPOLE, SOURCE, [7]).episodes[0]
+    found = film(CARTPOLE, episode, frames=10)
+    steps = [step for step, _ in found.frames]
+    assert (steps[0], steps[-1]) == (0, 500)
+    assert len(steps) <= 11
+    assert found.same
+    assert found.whole
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_png_is_read_back_as_it_was(seed, tmp_path):
+    """Pillow reads what our few lines write."""
+    frame = np.random.default_rng(seed).integers(0, 256, (5 + seed, 7, 3), np.uint8)
+    (tmp_path / "x.png").write_bytes(png(frame))
+    with Image.open(tmp_path / "x.png") as picture:
+        assert (np.asarray(picture) == frame).all()
+
+
+def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch):
+    """The film of an environment whose renderer cannot keep up still has the start, the middle and the end."""
+    import gymnasium
+
+    from promptpo.output.film import renderer
+
+    episode = record(CARTPOLE, SOURCE, [0], horizon=60).episodes[0]
+    real = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+
+    def slow_frame(_):
+        time.sleep(0.02)
+        return np.zeros((8, 8, 3), np.uint8)
+
+    monkeypatch.setattr(renderer, "_upright", slow_frame)
+    wanted = {"frames": 60, "width": 8, "seconds": 0.4}
+    steps = [step for step, _ in renderer._pictures(real, episode, 50.0, wanted)["frames"]]
+    real.close()
+    assert 5 < len(steps) < 40
+    assert (steps[0], steps[-1]) == (0, 60)
+    assert max(b - a for a, b in itertools.pairwise(steps)) < 30
+
+
+def test_pictures_are_made_smaller():
+    """By whole factors, with white staying white and black black."""
+    frame = np.full((400, 600, 3), 255, np.uint8)
+    frame[:200] = 0
+    small = smaller(frame, 300)
+    assert small.shape == (200, 300, 3)
+    assert (small[0, 0, 0], small[-1, 0, 0]) == (0, 255)
+
+
+def test_smaller_pictures_are_means_of_blocks():
+    """Sizes that are no multiple of the factor too; five bits remain of each colour."""
+    frame = np.random.default_rng(0).integers(0, 256, (100, 304, 3), np.uint8)
+    small = smaller(frame, 102)
+    blocks = frame[:99].reshape(33, 3, 304, 3)[:, :, :303].reshape(33, 3, 101, 3, 3).mean(axis=(1, 3))
+    assert small.shape == (33, 101, 3)
+    assert np.abs(small - blocks).max() <= 9
+    assert len(np.unique(small)) <= 32
+
+
+def test_the_command_prints_json(policy, tmp_path, capsys, monkeypatch):
+    """Without a screen and without flags it writes a GIF beside the policy."""
+    from promptpo.cli.app import run
+
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    code = run(["play", str(policy), "--env", "CartPole-v1", "--max-episode-steps", "10", "--json"])
+    value = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert value["returns"] == [10.0]
+    assert value["video"] == str(policy.with_suffix(".gif"))

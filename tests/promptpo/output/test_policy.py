@@ -1,0 +1,174 @@
+"""Policy files as objects with stable-baselines3's `predict`, the policy in the sandbox."""
+
+import os
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import promptpo
+from promptpo.errors import UsageError
+from promptpo.output.policy import PolicyFailedError, SandboxedPolicy, load_policy, task_of
+from tests.promptpo.policies import GOOD, INFINITE_LOOP
+
+SOURCE = GOOD.split("```python\n")[1].split("```")[0]
+
+COUNTS = """
+class Policy:
+    def __init__(self):
+        self.calls = 0
+
+    def act(self, obs):
+        self.calls += 1
+        return float(self.calls)
+"""
+LINE = gymnasium.spaces.Box(-100.0, 100.0, (1,), np.float64)
+
+
+@pytest.fixture
+def counting():
+    """A policy whose action is the number of its calls in the episode."""
+    with SandboxedPolicy(
+        COUNTS.replace("return float(self.calls)", "return [float(self.calls)]"), LINE, LINE
+    ) as policy:
+        yield policy
+
+
+def test_single_observations(counting):
+    """State carries the episode on; no state begins another."""
+    obs = np.zeros(1)
+    action, state = counting.predict(obs)
+    assert action.shape == (1,)
+    again, state = counting.predict(obs, state)
+    assert (float(action[0]), float(again[0])) == (1.0, 2.0)
+    assert float(counting.predict(obs)[0][0]) == 1.0
+
+
+def test_batches_have_a_policy_each(counting):
+    """`episode_start` begins anew in its own lane only."""
+    batch = np.zeros((3, 1))
+    _, state = counting.predict(batch, None, np.array([True, True, True]))
+    _, state = counting.predict(batch, state, np.array([False, False, False]))
+    actions, state = counting.predict(batch, state, np.array([False, True, False]))
+    assert actions.tolist() == [[3.0], [1.0], [3.0]]
+    assert len(state) == 3
+
+
+def test_an_old_state_is_refused(counting):
+    """A state of an episode that is over cannot be gone on with."""
+    obs = np.zeros(1)
+    _, state = counting.predict(obs)
+    counting.predict(obs)
+    with pytest.raises(ValueError, match="state"):
+        counting.predict(obs, state)
+
+
+def test_dict_observations():
+    """Batches of dicts come apart and single dicts go in as they are."""
+    space = gymnasium.spaces.Dict({"a": LINE, "b": gymnasium.spaces.Discrete(5)})
+    source = "class Policy:\n    def act(self, obs):\n        return [float(obs['a'][0]) + obs['b']]\n"
+    with SandboxedPolicy(source, space, LINE) as policy:
+        assert policy.predict({"a": np.array([0.5]), "b": 2})[0].tolist() == [2.5]
+        batch = {"a": np.array([[1.0], [2.0]]), "b": np.array([3, 4])}
+        assert policy.predict(batch)[0].tolist() == [[4.0], [6.0]]
+
+
+def test_a_failing_policy_raises_and_can_begin_again():
+    """The failure is typed; the next episode has a fresh policy."""
+    source = COUNTS.replace("return float(self.calls)", "return [1 / (3 - self.calls)]")
+    with SandboxedPolicy(source, LINE, LINE) as policy:
+        state = None
+        for _ in range(2):
+            _, state = policy.predict(np.zeros(1), state)
+        with pytest.raises(PolicyFailedError, match="ZeroDivisionError") as caught:
+            policy.predict(np.zeros(1), state)
+        assert (caught.value.failure.kind, caught.value.failure.step) == ("crashed", 2)
+        assert policy.predict(np.zeros(1))[0].tolist() == [0.5]
+
+
+def test_it_does_not_run_here():
+    """The policy cannot see this process: not its files, and a loop ends by its deadline."""
+    source = "import os\n\n\nclass Policy:\n    def act(self, obs):\n        return [float(os.getpid())]\n"
+    with SandboxedPolicy(source, LINE, LINE) as policy, pytest.raises(PolicyFailedError, match="rejected"):
+        policy.predict(np.zeros(1))
+    loop = INFINITE_LOOP.split("```python\n")[1].split("```")[0]
+    with SandboxedPolicy(loop, LINE, LINE) as policy, pytest.raises(PolicyFailedError, match="timeout"):
+        policy.predict(np.zeros(1))
+
+
+def test_closing_ends_the_processes(counting):
+    """No child is left, also when the object is merely forgotten."""
+    counting.predict(np.zeros((2, 1)))
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    threads = [lane._thread for lane in counting._lanes]
+    counting.close()
+    counting.close()
+    assert not any(thread.is_alive() for thread in threads)
+    assert children.exists()
+
+
+def test_an_exported_file_says_its_task(told_policy):
+    """Env id and keyword arguments are read from the file without running it."""
+    path, _ = told_policy
+    assert task_of(path.read_text()).env_id == "CartPole-v1"
+    with load_policy(path) as policy:
+        assert policy.action_space == gymnasium.spaces.Discrete(2)
+        assert "Discrete(2)" in repr(policy)
+
+
+def test_unknown_files_are_told(tmp_path):
+    """A bare module needs an environment; a missing file is named."""
+    bare = tmp_path / "bare.py"
+    bare.write_text(SOURCE)
+    with pytest.raises(UsageError, match="which environment"):
+        load_policy(bare)
+    with load_policy(bare, "CartPole-v1") as policy:
+        assert policy.predict(np.zeros(4, np.float32))[0] in (0, 1)
+    with pytest.raises(UsageError, match="nowhere"):
+        load_policy(tmp_path / "nowhere.py")
+
+
+@pytest.fixture(scope="module")
+def told_policy(tmp_path_factory):
+    """An exported policy and its run."""
+    from promptpo.llm.scripted import ScriptedLLM
+
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda _: GOOD),
+        out=tmp_path_factory.mktemp("policy") / "run",
+        rounds=1,
+        candidates=1,
+        episodes=2,
+        validation_episodes=2,
+        test_episodes=5,
+    )
+    return run.policy_path, run
+
+
+def test_the_result_shows_itself_in_a_notebook(told_policy):
+    """Its HTML names the environment and the return, and escapes the source."""
+    _, run = told_policy
+    html = run._repr_html_()
+    assert "CartPole-v1" in html
+    assert "held-out return" in html
+    assert "obs[2] + 0.5 * obs[3] &gt; 0" in html
+
+
+def test_evaluate_policy_of_stable_baselines3(told_policy):
+    """The same returns as the sandbox's own rollouts, with one environment and with several."""
+    evaluation = pytest.importorskip("stable_baselines3.common.evaluation")
+    from stable_baselines3.common.env_util import make_vec_env
+
+    path, run = told_policy
+    with promptpo.load_policy(path) as policy:
+        mean, _ = evaluation.evaluate_policy(
+            policy, gymnasium.make("CartPole-v1"), n_eval_episodes=3, warn=False
+        )
+        assert mean == run.mean_return == 500.0
+        returns, lengths = evaluation.evaluate_policy(
+            policy, make_vec_env("CartPole-v1", 2, seed=0), n_eval_episodes=4, return_episode_rewards=True
+        )
+    assert returns == [500.0] * 4
+    assert lengths == [500] * 4

@@ -1,0 +1,208 @@
+"""Trackers, each with its own real client where that is installed; the monitor file always."""
+
+import csv
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command
+from promptpo.errors import MissingExtraError, RunError, UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.tracking import Several, Tracker, send, tracker
+from promptpo.run.observer import Observer
+from tests.promptpo.policies import GOOD, TUNABLE, WEAK
+
+SETTINGS = {"rounds": 2, "candidates": 1, "episodes": 3, "validation_episodes": 4, "test_episodes": 5}
+
+
+def needs(module):
+    """Skip where a client is not installed."""
+    return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"needs {module}")
+
+
+class Memory(Tracker):
+    """Keeps what it is sent."""
+
+    def __init__(self):
+        super().__init__()
+        self.logged, self.parameters, self.policy = [], None, None
+
+    def open(self, directory, parameters):
+        """Remember the parameters."""
+        self.parameters = parameters
+
+    def log(self, metrics, step, at):
+        """Remember metrics."""
+        self.logged.append((dict(metrics), step, round(at, 3)))
+
+    def close(self, policy):
+        """Remember the policy."""
+        self.policy = policy
+
+
+@pytest.fixture(scope="module")
+def tracked(tmp_path_factory):
+    """A run that was followed by a tracker in memory."""
+    memory = Memory()
+    answers = {"r1.c1": WEAK, "r2.c1": TUNABLE}
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda request: answers.get(request.key, GOOD)),
+        out=tmp_path_factory.mktemp("tracking") / "run",
+        max_steps=30_000,
+        stop_at=499.0,
+        observer=Several(Observer(), [memory]),
+        **SETTINGS,
+    )
+    return run, memory
+
+
+def values(memory, name):
+    """(step, value) pairs of one metric."""
+    return [(step, metrics[name]) for metrics, step, _ in memory.logged if name in metrics]
+
+
+def test_metrics_of_a_run(tracked):
+    """Rollouts, evaluations, calls and the result, over environment steps that grow."""
+    run, memory = tracked
+    steps = [step for _, step, _ in memory.logged]
+    assert steps == sorted(steps)
+    assert values(memory, "test/mean_reward")[-1][1] == run.mean_return
+    best = [value for _, value in values(memory, "eval/best_mean_reward")]
+    assert best == sorted(best)
+    assert values(memory, "llm/calls")[-1][1] == run.data["llm"]["calls"]
+    assert values(memory, "tune/best_return")
+    assert memory.parameters["env_id"] == "CartPole-v1"
+    assert memory.policy == run.policy_path
+
+
+def test_sending_later_gives_the_same(tracked):
+    """The journal says what the run said."""
+    run, live = tracked
+    later = Memory()
+    send(run.directory, [later])
+    assert [m for m, *_ in later.logged] == [m for m, *_ in live.logged]
+    assert later.logged[:-1] == live.logged[:-1]  # the last has the time of sending
+
+
+def test_a_failing_tracker_does_not_end_the_run(tmp_path):
+    """It is warned about once and left out."""
+
+    class Broken(Memory):
+        def log(self, metrics, step, at):
+            raise ConnectionError("no route")
+
+    class Listening(Observer):
+        def warn(self, message):
+            warnings.append(message)
+
+    warnings = []
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda _: GOOD),
+        out=tmp_path / "run",
+        observer=Several(Listening(), [Broken()]),
+        **SETTINGS,
+    )
+    assert run.mean_return > 300
+    assert [w for w in warnings if "Broken stopped tracking" in w and "no route" in w] == warnings
+
+
+def test_monitor_file(tracked, tmp_path):
+    """The header is JSON, the columns are as stable-baselines3 reads them, every episode is there."""
+    run, _ = tracked
+    path = tmp_path / "logs" / "monitor.csv"
+    send(run.directory, [tracker(f"monitor:{path}")])
+    header, *lines = path.read_text().splitlines()
+    assert json.loads(header[1:])["env_id"] == "CartPole-v1"
+    rows = list(csv.DictReader(lines))
+    tests = [float(row["r"]) for row in rows if row["purpose"] == "test"]
+    assert tests == run.data["test"]["returns"]
+    assert {row["purpose"] for row in rows} == {"train", "validation", "test", "tune"}
+    results = pytest.importorskip("stable_baselines3.common.results_plotter")
+    from stable_baselines3.common.monitor import load_results
+
+    table = load_results(str(path.parent))
+    assert len(table) == len(rows)
+    assert results.ts2xy(table, "episodes")[1].tolist() == [float(row["r"]) for row in rows]
+
+
+@needs("tensorboard")
+def test_tensorboard_reads_back_what_was_written(tracked, tmp_path):
+    """TensorBoard's own reader finds the scalars."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run, memory = tracked
+    send(run.directory, [tracker(f"tensorboard:{tmp_path}")])
+    found = EventAccumulator(str(tmp_path / run.directory.name), size_guidance={"scalars": 0, "tensors": 0})
+    found.Reload()
+    tags = set(found.Tags()["scalars"]) | set(found.Tags()["tensors"])
+    assert {"rollout/ep_rew_mean", "eval/mean_reward", "test/mean_reward"} <= tags
+    series = found.Tensors("eval/mean_reward")
+    assert [(e.step, pytest.approx(float(e.tensor_proto.float_val[0]))) for e in series] == values(
+        memory, "eval/mean_reward"
+    )
+
+
+@pytest.mark.slow
+@needs("mlflow")
+def test_mlflow_with_a_file_store(tracked, tmp_path):
+    """MLflow's own client reads metrics, parameters and the policy back."""
+    from mlflow import MlflowClient
+
+    run, memory = tracked
+    uri = f"file:{tmp_path / 'mlruns'}"
+    send(run.directory, [tracker(f"mlflow:{uri}")])
+    client = MlflowClient(tracking_uri=uri)
+    experiment = client.get_experiment_by_name("promptpo")
+    (found,) = client.search_runs([experiment.experiment_id])
+    assert found.data.metrics["test/mean_reward"] == run.mean_return
+    assert found.data.params["env_id"] == "CartPole-v1"
+    assert found.info.status == "FINISHED"
+    history = client.get_metric_history(found.info.run_id, "eval/mean_reward")
+    assert sorted((m.step, m.value) for m in history) == sorted(values(memory, "eval/mean_reward"))
+    assert [artifact.path for artifact in client.list_artifacts(found.info.run_id)] == ["best.py"]
+
+
+@pytest.mark.slow
+@needs("wandb")
+def test_wandb_offline(tracked, tmp_path):
+    """Weights & Biases' own client writes an offline run, without network."""
+    run, _ = tracked
+    code = "import sys; from promptpo.cli.app import run; sys.exit(run(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "track", str(run.directory), "--to", "wandb:demo"],
+        env={
+            **os.environ,
+            "WANDB_MODE": "offline",
+            "WANDB_DIR": str(tmp_path),
+            "PYTHONPATH": str(Path.cwd()),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list((run.directory / "wandb").glob("offline-run-*/*.wandb"))
+
+
+def test_wrong_names_are_told(tmp_path, capsys):
+    """Before anything runs; a missing client has its pip command."""
+    with pytest.raises(UsageError, match="tensorboard"):
+        tracker("tensorbord:x")
+    assert command(["optimize", "CartPole-v1", "--track", "nothing", "--out", str(tmp_path / "x")]) == 2
+    assert "--track takes" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(RunError, match="not a run"):
+        send(tmp_path, [Memory()])
+    if importlib.util.find_spec("wandb") is None:
+        with pytest.raises(MissingExtraError, match="pip install"):
+            tracker("wandb")

@@ -1,0 +1,156 @@
+"""Reading answers: what models really write, and whatever else may come."""
+
+import ast
+import json
+import textwrap
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpo.program.answers import digest, extract, parse
+
+POLICY = '''"""Push along the velocity."""
+
+
+class Policy:
+    def __init__(self):
+        self.t = 0
+
+    def act(self, obs):
+        return 2 if obs[1] > 0 else 0
+'''
+
+
+def runs_as_policy(source):
+    """Whether a source defines the class (judged from its syntax tree; nothing is run)."""
+    tree = ast.parse(source)
+    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    assigned = {t.id for node in tree.body if isinstance(node, ast.Assign) for t in node.targets}
+    return "Policy" in defined | assigned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python\n{POLICY}```",
+        f"Here it is.\n\n```python\n{POLICY}```\nIt pushes.",
+        f"```\n{POLICY}\n```",
+        f"~~~py\n{POLICY}~~~",
+        POLICY,
+        f"The policy:\n\n{POLICY}",
+        f"<think>\n```python\nclass Policy: pass\n```\n</think>\n```python\n{POLICY}```",
+        f"```python\n{POLICY}```".replace("\n", "\r\n"),
+        f"```python\n{POLICY.replace('    ', chr(9))}```",
+        "1. Like this:\n\n" + textwrap.indent(f"```python\n{POLICY}\n```", "   "),
+        json.dumps({"code": POLICY}),
+        f"```json\n{json.dumps({'strategy': 'push', 'policy': POLICY})}\n```",
+        f"```bash\npip install numpy\n```\n\n```python\n{POLICY}```",
+        f"```python\n{POLICY}",
+    ],
+)
+def test_the_policy_is_found(text):
+    """Each of these is an answer some model gave; each holds the same policy."""
+    answer = extract(text)
+    assert answer.problem is None
+    assert digest(answer.source) == digest(POLICY)
+
+
+def test_the_last_of_several_versions_wins():
+    """Models first sketch, then correct themselves."""
+    final = POLICY.replace("> 0", "> 0.01")
+    answer = extract(
+        f"```python\n{POLICY}```\nBetter:\n```python\n{final}```\nUse it:\n```python\npolicy = Policy()\n```"
+    )
+    assert "0.01" in answer.source
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("```python\nclass CartPolicy:\n    def act(self, obs):\n        return 1\n```", "another name"),
+        ("```python\ndef act(obs):\n    return 1\n```", "a bare function"),
+        ("```python\ndef policy(obs):\n    return 1\n```", "a bare function of another name"),
+        ("```python\ndef act(self, obs):\n    return 1\n```", "a method without its class"),
+    ],
+)
+def test_near_misses_are_adapted(text, reason):
+    """A class of another name or a bare function is made to fit instead of being lost."""
+    answer = extract(text)
+    assert answer.problem is None, reason
+    assert runs_as_policy(answer.source)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "problem"),
+    [
+        ("", False, "empty"),
+        ("  \n", False, "empty"),
+        ("", True, "cut"),
+        ("I cannot help with that.", False, "no_code"),
+        ("```python\nclass Policy:\n    def act(self, obs):\n        return (1 +", True, "cut"),
+        ("<think>still thinking about", True, "cut"),
+        ("<think>still thinking about", False, "empty"),
+        ("```python\n" + "x = 1\n" * 30_000 + POLICY + "```", False, "too_long"),
+    ],
+)
+def test_problems_are_named(text, cut, problem):
+    """An answer without a usable module says why, so that the right thing is asked for again."""
+    assert extract(text, cut=cut).problem == problem
+
+
+def test_a_module_with_a_syntax_error_is_kept_for_repair():
+    """It is the model's code all the same; the gate will say what is wrong with it."""
+    answer = extract("```python\nclass Policy:\n    def act(self, obs)\n        return 1\n```")
+    assert answer.problem is None
+    assert "class Policy" in answer.source
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=300))
+def test_nothing_makes_it_raise(text):
+    """Any text gives an answer, and a source or a problem, never both, never neither."""
+    answer = extract(text)
+    assert bool(answer.source) != bool(answer.problem)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    before=st.text(st.characters(exclude_characters="`~<>"), max_size=80),
+    after=st.text(st.characters(exclude_characters="`~<>"), max_size=80),
+    fence=st.sampled_from(["```", "````", "~~~"]),
+)
+def test_prose_around_a_fence_changes_nothing(before, after, fence):
+    """Whatever is said before and after, the module comes out unchanged."""
+    answer = extract(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
+    assert digest(answer.source) == digest(POLICY)
+
+
+def test_bombs_do_not_reach_the_parser():
+    """Deep nesting and long sources are turned away, not parsed for minutes."""
+    assert parse("(" * 50_000 + ")" * 50_000) is None
+    assert parse("-" * 90_000 + "1") is None
+    assert parse("x = 1\n" * 50_000) is None
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        POLICY.replace("obs", "observation"),
+        POLICY.replace('"""Push along the velocity."""', ""),
+        POLICY.replace("        return", "        # push\n\n        return"),
+        POLICY.replace("def act(self, obs):", "def act(self, obs: list) -> int:"),
+    ],
+)
+def test_digest_ignores_what_does_not_change_behaviour(twin):
+    """Comments, layout, annotations, docstrings and local names make no new program."""
+    assert digest(twin) == digest(POLICY)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [POLICY.replace("> 0", "> 0.1"), POLICY.replace("obs[1]", "obs[0]"), POLICY.replace("2 if", "1 if")],
+)
+def test_digest_sees_what_changes_behaviour(other):
+    """A number or an index is the policy."""
+    assert digest(other) != digest(POLICY)

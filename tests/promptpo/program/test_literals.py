@@ -1,0 +1,116 @@
+"""Reading and rewriting the literals of a policy."""
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.program.literals import (
+    read_actions,
+    read_number,
+    read_params,
+    read_table,
+    write_params,
+    write_table,
+)
+
+SOURCE = '''"""Ünïcödé in the text before."""
+PARAMS = {
+    "kp": (1.2, 0.0, 5.0),  # proportional, « gain »
+    "kd": [-0.5, -1, 1],    # a list will do
+    "ü": (3, 1, 10),
+}
+
+
+class Policy:
+    def act(self, obs):
+        return 0
+'''
+
+
+def test_reads_params_in_source_order():
+    """Names, values and bounds come back as floats."""
+    assert read_params(SOURCE) == {"kp": (1.2, 0.0, 5.0), "kd": (-0.5, -1.0, 1.0), "ü": (3.0, 1.0, 10.0)}
+    assert list(read_params(SOURCE)) == ["kp", "kd", "ü"]
+
+
+def test_writing_changes_the_values_and_nothing_else():
+    """Comments, bounds and layout stay as they were."""
+    written = write_params(SOURCE, {"kp": 3.7, "kd": 0.25, "ü": 2.5, "unknown": 1.0})
+    assert written == SOURCE.replace("(1.2,", "(3.7,").replace("[-0.5,", "[0.25,").replace("(3,", "(2.5,")
+
+
+def test_values_that_are_no_numbers_are_not_written():
+    """A NaN never gets into a source."""
+    assert write_params(SOURCE, {"kp": float("nan"), "kd": float("inf")}) == SOURCE
+
+
+@pytest.mark.parametrize(
+    ("literal", "expected"),
+    [
+        ("{'a': 2.0}", {"a": (2.0, 0.5, 8.0)}),
+        ("{'a': -2.0}", {"a": (-2.0, -8.0, -0.5)}),
+        ("{'a': 0.0}", {"a": (0.0, -1.0, 1.0)}),
+        ("{'a': (9.0, 0.0, 5.0)}", {"a": (9.0, 0.0, 9.0)}),
+        ("{'a': (1.0, 5.0, 0.0)}", {"a": (1.0, 0.0, 5.0)}),
+        ("{'a': (1.0, 2.0)}", {}),
+        ("{'a': 'x', 'b': (1, 0, 2)}", {"b": (1.0, 0.0, 2.0)}),
+        ("{'a': (1e999, 0, 1)}", {}),
+        ("{'a': open('x')}", {}),
+        ("{**other, 'b': (1, 0, 2)}", {"b": (1.0, 0.0, 2.0)}),
+        ("[1, 2]", {}),
+        ("make()", {}),
+    ],
+)
+def test_odd_declarations_are_understood_or_left_out(literal, expected):
+    """What cannot be used is ignored, and nothing is ever run."""
+    assert read_params(f"PARAMS = {literal}\n") == expected
+
+
+def test_text_that_is_not_python_has_no_literals():
+    """A broken source is returned as it is."""
+    assert read_params("PARAMS = {") == {}
+    assert write_params("PARAMS = {", {"a": 1.0}) == "PARAMS = {"
+    assert read_table("TABLE = {") is None
+
+
+def test_annotated_and_repeated_assignments():
+    """The last top-level assignment counts, as it does in Python."""
+    source = "PARAMS = {'a': (1, 0, 2)}\nPARAMS: dict = {'b': (1, 0, 2)}\ndef f():\n    PARAMS = {}\n"
+    assert read_params(source) == {"b": (1.0, 0.0, 2.0)}
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=8), st.floats(-1e6, 1e6), min_size=1, max_size=6))
+def test_written_values_are_read_back(values):
+    """Reading gives what was written, to six significant digits."""
+    literal = ", ".join(f"{name!r}: (0.0, -1e7, 1e7)" for name in values)
+    source = f"# é\nPARAMS = {{{literal}}}\n"
+    back = read_params(write_params(source, values))
+    assert {name: value for name, (value, _, _) in back.items()} == pytest.approx(values, rel=1e-5, abs=1e-12)
+
+
+@given(
+    st.dictionaries(
+        st.integers(-5, 500) | st.tuples(st.integers(0, 9), st.integers(0, 9)), st.integers(0, 5), max_size=60
+    )
+)
+def test_tables_survive_a_round_trip(table):
+    """A written table is read back, whatever its keys."""
+    source = write_table("X = 1\nTABLE = {}\nY = 2\n", table)
+    assert read_table(source) == table
+    assert ast.parse(source).body[2].lineno == len(source.splitlines())
+
+
+def test_actions_come_from_their_literal_or_from_the_table():
+    """A table without ACTIONS may choose from what it already does."""
+    assert read_actions("ACTIONS = (0, 1, 2)\nTABLE = {}\n") == (0, 1, 2)
+    assert read_actions("TABLE = {1: 3, 2: 4, 5: 3}\n") == (3, 4)
+    assert read_actions("x = 1\n") == ()
+
+
+def test_numbers_have_defaults():
+    """A missing or odd number is its default."""
+    assert read_number("DISCOUNT = 0.9\n", "DISCOUNT", 0.5) == 0.9
+    assert read_number("DISCOUNT = f()\n", "DISCOUNT", 0.5) == 0.5
+    assert read_number("", "DISCOUNT", 0.5) == 0.5

@@ -1,0 +1,150 @@
+"""Worker processes: losing one costs an evaluation, a broken environment is told in one sentence."""
+
+import asyncio
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.errors import EnvironmentFaultError
+from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from sandbox import Limits, Trial
+
+HEAT = """class Policy:
+    def act(self, obs):
+        import numpy as np
+        return np.clip(obs["wish"] - obs["room"], -1.0, 1.0)
+""".replace("        import numpy as np\n", "").replace(
+    "class Policy", "import numpy as np\n\n\nclass Policy"
+)
+
+LEAN = """class Policy:
+    def act(self, obs):
+        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
+"""
+
+
+def thermostat(name="Thermostat", **kwargs):
+    """Settings for one of the test environments."""
+    return Settings(Task(f"tests.environments:Test/{name}-v0", kwargs), Limits())
+
+
+def trials(n):
+    """N episodes."""
+    return tuple(Trial(seed, None, 50) for seed in range(n))
+
+
+def run(settings, job, jobs=1, then=None):
+    """Roll one job out; `then` is called with the executor while it runs."""
+
+    async def work():
+        executor = LocalExecutor(settings, jobs)
+        try:
+            task = asyncio.ensure_future(roll_out(executor, job))
+            if then:
+                await asyncio.to_thread(then, executor)
+            return await task
+        finally:
+            executor.close()
+
+    return asyncio.run(work())
+
+
+def test_the_number_of_workers_changes_nothing():
+    """One worker and three give the same episodes, in the same order."""
+    job = Job(HEAT, trials(24))
+    one, three = (run(thermostat(), job, jobs) for jobs in (1, 3))
+    assert [e.return_ for e in one.episodes] == [e.return_ for e in three.episodes]
+    assert one.steps == three.steps == 24 * 50
+
+
+def test_a_killed_worker_costs_an_evaluation_and_nothing_more():
+    """A worker that dies in mid-rollout is replaced and its job rolled out again."""
+
+    def kill(executor):
+        worker = executor._workers[0]
+        while worker.process is None or worker.process.pid is None:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(worker.process.pid, signal.SIGKILL)
+
+    slow = HEAT.replace("return", "sum(range(20_000)); return")
+    expected = run(thermostat(), Job(slow, trials(8)))
+    again = run(thermostat(), Job(slow, trials(8)), then=kill)
+    assert [e.return_ for e in again.episodes] == [e.return_ for e in expected.episodes]
+
+
+def test_an_environment_that_dies_once_is_tried_again(tmp_path):
+    """A crash of the environment's process is not the policy's fault and may not repeat."""
+    rollout = run(thermostat("DiesOnce", flag=str(tmp_path / "flag")), Job(HEAT, trials(2)))
+    assert evaluation_of(rollout).outcome == "ok"
+
+
+def test_an_environment_that_raises_is_told_in_one_sentence():
+    """The sentence names the environment, the exception and its message."""
+    with pytest.raises(EnvironmentFaultError, match=r"Test/Raises-v0 raised KeyError: 'no such sensor'"):
+        run(thermostat("Raises"), Job(HEAT, trials(2)))
+
+
+def test_an_environment_that_hangs_is_given_up():
+    """After the time-out its process is killed, and once more; then it is told."""
+    limits = Limits(step_seconds=0.05, construct_seconds=0.5)
+    settings = replace(thermostat("Hangs"), env_timeout=1.0, limits=limits, lanes=1)
+    started = time.monotonic()
+    with pytest.raises(EnvironmentFaultError, match="hung"):
+        run(settings, Job(HEAT, trials(1)))
+    assert time.monotonic() - started < 30
+
+
+def test_an_environment_registered_in_a_script_is_found():
+    """Classes that only exist in this process's registry travel to the workers by value."""
+    import gymnasium
+
+    from tests.environments import Thermostat
+
+    class Local(Thermostat):
+        """A class that cannot be imported by name."""
+
+        def step(self, action):
+            """Constant reward."""
+            observation, _, *rest = super().step(action)
+            return observation, 2.0, *rest
+
+    gymnasium.register("Local/Env-v0", entry_point=Local, max_episode_steps=10)
+    settings = Settings(Task("Local/Env-v0"), Limits())
+    rollout = run(settings, Job(HEAT, (Trial(0, None, 10),)))
+    assert rollout.episodes[0].return_ == 20.0
+
+
+def test_closing_ends_running_work_at_once():
+    """Ctrl-C does not wait for a long rollout."""
+    slow = LEAN.replace("return", "sum(range(3_000_000)); return")
+    settings = Settings(Task("CartPole-v1"), Limits())
+
+    async def work():
+        executor = LocalExecutor(settings, 1)
+        task = asyncio.ensure_future(executor.run(Job(slow, tuple(Trial(s, None, 500) for s in range(50)))))
+        await asyncio.sleep(1.5)
+        started = time.monotonic()
+        executor.close()
+        assert time.monotonic() - started < 3.0
+        with pytest.raises((EnvironmentFaultError, asyncio.CancelledError)):
+            await task
+
+    asyncio.run(work())
+
+
+def test_a_step_limit_ends_a_job_early():
+    """No more steps are taken than allowed; the episodes that did not finish are left out."""
+    rollout = run(thermostat(), Job(HEAT, trials(4), step_limit=120))
+    assert rollout.steps <= 120
+    assert len(rollout.episodes) < 4
+
+
+def test_success_is_reported():
+    """Where info says success, the evaluation has a rate."""
+    sort = "class Policy:\n    def act(self, obs):\n        return (obs['colour'] + 1) % 3\n"
+    assert evaluation_of(run(thermostat("Sorter"), Job(sort, trials(3)))).success_rate == 1.0

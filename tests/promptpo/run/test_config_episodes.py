@@ -1,0 +1,34 @@
+"""How many episodes judge a candidate, where the user did not say."""
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.run.config import Budget, Config, with_episodes
+
+
+def episodes(horizon, steps=None, sampled=50.0, **more):
+    """Training and validation episodes of a run."""
+    config = Config(Task("X-v0"), model="search", budget=Budget(steps=steps), **more)
+    decided = with_episodes(config, horizon, sampled)
+    return decided.episodes, decided.validation_episodes
+
+
+@pytest.mark.parametrize(
+    ("horizon", "steps", "sampled", "decided"),
+    [
+        (200, None, 50.0, (10, 20)),
+        (None, None, 50.0, (10, 20)),
+        (1000, 131_072, 50.0, (3, 5)),
+        (None, None, 1.5, (100, 1000)),
+        (None, 20_000, 1.5, (66, 133)),
+        (13, None, 1.5, (10, 20)),
+    ],
+)
+def test_many_where_they_are_tiny_and_few_where_they_are_long(horizon, steps, sampled, decided):
+    """Within a fifth of the budget in the worst case; a hand of cards says little, and costs nothing."""
+    assert episodes(horizon, steps, sampled) == decided
+
+
+def test_what_the_user_says_counts():
+    """Nothing is decided for them."""
+    assert episodes(None, None, 1.5, validation_episodes=7, recipe="paper") == (5, 7)

@@ -1,0 +1,106 @@
+"""kill -9 at any instant loses nothing that was paid for, and the run ends as if nothing had happened."""
+
+import json
+import multiprocessing
+import random
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from promptpo.run.journal import JOURNAL, read_events
+from tests.promptpo import killable
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(
+    ["tests.promptpo.killable", "gymnasium", "anyio", "pydantic", "cma", "scipy.stats"]
+)
+
+
+def start(folder, kill_at=-1):
+    """One process's work on the run in a folder; it begins at once, for a server has all the imports."""
+    folder.mkdir(exist_ok=True)
+    process = CONTEXT.Process(target=killable.work, args=(folder, kill_at))
+    process.start()
+    return process
+
+
+def ended(process, folder):
+    """The exit code of a process that may have been killed, but not failed."""
+    process.join(100)
+    assert process.exitcode in {0, -signal.SIGKILL}, (folder / "errors").read_text()
+    return process.exitcode
+
+
+def finish(folder, kill_at=-1):
+    """Let a process work until it ends or kills itself; returns its exit code."""
+    return ended(start(folder, kill_at), folder)
+
+
+def essence(run):
+    """What of a result must not depend on interruptions."""
+    result = json.loads((run / "result.json").read_text())
+    kept = ("best", "train", "validation", "test", "steps", "rounds", "candidates", "stop_reason")
+    return {name: result[name] for name in kept} | {"calls": result["llm"]["calls"]}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The run that nobody interrupts, its number of events and the seconds it takes."""
+    finish(tmp_path_factory.mktemp("first"))  # the server of processes starts with it
+    folder = tmp_path_factory.mktemp("undisturbed")
+    began = time.monotonic()
+    assert finish(folder) == 0
+    seconds = time.monotonic() - began
+    return essence(folder / "run"), len(read_events(folder / "run" / JOURNAL)), seconds
+
+
+def check(folder, expected):
+    """The run ended like the undisturbed one, and no answered call was made again."""
+    assert essence(folder / "run") == expected
+    answered = [event.key for event in read_events(folder / "run" / JOURNAL) if event.kind == "completion"]
+    assert len(answered) == len(set(answered))
+
+
+def test_killed_once_in_the_middle(tmp_path, undisturbed):
+    """A kill in the middle of round 1: the answered calls are not made again."""
+    expected, events, _ = undisturbed
+    assert finish(tmp_path, kill_at=events // 3) == -signal.SIGKILL
+    assert finish(tmp_path) == 0
+    check(tmp_path, expected)
+    assert max(Counter((tmp_path / "calls").read_text().split()).values()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_at_every_event(tmp_path, undisturbed):
+    """Every kind of event is followed by a kill; each run is then finished by one more process."""
+    expected, events, _ = undisturbed
+    for n in range(1, events + 1):
+        folder = tmp_path / str(n)
+        finish(folder, kill_at=n)
+        assert finish(folder) == 0
+        check(folder, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(4))
+def test_kills_at_random_instants(tmp_path, undisturbed, seed):
+    """Fifty kills that fall anywhere, also into a write: runs are killed again and again until they end."""
+    expected, _, seconds = undisturbed
+    dice = random.Random(seed)
+    kills = run = 0
+    while kills < 50:
+        run += 1
+        folder = tmp_path / str(run)
+        code = None
+        while code != 0:
+            process = start(folder)
+            process.join(dice.uniform(0.0, 1.2 * seconds))
+            if process.is_alive():
+                process.kill()
+                kills += 1
+            code = ended(process, folder)
+        check(folder, expected)

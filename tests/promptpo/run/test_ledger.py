@@ -1,0 +1,151 @@
+"""Budgets: never passed, and counted from the journal alone."""
+
+import asyncio
+from dataclasses import asdict
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from promptpo.errors import BudgetSpentError
+from promptpo.llm.base import Completion, Usage
+from promptpo.run.config import Budget
+from promptpo.run.journal import Event
+from promptpo.run.ledger import Ledger
+
+
+def completion(n, *, t=0.0, cost=0.01, tokens=100):
+    """A journaled call."""
+    data = asdict(Completion("text", "m", usage=Usage(tokens, 0, tokens), cost_usd=cost))
+    return Event(n, t, "completion", str(n), data)
+
+
+def spent(n, t=0.0, **steps):
+    """A journaled rollout."""
+    return Event(n, t, "evaluation", str(n), {"spent": steps})
+
+
+@given(st.lists(st.tuples(st.sampled_from(["train", "tune", "test"]), st.integers(0, 1000))))
+def test_steps_add_up_by_purpose(rollouts):
+    """Every step is counted once, under its purpose; test steps are outside the budget."""
+    ledger = Ledger(Budget(), [spent(n, **{purpose: steps}) for n, (purpose, steps) in enumerate(rollouts)])
+    for purpose in ("train", "tune", "test"):
+        assert ledger.steps[purpose] == sum(steps for name, steps in rollouts if name == purpose)
+    assert ledger.searched_steps == ledger.steps["train"] + ledger.steps["tune"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (Budget(calls=3), "3 language-model calls"),
+        (Budget(usd=0.03), r"\$0.03"),
+        (Budget(tokens=600), "600 tokens"),
+    ],
+)
+def test_the_call_that_would_pass_a_limit_is_refused(budget, words):
+    """Limits are checked before a call is made, and say which limit it is."""
+    ledger = Ledger(budget, [completion(n) for n in range(3)])
+    with pytest.raises(BudgetSpentError, match=words):
+        ledger.reserve_call()
+
+
+def test_calls_in_flight_count():
+    """Two calls at once do not pass a limit that each alone would keep."""
+    ledger = Ledger(Budget(calls=2))
+    ledger.reserve_call()
+    ledger.reserve_call()
+    with pytest.raises(BudgetSpentError):
+        ledger.reserve_call()
+    ledger.release_call()
+    ledger.reserve_call()
+
+
+def test_calls_of_unknown_price_are_counted_apart():
+    """Money is never guessed."""
+    ledger = Ledger(Budget(usd=1.0), [completion(0, cost=None), completion(1)])
+    assert (ledger.unpriced_calls, ledger.cost_usd) == (1, 0.01)
+
+
+def test_a_reservation_waits_for_what_others_give_back():
+    """Near the end of the budget a worst-case reservation does not starve the next one."""
+
+    async def work():
+        ledger = Ledger(Budget(steps=100))
+        order = []
+
+        async def first():
+            with ledger.hold() as hold:
+                granted = await hold.take(100)
+                await asyncio.sleep(0.01)
+                hold.settle(granted, 30)
+                ledger.add(spent(0, train=30))
+                order.append("first")
+
+        async def second():
+            await asyncio.sleep(0.001)
+            with ledger.hold() as hold:
+                order.append(await hold.take(60))
+
+        await asyncio.gather(first(), second())
+        return order
+
+    assert asyncio.run(work()) == ["first", 60]
+
+
+def test_no_steps_left_is_told():
+    """When nothing is in flight either, the budget is spent."""
+
+    async def work():
+        ledger = Ledger(Budget(steps=10), [spent(0, train=10)])
+        with ledger.hold() as hold:
+            await hold.take(1)
+
+    with pytest.raises(BudgetSpentError, match="10 environment steps"):
+        asyncio.run(work())
+
+
+def test_time_adds_up_over_sessions():
+    """A resumed run goes on with the time that earlier processes used, not with the pause between them."""
+    events = [
+        Event(0, 100.0, "session", "0", {}),
+        completion(1, t=130.0),
+        Event(2, 900.0, "session", "1", {}),
+        completion(3, t=910.0),
+    ]
+    ledger = Ledger(Budget(seconds=60.0), events)
+    assert 40.0 <= ledger.seconds < 41.0
+    assert 19.0 < ledger.seconds_left <= 20.0
+
+
+WORK = st.lists(
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=3), max_size=6
+)
+
+
+@example(work=[[(30, 20), (70, 70)], [(30, 20), (70, 70)]], limit=100)
+@given(work=WORK, limit=st.integers(1, 200))
+def test_reservations_never_wait_for_each_other(work, limit):
+    """Pieces of work that reserve more while they hold what they took all end, within the budget."""
+
+    async def piece(ledger, parts):
+        total = 0
+        with ledger.hold() as hold:
+            try:
+                for wanted, used in parts:
+                    granted = await hold.take(wanted)
+                    await asyncio.sleep(0)
+                    taken = min(used, granted)
+                    hold.settle(granted, taken)
+                    total += taken
+            except BudgetSpentError:
+                pass
+            ledger.add(spent(0, train=total))
+
+    async def everything():
+        ledger = Ledger(Budget(steps=limit))
+        await asyncio.wait_for(asyncio.gather(*(piece(ledger, parts) for parts in work)), 5)
+        return ledger
+
+    ledger = asyncio.run(everything())
+    assert ledger.searched_steps <= limit
+    assert ledger.steps_left() == limit - ledger.searched_steps

@@ -1,0 +1,199 @@
+"""What search writes for which spaces."""
+
+import ast
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.errors import UnsupportedSpaceError
+from promptpo.program.literals import read_actions, read_params, read_table
+from promptpo.search.programs.actions import write_action
+from promptpo.search.programs.features import count_states, read_observation
+from promptpo.search.programs.genome import TERMS, Genome, read_genome
+from promptpo.search.programs.joints import guess_joints
+from promptpo.search.programs.library import STRATEGIES, structures_for, write_program
+
+CARTPOLE = spaces.Box(
+    np.array([-4.8, -np.inf, -0.418, -np.inf], np.float32), np.array([4.8, np.inf, 0.418, np.inf], np.float32)
+)
+CHEETAH = spaces.Box(-np.inf, np.inf, (17,))
+SIX_JOINTS = spaces.Box(-1.0, 1.0, (6,))
+NESTED = spaces.Dict(
+    {
+        "position": spaces.Box(-1.0, 1.0, (2,)),
+        "mode": spaces.Discrete(3, start=1),
+        "many": spaces.Discrete(50),
+        "flags": spaces.MultiBinary(2),
+        "levels": spaces.MultiDiscrete([3, 4]),
+        "camera": spaces.Box(0, 255, (8, 8, 3), np.uint8),
+        "note": spaces.Text(5),
+        "pair": spaces.Tuple((spaces.Box(-2.0, 2.0, ()), spaces.Discrete(2))),
+    }
+)
+COMPOUND = spaces.Dict(
+    {
+        "gear": spaces.Discrete(3),
+        "wheel": spaces.Box(-0.5, 0.5, (1,)),
+        "lights": spaces.MultiBinary(2),
+        "levels": spaces.MultiDiscrete([3, 2]),
+        "pair": spaces.Tuple((spaces.Discrete(2), spaces.Box(0.0, 10.0, (2, 2)))),
+    }
+)
+PIXELS = spaces.Box(0, 255, (96, 96, 3), np.uint8)
+OBSERVATIONS = [CARTPOLE, CHEETAH, NESTED, spaces.Discrete(500), PIXELS, spaces.Discrete(9)]
+ACTIONS = [
+    spaces.Discrete(2),
+    SIX_JOINTS,
+    COMPOUND,
+    spaces.Box(0, 3, (1,)),
+    spaces.Discrete(30),
+    spaces.Discrete(5),
+]
+
+
+def every_program():
+    """All programs of the library for pairs of the spaces above, and richly varied ones."""
+    for observation, action in zip(OBSERVATIONS, ACTIONS, strict=True):
+        for genome in structures_for(observation, action):
+            yield observation, action, genome
+        yield observation, action, Genome("gated", ("rates", "sums", "products", "ordered"), 7)
+
+
+def test_every_program_is_python_and_readable():
+    """It parses, says what it is, keeps its lines short, and declares finite parameters that it uses."""
+    for observation, action, genome in every_program():
+        source = write_program(genome, observation, action)
+        tree = ast.parse(source)
+        docstring = ast.get_docstring(tree)
+        assert docstring is not None
+        assert "without a language model" in docstring
+        assert read_genome(source) == genome
+        named = {node.slice.value for node in ast.walk(tree) if _is_param(node)}
+        params = read_params(source)
+        assert named == set(params)
+        assert all(low <= value <= high for value, low, high in params.values())
+        assert all(len(line) <= 120 for line in source.splitlines() if "np.array(" not in line)
+
+
+def _is_param(node):
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "p"
+
+
+def test_programs_stay_of_a_size_to_read():
+    """Even wide observations and many actuators give programs of moderate length."""
+    for observation, action, genome in every_program():
+        assert len(write_program(genome, observation, action)) < 60_000
+
+
+def test_cartpole_gets_one_weighted_sum():
+    """The simplest program for the simplest task, as a person would write it."""
+    source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2))
+    assert list(read_params(source)) == ["out0", "out0_x0", "out0_x1", "out0_x2", "out0_x3"]
+    assert "x0, x1, x2, x3 = features(obs)" in source
+    assert "return int(u[0] > 0.0)" in source
+
+
+def test_tuned_ranges_replace_the_usual_ones():
+    """Values from an earlier program are kept by name."""
+    source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2), {"out0_x2": (0.7, 0.5, 0.9)})
+    assert read_params(source)["out0_x2"] == (0.7, 0.5, 0.9)
+
+
+def test_small_discrete_observations_get_a_table_first():
+    """Also composed ones; large ones do not."""
+    cards = spaces.Tuple((spaces.Discrete(32), spaces.Discrete(11), spaces.Discrete(2)))
+    for space in (spaces.Discrete(500), cards, spaces.MultiDiscrete([5, 5])):
+        assert structures_for(space, spaces.Discrete(2))[0] == Genome("table")
+    source = write_program(Genome("table"), cards, spaces.Discrete(3, start=1))
+    assert read_table(source) == {}
+    assert read_actions(source) == (1, 2, 3)
+    assert "return (int(obs[0]), int(obs[1]), int(obs[2]),)" in source
+    assert structures_for(spaces.MultiDiscrete([100, 100]), spaces.Discrete(2))[0] != Genome("table")
+    assert structures_for(spaces.Discrete(5), SIX_JOINTS)[0] != Genome("table")
+
+
+def test_states_are_counted():
+    """A continuous part makes a space infinite."""
+    assert count_states(spaces.Tuple((spaces.Discrete(3), spaces.MultiBinary(2)))) == 12
+    assert count_states(spaces.Dict({"a": spaces.Discrete(3), "b": CARTPOLE})) is None
+    assert count_states(CARTPOLE) is None
+
+
+def test_jointed_bodies_get_a_clock_that_knows_its_joints():
+    """Positions and velocities of the actuated joints are the last ones of each half."""
+    assert structures_for(CHEETAH, SIX_JOINTS)[:2] == [Genome("tracker"), Genome("oscillator")]
+    joints = guess_joints(CHEETAH, 6)
+    assert joints is not None
+    assert joints.positions == (2, 3, 4, 5, 6, 7)
+    assert joints.velocities == (11, 12, 13, 14, 15, 16)
+    assert joints.posture == (0, 1, 8, 9, 10)
+
+
+def test_with_bounds_a_weighted_sum_comes_beside_the_clock():
+    """Raw positions and velocities have no bounds: with them the layout is a weaker guess."""
+    bounded = spaces.Box(-5.0, 5.0, (17,))
+    assert structures_for(bounded, SIX_JOINTS)[:2] == [Genome("oscillator"), Genome("linear")]
+
+
+def test_a_tracker_reads_each_joint_and_the_posture():
+    """A target per joint, swung by the clock, the same pull; velocities get smaller weights than positions."""
+    source = write_program(Genome("tracker"), CHEETAH, SIX_JOINTS)
+    params = read_params(source)
+    assert 'p["pull"] * (goal - x[7]) - p["damping"] * x[16]' in source
+    assert params["correct0_x1"][1:] == (-1.0, 1.0)
+    assert params["correct0_x9"][1:] == (-0.2, 0.2)
+    assert len(params) == 3 + 6 * (3 + 5)
+
+
+def test_layouts_that_cannot_be_guessed():
+    """Too few entries, too many, or no vector."""
+    assert guess_joints(spaces.Box(-1, 1, (7,)), 4) is None
+    assert guess_joints(spaces.Box(-1, 1, (348,)), 17) is None
+    assert guess_joints(NESTED, 2) is None
+
+
+def test_features_of_a_nested_observation_have_names():
+    """Names come from the keys; text is left out; categories are one-hot while they are few."""
+    names = read_observation(NESTED).names
+    assert {"x_position0", "x_mode2", "x_many", "x_flags1", "x_levels0", "x_camera15", "x_pair_0"} <= set(
+        names
+    )
+    assert not any("note" in name for name in names)
+    assert len(names) == len(set(names)) == 2 + 3 + 1 + 2 + 2 + 16 + 1 + 2
+
+
+def test_an_observation_without_numbers_has_a_constant():
+    """Text alone says nothing; the policy is then a constant."""
+    assert read_observation(spaces.Text(9)).names == ("one",)
+
+
+@pytest.mark.parametrize(
+    "space", [spaces.Sequence(spaces.Discrete(2)), spaces.Graph(spaces.Discrete(2), None)]
+)
+def test_spaces_that_cannot_be_written_for(space):
+    """The error says what to do."""
+    with pytest.raises(UnsupportedSpaceError, match="use a language model"):
+        read_observation(space)
+    with pytest.raises(UnsupportedSpaceError, match="use a language model"):
+        write_action(space)
+
+
+def test_every_structure_has_a_strategy():
+    """The docstring's paragraph."""
+    used = {genome.structure for _, _, genome in every_program()}
+    assert used == set(STRATEGIES)
+
+
+@pytest.mark.parametrize(
+    "genome", [Genome("linear"), Genome("wave", TERMS), Genome("neurons", ("sums",), 12)]
+)
+def test_a_genome_is_read_back_from_its_line(genome):
+    """Later rounds recognise what they build on."""
+    assert read_genome(f'"""A policy.\n\nStructure: {genome}\n"""\n') == genome
+
+
+def test_other_programs_have_no_genome():
+    """Those of language models, for example."""
+    assert read_genome('"""A PD controller.\n\nStructure: hand made, with love\n"""') is None
+    assert read_genome("Structure: linear with magic\n") is None

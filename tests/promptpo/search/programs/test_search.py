@@ -1,0 +1,139 @@
+"""Program search as a provider: what it proposes round by round."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.errors import ProviderError
+from promptpo.llm.base import LLM, Message, Request, Situation, Tried
+from promptpo.program.literals import read_params, write_params
+from promptpo.search.programs import SearchLLM
+from promptpo.search.programs.evolve import narrowed, propose
+from promptpo.search.programs.genome import Genome, read_genome
+from promptpo.search.programs.library import structures_for
+
+PENDULUM = Situation(
+    observation_space=spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),
+    action_space=spaces.Box(-2.0, 2.0, (1,)),
+    horizon=200,
+    round=1,
+    slot=0,
+    seed=0,
+)
+BOARD = replace(PENDULUM, observation_space=spaces.Discrete(16), action_space=spaces.Discrete(4))
+
+
+def ask(situation, purpose="policy"):
+    request = Request("r1.c1", purpose, "system", (Message("user", "write"),), situation=situation)
+    return asyncio.run(SearchLLM().complete(request))
+
+
+def tried(source, score, outcome="ok", id_="r1c1"):
+    return Tried(id_, source, outcome, (0.0, score, -100.0))
+
+
+def test_it_is_a_provider_but_no_language_model():
+    """It says so, costs nothing, and answers with one python fence."""
+    provider = SearchLLM()
+    assert isinstance(provider, LLM)
+    assert not provider.language_model
+    assert provider.purposes == {"policy"}
+    completion = ask(PENDULUM)
+    assert completion.text.startswith("```python\n")
+    assert completion.text.endswith("\n```\n")
+    assert completion.cost_usd == 0.0
+    asyncio.run(provider.aclose())
+
+
+def test_other_requests_are_refused():
+    """It cannot reflect, and it cannot write without knowing the spaces."""
+    with pytest.raises(ProviderError, match="policies only"):
+        ask(PENDULUM, "reflection")
+    with pytest.raises(ProviderError):
+        ask(None)
+
+
+def test_the_first_round_goes_through_the_library():
+    """Each sample is another structure, in the library's order, and then random variants."""
+    library = structures_for(PENDULUM.observation_space, PENDULUM.action_space)
+    first = [read_genome(propose(replace(PENDULUM, slot=slot))) for slot in range(len(library) + 3)]
+    assert first[: len(library)] == library
+    assert len(set(first)) == len(first)
+
+
+def test_the_same_situation_gives_the_same_program():
+    """A resumed or repeated run meets the same candidates; another seed meets other variants."""
+    late = replace(PENDULUM, round=9, slot=3, tried=(tried(propose(PENDULUM), -900.0),))
+    far = replace(late, slot=40)
+    assert propose(far) == propose(far)
+    assert propose(far) != propose(replace(far, seed=1))
+
+
+def test_later_rounds_continue_from_the_best():
+    """Slot 0 keeps its structure and values with narrower ranges; slot 1 adds a term to it."""
+    source = write_params(propose(PENDULUM), {"out0_x1": 1.0})
+    worse = propose(replace(PENDULUM, slot=1))
+    situation = replace(PENDULUM, round=2, tried=(tried(source, -300.0), tried(worse, -800.0)))
+    again = propose(situation)
+    assert read_genome(again) == Genome("linear")
+    value, low, high = read_params(again)["out0_x1"]
+    before = read_params(source)["out0_x1"]
+    assert value == 1.0
+    assert high - low == pytest.approx((before[2] - before[1]) / 2)
+    more = propose(replace(situation, slot=1))
+    genome = read_genome(more)
+    assert genome is not None
+    assert genome.structure == "linear"
+    assert len(genome.terms) == 1
+    assert read_params(more)["out0_x1"][0] == 1.0
+
+
+def test_later_rounds_also_try_what_is_new():
+    """The other samples go on through the library."""
+    seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i, id_=f"r1c{i + 1}") for i in range(3))
+    second = replace(PENDULUM, round=2, tried=seen)
+    used = {read_genome(t.source) for t in seen}
+    fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (2, 3, 4, 5)}
+    assert len(fresh) == 4
+    assert not fresh & used
+
+
+def test_failed_candidates_and_strangers_are_no_parents():
+    """A crash, a NaN score or a program that search did not write is not built on."""
+    source = propose(PENDULUM)
+    stranger = tried("class Policy:\n    pass\n", 0.0)
+    broken = (tried(source, 5.0, "crashed"), tried(source, float("nan")), stranger)
+    situation = replace(PENDULUM, round=2, tried=broken)
+    assert read_genome(propose(situation)) != Genome("linear")
+
+
+def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table():
+    """The loop recognises duplicates, so that the table gets all the steps; rounds differ."""
+    assert propose(BOARD) == propose(replace(BOARD, slot=3))
+    assert propose(BOARD) != propose(replace(BOARD, round=2))
+    assert read_genome(propose(BOARD)) == Genome("table")
+
+
+def test_a_value_at_its_bound_moves_its_range():
+    """A range that was too narrow shifts instead of shrinking; positive ranges stay positive."""
+    ranges = narrowed({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0), "log": (1.0, 0.1, 10.0)})
+    assert ranges["inside"] == (0.5, 0.25, 0.75)
+    assert ranges["edge"] == (1.0, 0.5, 1.5)
+    assert ranges["log"] == pytest.approx((1.0, 10**-0.5, 10**0.5))
+
+
+def test_jointed_bodies_get_few_structures_at_first():
+    """Long episodes and many numbers: round 1 repeats two structures, round 2 adds others."""
+    body = replace(
+        PENDULUM,
+        observation_space=spaces.Box(-np.inf, np.inf, (17,)),
+        action_space=spaces.Box(-1.0, 1.0, (6,)),
+    )
+    first = [propose(replace(body, slot=slot)) for slot in range(4)]
+    assert len(set(first)) == 2
+    assert {read_genome(source).structure for source in first} == {"tracker", "oscillator"}
+    second = replace(body, round=2, tried=(tried(first[0], 10.0), tried(first[1], 5.0)))
+    assert read_genome(propose(replace(second, slot=2))) == Genome("linear")

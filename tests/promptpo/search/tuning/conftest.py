@@ -1,0 +1,71 @@
+"""Helpers that drive the tuner without environments: returns are computed from parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from promptpo.search.tuning import Job, Start, Tuned, tune
+from sandbox import Episode, Failure, Rollout, Trial
+
+Return = Callable[[Trial], float]
+
+
+def episode(trial: Trial, return_: float, steps: int, *, terminated: bool = False) -> Episode:
+    """A finished episode; a NaN return stands for a failed one."""
+    failure = Failure("crashed", "the policy crashed") if math.isnan(return_) else None
+    return Episode(
+        seed=trial.seed,
+        return_=return_,
+        steps=steps,
+        terminated=terminated,
+        truncated=not terminated,
+        success=None,
+        clipped=0,
+        policy_seconds=0.0,
+        failure=failure,
+    )
+
+
+def answer(job: Job, return_of: Return, length: int, *, terminated: bool = False) -> Rollout:
+    """What rolling a job out would give if a trial's return were a function of it."""
+    episodes = tuple(
+        episode(trial, return_of(trial), min(length, trial.horizon or length), terminated=terminated)
+        for trial in job.trials
+    )
+    failed = [e.failure for e in episodes if e.failure]
+    return Rollout(episodes, failed[0] if failed else None, sum(e.steps for e in episodes), "", 0.0)
+
+
+def run_tuner(
+    starts: Sequence[Start],
+    return_of: Return,
+    *,
+    length: int = 10,
+    terminated: bool = False,
+    **options: object,
+) -> tuple[tuple[Tuned, ...], list[Job]]:
+    """Drive `tune` to its end; returns its results and all jobs it asked for."""
+    settings = {"steps": 20_000, "horizon": length, "seed": 0, "seeds": _seeds, **options}
+    search = tune(starts, **settings)
+    jobs: list[Job] = []
+    rollouts = None
+    while True:
+        try:
+            batch = search.send(rollouts)
+        except StopIteration as stop:
+            return stop.value, jobs
+        jobs += batch
+        rollouts = [answer(job, return_of, length, terminated=terminated) for job in batch]
+
+
+def _seeds(start: int, n: int) -> tuple[int, ...]:
+    return tuple(range(start, start + n))
+
+
+@pytest.fixture
+def drive() -> Callable[..., tuple[tuple[Tuned, ...], list[Job]]]:
+    """`run_tuner`."""
+    return run_tuner

@@ -1,0 +1,56 @@
+"""Parameter vectors in the unit cube."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.search.tuning.archive import Archive, mean_or_worst
+from promptpo.search.tuning.space import ParamSpace
+
+SPACE = ParamSpace({"a": (0.0, -2.0, 2.0), "b": (1.0, 0.1, 100.0), "fixed": (3.0, 3.0, 3.0)})
+
+
+def test_linear_and_log_scales():
+    """The middle of the cube is the arithmetic or the geometric middle of the range."""
+    middle = SPACE.decode(np.array([0.5, 0.5]))
+    assert middle["a"] == 0.0
+    assert middle["b"] == np.sqrt(10).round(5)
+    assert middle["fixed"] == 3.0
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_encoding_inverts_decoding(a, b):
+    """Up to the six digits that a source holds."""
+    unit = np.array([a, b])
+    np.testing.assert_allclose(SPACE.encode(SPACE.decode(unit)), unit, atol=1e-5)
+
+
+@given(st.floats(-9, 9), st.floats(-9, 9))
+def test_decoded_values_are_inside_their_bounds(a, b):
+    """Whatever the optimizer proposes."""
+    values = SPACE.decode(np.array([a, b]))
+    assert -2.0 <= values["a"] <= 2.0
+    assert 0.1 <= values["b"] <= 100.0
+
+
+def test_bounds_are_named():
+    """For the notes of the next prompt."""
+    assert SPACE.bound_of("b", 100.0) == "upper"
+    assert SPACE.bound_of("b", 0.1) == "lower"
+    assert SPACE.bound_of("a", 1.0) == ""
+
+
+def test_a_lucky_vector_does_not_beat_a_reliable_one():
+    """One standard error is taken off the mean."""
+    archive = Archive()
+    archive.offer(np.array([0.1]), [9.0, 11.0, 10.0, 12.0, 8.0, 10.0])
+    archive.offer(np.array([0.9]), [10.8])
+    best = archive.best()
+    assert best is not None
+    assert best.vector[0] == 0.1
+
+
+def test_failures_are_worse_than_anything():
+    """A single failed episode spoils a vector."""
+    assert mean_or_worst([1.0, -np.inf]) == -np.inf
+    assert mean_or_worst([]) == -np.inf
