@@ -1,0 +1,117 @@
+"""All that is known of a candidate's returns, and how two candidates differ over the episodes they share."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from promptpo.run.records import EpisodeRecord
+
+CLEAR = 2.0
+"""Standard errors by which two candidates must differ before one of them is called better."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The episodes that a candidate is judged by: those of training and of validation, never of the test.
+
+    Attributes:
+        episodes: One for each seed, in the order of their seeds.
+    """
+
+    episodes: tuple[EpisodeRecord, ...] = ()
+
+    @classmethod
+    def of(cls, *parts: Iterable[EpisodeRecord]) -> Evidence:
+        """The episodes of several evaluations, each seed once: an episode repeats by its seed."""
+        by_seed = {episode.seed: episode for part in parts for episode in part}
+        return cls(tuple(by_seed[seed] for seed in sorted(by_seed)))
+
+    @cached_property
+    def returns(self) -> tuple[float, ...]:
+        """Return of each episode."""
+        return tuple(episode.return_ for episode in self.episodes)
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return; NaN without episodes."""
+        return statistics.fmean(self.returns) if self.returns else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean return; NaN for fewer than two episodes."""
+        return _standard_error(self.returns)
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of successful episodes; None where the environment does not report success."""
+        known = [episode.success for episode in self.episodes if episode.success is not None]
+        return sum(known) / len(known) if known else None
+
+    def against(self, other: Evidence) -> Difference:
+        """How this differs from another over the episodes that both have played."""
+        theirs = {episode.seed: episode for episode in other.episodes}
+        shared = [(mine, theirs[mine.seed]) for mine in self.episodes if mine.seed in theirs]
+        returns = tuple(mine.return_ - their.return_ for mine, their in shared)
+        successes = tuple(
+            float(mine.success) - float(their.success)
+            for mine, their in shared
+            if mine.success is not None and their.success is not None
+        )
+        return Difference(returns, successes)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Paired differences: the same seed is the same start, so most of the noise cancels.
+
+    Attributes:
+        returns: Of the returns, one for each shared episode.
+        successes: Of the successes (1 or 0), where the environment reports success.
+    """
+
+    returns: tuple[float, ...]
+    successes: tuple[float, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Mean difference of the returns; NaN without shared episodes."""
+        return statistics.fmean(self.returns) if self.returns else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """Of `mean`; NaN for fewer than two episodes."""
+        return _standard_error(self.returns)
+
+    @property
+    def tie(self) -> bool:
+        """Whether the two cannot be told apart: the same in every shared episode."""
+        return bool(self.returns) and not any(self.returns) and not any(self.successes)
+
+    @property
+    def verdict(self) -> int:
+        """1 for better, -1 for worse, 0 where noise could explain the difference.
+
+        Success comes first where it differs clearly; otherwise the return decides. One episode in ten
+        that fails must not outweigh a tenfold return.
+        """
+        return _sign(self.successes) or _sign(self.returns)
+
+
+def _sign(differences: Sequence[float]) -> int:
+    """The sign of the mean where it is beyond noise, else 0."""
+    if not any(differences):
+        return 0
+    mean, error = statistics.fmean(differences), _standard_error(differences)
+    if math.isnan(error) or abs(mean) <= CLEAR * error:
+        return 0
+    return 1 if mean > 0 else -1
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    if len(values) < 2:  # noqa: PLR2004 - one value has no spread
+        return math.nan
+    return statistics.stdev(values) / math.sqrt(len(values))
