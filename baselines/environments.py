@@ -11,8 +11,8 @@ from gymnasium.wrappers import TimeLimit, TransformObservation
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
+from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
-from promptpo.search.attempts import UNBOUNDED_HORIZON
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import DummyVecEnv

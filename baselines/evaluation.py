@@ -14,7 +14,7 @@ from gymnasium import spaces
 from baselines.agents import Actor
 from baselines.environments import AnyEnv, make_flat_env
 from promptpo.envs.task import Task
-from promptpo.run.records import EpisodeRecord, Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 MOST_ENVIRONMENTS = 16
 

@@ -13,7 +13,7 @@ from baselines.settings import CONFIG, Settings, load_settings
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.run.records import Evaluation
+from promptpo.rollouts.evaluation import Evaluation
 
 
 def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:

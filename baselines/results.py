@@ -13,7 +13,7 @@ from baselines.hyperparameters import Hyperparameters
 from baselines.settings import Settings
 from promptpo.envs.task import Task
 from promptpo.output.report import RESULT, scored, versions
-from promptpo.run.records import Evaluation
+from promptpo.rollouts.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -26,7 +26,8 @@ from baselines.results import curve_point, read_result, trained_result
 from baselines.settings import CONFIG, Settings, load_settings, same_run, save_settings
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT, write_result
-from promptpo.run.records import Evaluation, Seeds
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -25,7 +25,8 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.report import scored, versions, write_result
-from promptpo.run.records import EpisodeRecord, Evaluation, Seeds
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.records import Seeds
 from promptpo.spec.facts import SUCCESS_KEYS
 
 Act = Callable[[Any], Any]

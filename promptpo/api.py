@@ -17,9 +17,9 @@ from promptpo.errors import RunError, UsageError
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
-from promptpo.run.records import Evaluation
 from promptpo.session import Session, default_name, provenance, run_async
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def evaluate(
         EnvironmentFaultError: The environment failed.
     """
     from promptpo.envs.building import make_env
-    from promptpo.search.attempts import UNBOUNDED_HORIZON
+    from promptpo.run.config import UNBOUNDED_HORIZON
     from promptpo.search.tuning import read_params
     from sandbox import Limits, Trial
 

@@ -3,37 +3,42 @@
 A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It
 writes N policies; each is rolled out in the sandbox; the best of them and what happened go into the next
 prompt; and so on (Prompted Policy Optimization, 2026). Three things differ from the published procedure
-in every recipe: the result is the best candidate of the whole run by validation seeds, not the last; the
-number reported comes from test seeds that nothing else ever saw; and numbers declared in ``PARAMS`` are
-tuned by CMA-ES between rounds. What is asked for in each round is decided in `promptpo.search.population`, how
-a candidate is tried out in `promptpo.search.attempts`.
+in every recipe: the result is the best candidate of the whole run, not the last; the number reported
+comes from test seeds that nothing else ever saw; and numbers declared in ``PARAMS`` are tuned by CMA-ES
+between rounds. What is asked for in each round is decided in `promptpo.search.planning`, one sample is
+made in `promptpo.search.sampler`, numbers are tuned in `promptpo.search.tuner`, and who is best is
+decided in `promptpo.search.judge`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import FatalProviderError
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
-from promptpo.run.records import Attempt, Evaluation
-from promptpo.search.attempts import Laboratory
-from promptpo.search.population import History, Plan, plan_round, runs
+from promptpo.run.records import Attempt, Seeds
+from promptpo.search.history import History
+from promptpo.search.judge import Judge
+from promptpo.search.planning import Plan, plan_round
+from promptpo.search.sampler import OutOfBudget, Sample, Sampler, Unanswered
+from promptpo.search.tuner import Tuner
+from promptpo.telling import prompting
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import LLM
-    from promptpo.rollouts import Executor
     from promptpo.run.config import Config
     from promptpo.run.control import Control
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
+    from promptpo.run.evidence import Evidence
+    from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
 
-T = TypeVar("T")
+TEST_FIRST = 10
+"""A policy that fails in each of so many test episodes is not tested in the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +46,16 @@ class Outcome:
     """How a search ended.
 
     Attributes:
-        history: All attempts and their validation scores.
-        best: The best of the run by validation; None when nothing ran.
+        history: All attempts and what is known of their returns.
+        best: The best of the run; None when nothing ran.
+        evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds.
         stop: Why it ended, as a sentence without a full stop.
     """
 
     history: History
     best: Attempt | None
+    evidence: Evidence | None
     test: Evaluation | None
     stop: str
 
@@ -56,11 +63,9 @@ class Outcome:
 async def optimize(
     spec: TaskSpec,
     *,
-    llm: LLM,
-    executor: Executor,
+    horizon: int,
+    spender: Spender,
     config: Config,
-    journal: Journal,
-    ledger: Ledger,
     control: Control,
     observe: Callable[[History], None] = lambda _: None,
 ) -> Outcome:
@@ -68,11 +73,9 @@ async def optimize(
 
     Args:
         spec: What the model is told, and the spaces.
-        llm: Who writes the policies.
-        executor: Where they are rolled out.
+        horizon: Longest episode, in steps.
+        spender: Asks the model and rolls out; one whose journal has events in it resumes their run.
         config: What decides the run.
-        journal: Everything is written there first; a journal with events in it is a run to be resumed.
-        ledger: The budget.
         control: Ends the search from outside.
         observe: Called after every attempt and round.
 
@@ -81,117 +84,138 @@ async def optimize(
         EnvironmentFaultError: The environment failed.
         RunError: The journal cannot be written.
     """
-    laboratory = Laboratory(spec, llm, executor, config, journal, ledger)
-    history = History()
-    search = asyncio.ensure_future(_rounds(laboratory, history, config, journal, observe))
+    loop = _Loop(spec, horizon, spender, config, observe)
+    search = asyncio.ensure_future(loop.run())
     control.watch(search)
     try:
-        stop = await asyncio.wait_for(search, ledger.seconds_left)
-    except BudgetSpentError as spent:
-        stop = str(spent)
-    except FatalProviderError as error:
-        if not (history.attempts or history.arrived):
-            raise
-        stop = f"the model no longer answers: {str(error).rstrip('.')}"
+        stop = await asyncio.wait_for(search, config.budget.seconds)
     except TimeoutError:
         stop = f"the limit of {config.budget.seconds:g} seconds is reached"
     except asyncio.CancelledError:
         if not control.reason:
             raise
         stop = control.reason
-    best = await _best(laboratory, history)
-    test = await laboratory.arena.test(best.candidate.source) if best else None
-    return Outcome(history, best, test, stop)
+    await spender.receive()
+    history = loop.history
+    history.recall(spender.journal)
+    best = history.best()
+    if best is None:
+        return Outcome(history, None, None, None, stop)
+    test = await spender.roll_out(
+        "test",
+        f"{best.candidate.digest}.{config.test_episodes}",
+        loop.sampler.subject(best.candidate),
+        Seeds(config.seed).test(config.test_episodes),
+        horizon=horizon,
+        first=TEST_FIRST,
+        go_on=lambda early: bool(early.episodes),
+    )
+    return Outcome(history, best, history.evidence(best), test.evaluation, stop)
 
 
-async def _rounds(
-    laboratory: Laboratory,
-    history: History,
-    config: Config,
-    journal: Journal,
-    observe: Callable[[History], None],
-) -> str:
-    """Round after round until there is a reason to stop, which is returned."""
-    await laboratory.prepare()
-    while history.rounds < config.budget.rounds:
-        before = history.best_validation()
+class _Loop:
+    """One search: its parts, and what is known so far."""
+
+    def __init__(
+        self,
+        spec: TaskSpec,
+        horizon: int,
+        spender: Spender,
+        config: Config,
+        observe: Callable[[History], None],
+    ) -> None:
+        self.config, self.spender, self.observe = config, spender, observe
+        self.history = History()
+        system = prompting.system_prompt_for(spec, config)
+        self.sampler = Sampler(spec, system, spender, config, horizon)
+        self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
+        self.judge = Judge(self.sampler, spender, config, horizon, self.threshold)
+        self.tuner = Tuner(self.sampler, spender, config, horizon)
+
+    async def run(self) -> str:
+        """Round after round until there is a reason to stop, which is returned."""
+        rounds = self.config.budget.rounds
+        try:
+            await self.sampler.prepare()
+            while self.history.rounds < rounds:
+                stop = await self._round()
+                if stop:
+                    return stop
+        except BudgetSpentError as spent:
+            return str(spent)
+        return "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
+
+    async def _round(self) -> str:
+        """One round; returns why the search ends with it, or nothing."""
+        history, config = self.history, self.config
+        number, before = history.rounds + 1, history.best()
         plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
-        tried = await together(_try_out(laboratory, plan, history, observe) for plan in plans)
-        for reason in tried:
-            if isinstance(reason, FatalProviderError):
-                raise reason  # now that what was answered, and paid for, has been tried out
-        unanswered = {str(plan.slot): str(why) for plan, why in zip(plans, tried, strict=True) if why}
-        attempts = history.absorb()
-        if not attempts:
-            if not history.attempts:
-                raise ProviderError(unanswered["0"])
-            return f"the model no longer answers: {unanswered['0'].rstrip('.')}"
-        if laboratory.may_be_solved(attempts):
-            await laboratory.validate(attempts, history)
-        if not _solved(history, laboratory.threshold):
-            rounds_left = config.budget.rounds - history.rounds
-            history.attempts.extend(await laboratory.tune(history, attempts, rounds_left))
-            await laboratory.validate(history.of_round(history.rounds + 1), history)
-        solved = _solved(history, laboratory.threshold)
-        winner = max(
-            (a for a in history.of_round(history.rounds + 1) if runs(a)), key=Attempt.rank, default=None
+        samples = await together(self._sample(plan) for plan in plans)
+        new = history.absorb(duplicates=config.switches.duplicates)
+        stop = _what_ends(samples, tried=bool(history.attempts))
+        if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
+            with contextlib.suppress(BudgetSpentError):
+                await self.judge.judge(history, new, number, part=f".only{len(new)}")
+            return stop
+        if not self._may_be_solved(new):
+            left = config.budget.rounds - history.rounds
+            tuned = await self.tuner.tune(history, new, rounds_left=left, target=self.threshold)
+            history.attempts.extend(tuned)
+        await self.judge.judge(history, history.of_round(number), number)
+        await self._end(samples, before)
+        if config.switches.stop_when_solved and self._solved():
+            return f"solved: the mean return over all its episodes reached {self.threshold:g}"
+        return ""
+
+    async def _sample(self, plan: Plan) -> Sample:
+        sample = await self.sampler.sample(plan, self.history)
+        if isinstance(sample, Attempt):
+            self.history.arrived[plan.slot] = sample
+            self.observe(self.history)
+        return sample
+
+    async def _end(self, samples: Sequence[Sample], before: Attempt | None) -> None:
+        """Close the round: reflect, and write what it came to."""
+        history, number = self.history, self.history.rounds + 1
+        winner = max(filter(history.runs, history.of_round(number)), key=Attempt.rank, default=None)
+        if winner is not None and (number < self.config.budget.rounds):
+            text = await self.sampler.reflect(history, winner, number)
+            history.reflections += [text] if text else []
+        history.close_round(before)
+        if self.spender.journal.find("round", f"r{number}") is None:
+            unanswered = {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, Unanswered)}
+            self.spender.journal.add("round", f"r{number}", {**history.standing(), "unanswered": unanswered})
+        self.observe(history)
+
+    def _may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
+        """Whether a candidate reached the threshold in training, so that looking again comes before tuning."""
+        return self.threshold is not None and any(
+            self.history.runs(a) and a.evaluation.mean_return >= self.threshold for a in attempts
         )
-        if winner is not None and not solved:
-            history.reflection = await laboratory.reflect(history, winner)
-        history.rounds += 1
-        after = history.best_validation()
-        history.stalled = 0 if _better(after, before) else history.stalled + 1
-        _note_round(journal, history, unanswered)
-        observe(history)
-        if solved:
-            return f"solved: the validation mean return reached {laboratory.threshold:g}"
-    rounds = config.budget.rounds
-    return "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
+
+    def _solved(self) -> bool:
+        best = self.history.best()
+        return (
+            best is not None
+            and self.threshold is not None
+            and self.history.evidence(best).mean_return >= self.threshold
+        )
 
 
-async def _try_out(
-    laboratory: Laboratory, plan: Plan, history: History, observe: Callable[[History], None]
-) -> str | FatalProviderError:
-    """Put the attempt of one sample into the history; returns why there is none, if so."""
-    try:
-        attempt = await laboratory.try_out(plan, history)
-    except FatalProviderError as error:
-        return error
-    if isinstance(attempt, str):
-        return attempt
-    history.arrived[plan.slot] = attempt
-    observe(history)
-    return ""
+def _what_ends(samples: Sequence[Sample], *, tried: bool) -> str:
+    """Why no further round can follow these samples, or nothing.
 
-
-async def _best(laboratory: Laboratory, history: History) -> Attempt | None:
-    """The best of the run; a search that ended early may still have to validate what it has."""
-    history.absorb()
-    unfinished = [a for a in history.attempts if runs(a) and a.id not in history.validations]
-    if history.best() is None and unfinished:
-        with contextlib.suppress(BudgetSpentError):
-            await laboratory.validate(unfinished, history)
-    ranked = history.ranked()
-    return history.best() or (ranked[0] if ranked else None)
-
-
-def _solved(history: History, threshold: float | None) -> bool:
-    """Whether the best's validation mean return reaches the threshold, where there is one."""
-    best = history.best_validation()
-    return best is not None and threshold is not None and best.mean_return >= threshold
-
-
-def _better(after: Evaluation | None, before: Evaluation | None) -> bool:
-    return after is not None and (before is None or after.score() > before.score())
-
-
-def _note_round(journal: Journal, history: History, unanswered: Mapping[str, str]) -> None:
-    if journal.find("round", f"r{history.rounds}") is None:
-        best, value = history.best(), history.best_validation()
-        summary = {
-            "best": best.id if best else None,
-            "validation_mean_return": value.mean_return if value else None,
-            "stalled": history.stalled,
-            "unanswered": dict(unanswered),
-        }
-        journal.add("round", f"r{history.rounds}", summary)
+    Raises:
+        ProviderError: Nothing was answered in the whole run.
+    """
+    for sample in samples:
+        if isinstance(sample, OutOfBudget):
+            return sample.reason
+    unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
+    fatal = next((sample for sample in unanswered if sample.fatal), None)
+    if fatal is None and len(unanswered) < len(samples):
+        return ""
+    reason = (fatal or unanswered[0]).reason
+    if not tried:
+        raise FatalProviderError(reason) if fatal else ProviderError(reason)
+    return f"the model no longer answers: {reason.rstrip('.')}"

@@ -21,17 +21,17 @@ from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import Provenance, exported, summary_of
-from promptpo.output.report import result, versions, write_atomically, write_result
+from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.run_result import BEST, RunResult
 from promptpo.rollouts import Settings, make_executor
-from promptpo.run.calls import completion_of
-from promptpo.run.config import CONFIG, Config, load_config, save_config, with_episodes
+from promptpo.run.config import CONFIG, Config, horizon_within, load_config, save_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.observer import Observer
 from promptpo.run.records import Attempt, Seeds
+from promptpo.run.spender import Spender, completion_of
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
 
@@ -102,17 +102,25 @@ class Session:
         self.observer.started(config, self.directory, choice, spec, ledger)
         if status.missing:
             self.observer.warn(f"sandbox: {status.level}; missing here: {', '.join(status.missing)}")
+        horizon = horizon_within(config, spec.horizon, spec.sample_length)
+        if spec.horizon is None:
+            self.observer.warn(
+                f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
+                "budget pays for; --max-episode-steps sets another limit."
+            )
         control = Control()
         with Interrupts(control):
             outcome = await search(
                 spec,
-                llm=llm,
-                executor=executor,
+                horizon=horizon,
+                spender=Spender(llm, executor, config, journal, ledger),
                 config=config,
-                journal=journal,
-                ledger=ledger,
                 control=control,
                 observe=self.observer.progress,
+            )
+        if outcome.best is None and (self.directory / RESULT).exists():
+            raise RunError(
+                f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
             )
         run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, command)
         journal.add("stop", str(sessions), {"reason": outcome.stop})
@@ -146,7 +154,7 @@ class Session:
             seed=config.seed,
             recipe=config.recipe,
             best=best,
-            validation=history.validations.get(best.id) if best else None,
+            evidence=outcome.evidence,
             test=outcome.test,
             rounds=history.rounds,
             attempts=len(history.attempts),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
-    from promptpo.search.population import History
+    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 
@@ -156,10 +156,11 @@ def _many(count: int, one: str, more: str) -> str:
 
 def standing(history: History) -> str:
     """The best so far, in words."""
-    best, value = history.best(), history.best_validation()
-    if best is None or value is None:
+    best = history.best()
+    if best is None:
         return "nothing has run yet"
-    text = f"best {best.id}: validation return {number(value.mean_return)}"
+    value = history.evidence(best)
+    text = f"best {best.id}: return {number(value.mean_return)} over {len(value.episodes)} episodes"
     if value.success_rate is not None:
         text += f", success {value.success_rate:.0%}"
     return text

@@ -8,10 +8,10 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm import make_llm
 from promptpo.llm.base import Message
-from promptpo.run.calls import Caller
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
+from promptpo.run.spender import Spender
 from promptpo.session import default_name, run_async
 from promptpo.spec.draft import Draft, draft_spec
 from promptpo.spec.levels import Reveal
@@ -42,8 +42,8 @@ def draft(task: Task, *, model: str | None, base_url: str | None, reveal: Reveal
             journal.listen(ledger.add)
 
             async def ask(key: str, *, system: str, prompt: str) -> str:
-                caller = Caller(llm, system, config, journal, ledger)
-                return (await caller.ask(key, "spec", [Message("user", prompt)])).text
+                spender = Spender(llm, None, config, journal, ledger)
+                return (await spender.ask(key, "spec", [Message("user", prompt)], system=system)).text
 
             try:
                 return await draft_spec(task, ask, box, reveal=reveal)

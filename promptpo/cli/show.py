@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError
 from promptpo.output.report import RESULT
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import Event, Kind, from_json, read_run
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Evaluation, Measured
+from promptpo.run.records import Attempt, Measured
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.output.exporting import policy_part
 from promptpo.output.film import record, show, write_video
 from promptpo.rollouts import evaluation_of
-from promptpo.run.records import Evaluation
+from promptpo.rollouts.evaluation import Evaluation
 
 VIDEOS = (".gif", ".mp4")
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.rollouts.jobs import Executor, Job
-from promptpo.run.records import EpisodeRecord, Evaluation
 from sandbox import Episode, Rollout
 
 MIN_CHUNK = 8
@@ -50,10 +50,18 @@ def _joined(rollouts: Sequence[Rollout], *, stop_on_failure: bool) -> Rollout:
     )
 
 
+def joined(first: Rollout, more: Rollout) -> Rollout:
+    """Two rollouts of the same source as one."""
+    both = _joined([first, more], stop_on_failure=False)
+    unfinished = tuple(len(first.episodes) + len(first.unfinished) + i for i in more.unfinished)
+    return replace(both, unfinished=(*first.unfinished, *unfinished))
+
+
 def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:
     """The record of a rollout, without its trajectories."""
     failure = rollout.failure
     finished = [episode for episode in rollout.episodes if episode.failure is None]
+    failed = len(rollout.episodes) - len(finished)
     return Evaluation(
         outcome="ok" if failure is None else failure.kind,
         episodes=tuple(record_of(episode) for episode in finished),
@@ -64,6 +72,7 @@ def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:
         output=rollout.output,
         seconds=round(seconds, 4),
         policy_seconds=round(rollout.policy_seconds, 4),
+        failed=failed,
     )
 
 

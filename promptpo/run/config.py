@@ -42,6 +42,7 @@ class Recipe:
         islands: Separate populations; 1 means one.
         migrate_every: Rounds between migrations of each island's best.
         tune: Tune declared PARAMS.
+        stop_when_solved: End the search when the best reaches the threshold.
     """
 
     feedback_class: bool = True
@@ -59,6 +60,7 @@ class Recipe:
     islands: int = 1
     migrate_every: int = 3
     tune: bool = True
+    stop_when_solved: bool = True
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {
@@ -74,6 +76,7 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         directions=False,
         validate=1,
         tune=False,
+        stop_when_solved=False,
     ),
     "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3),
 }
@@ -225,6 +228,31 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
             affordable = fifth // (budget.rounds * recipe.validate * horizon)
             validation = min(validation, max(5, affordable))
     return replace(config, episodes=train, validation_episodes=validation)
+
+
+UNBOUNDED_HORIZON, SHORTEST = 10_000, 100
+"""Steps between which the episodes of an environment without a time limit are cut in a search."""
+
+
+def horizon_within(config: Config, horizon: int | None, sampled: float = math.inf) -> int:
+    """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
+
+    Training all candidates may then take a fifth of the step budget; episodes may last ten times as long
+    as those of random actions in any case.
+
+    Args:
+        config: With its numbers of episodes decided.
+        horizon: The environment's limit, or the user's; None where there is none.
+        sampled: Mean steps of a few episodes of random actions.
+    """
+    if horizon is not None:
+        return horizon
+    steps, rounds = config.budget.steps, config.budget.rounds
+    if steps is None:
+        return UNBOUNDED_HORIZON
+    affordable = steps // (5 * rounds * config.candidates * config.train_episodes)
+    natural = math.ceil(10 * sampled) if math.isfinite(sampled) else 0
+    return min(UNBOUNDED_HORIZON, max(SHORTEST, affordable, min(natural, steps // 100)))
 
 
 def save_config(config: Config, path: Path) -> None:

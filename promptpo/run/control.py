@@ -33,14 +33,13 @@ class Control:
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all of it at once; the first failure cancels the rest."""
-    tasks = [asyncio.ensure_future(item) for item in work]
+    """Run all of it at once; the first failure cancels the rest, and is raised by itself."""
     try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(item) for item in work]
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 class Interrupts:

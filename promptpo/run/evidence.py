@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from promptpo.run.records import EpisodeRecord
+from promptpo.rollouts.evaluation import EpisodeRecord
 
 CLEAR = 2.0
 """Standard errors by which two candidates must differ before one of them is called better."""

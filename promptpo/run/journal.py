@@ -1,7 +1,7 @@
 """The run directory and its append-only log.
 
 A run is a directory; its state is what folding ``journal.jsonl`` gives. Everything that costs money or
-time goes through `Journal.once`: it is looked up by its key first, and written, flushed and fsynced
+time goes through `promptpo.run.spender`: it is looked up by its key first, and written, flushed and fsynced
 before anything depends on it. So resuming is running the same program again: what is on disk is
 returned, what is not is done.
 """
@@ -14,7 +14,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -29,6 +29,8 @@ Kind = Literal[
     "prompt",  # text of a prompt, keyed by its digest
     "completion",  # a raw answer
     "evaluation",  # a rollout on training seeds
+    "feedback",  # what was said about it
+    "reference",  # a rollout of a policy that knows nothing, to compare with
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
@@ -221,22 +223,6 @@ class Journal:
             raise RunError(
                 f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
             ) from error
-
-    async def once(self, kind: Kind, key: str, make: Callable[[], Awaitable[T]], of: type[T]) -> T:
-        """What `make` gives, done once in the life of the run.
-
-        Args:
-            kind: Kind of the event.
-            key: Its name.
-            make: Does the work; only called when nothing is recorded under `key`.
-            of: Type of the value, for reading it back.
-        """
-        found = self.find(kind, key)
-        if found is not None:
-            return from_json(of, found)
-        value = await make()
-        self.add(kind, key, value)
-        return value
 
 
 def read_run(directory: Path) -> Mapping[Kind, list[Event]]:

@@ -15,7 +15,7 @@ from promptpo.run.records import StepPurpose
 if TYPE_CHECKING:
     from promptpo.run.journal import Event
 
-PURPOSES: tuple[StepPurpose, ...] = ("train", "validation", "test", "tune", "spec")
+PURPOSES: tuple[StepPurpose, ...] = ("train", "validation", "test", "tune", "spec", "reference", "probe")
 
 
 class Ledger:
@@ -62,7 +62,7 @@ class Ledger:
                 self.cost_usd += data["cost_usd"]
         elif isinstance(data, dict) and "spent" in data:
             for purpose, steps in data["spent"].items():
-                self.steps[purpose] += steps
+                self.steps[purpose] = self.steps.get(purpose, 0) + steps
 
     @property
     def seconds(self) -> float:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
-    from promptpo.search.population import History
+    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 

@@ -1,21 +1,20 @@
-"""The values that travel through a run: tasks, seeds, candidates, attempts, scores.
+"""The values that travel through a run: seeds, candidates, attempts, scores.
 
 All of them are frozen; all of them survive a round trip through JSON (see `promptpo.run.journal`).
-What a rollout gives (`Episode`, `Failure`) is defined by the sandbox and used as it is.
+What rolling a candidate out gives is in `promptpo.rollouts.evaluation`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-StepPurpose = Literal["train", "validation", "test", "tune", "spec"]
-OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action"]
-ScoreKind = Literal["return", "success"]
+from promptpo.rollouts.evaluation import Evaluation
+
+StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
 
 SEEDS_PER_PURPOSE = 10_000_000
 """Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test."""
@@ -38,89 +37,13 @@ class Seeds:
         offset = int.from_bytes(digest, "little")
         return tuple((offset + start + i) % SEEDS_PER_PURPOSE for i in range(n))
 
-    def validation(self, n: int) -> tuple[int, ...]:
-        """`n` validation seeds: they choose the best candidate of a run."""
-        return tuple(SEEDS_PER_PURPOSE + i for i in range(n))
+    def validation(self, n: int, *, start: int = 0) -> tuple[int, ...]:
+        """`n` validation seeds, from the `start`-th on: they choose the best candidate of a run."""
+        return tuple(SEEDS_PER_PURPOSE + start + i for i in range(n))
 
     def test(self, n: int) -> tuple[int, ...]:
         """`n` held-out test seeds: they give the number that is reported, and nothing else."""
         return tuple(2 * SEEDS_PER_PURPOSE + i for i in range(n))
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeRecord:
-    """One finished episode, without its trajectory.
-
-    Attributes:
-        seed: The seed given to ``env.reset``.
-        return_: Undiscounted sum of rewards.
-        steps: Environment steps taken.
-        success: Whether ``info`` reported success at any step; None where it never says.
-        terminated: The environment ended the episode.
-        truncated: The horizon ended it.
-        clipped: How many actions were clipped into the action space.
-    """
-
-    seed: int
-    return_: float
-    steps: int
-    success: bool | None = None
-    terminated: bool = False
-    truncated: bool = False
-    clipped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What rolling out one candidate gave.
-
-    Attributes:
-        outcome: "ok", or the kind of the first failure.
-        episodes: The episodes that finished, in the order of their seeds.
-        steps: Every environment step taken, failed episodes included.
-        error: One sentence about the failure; empty when ok.
-        detail: The failure's traceback or sample, for the next prompt.
-        failed_at: (seed, step) of the failure, where it has one.
-        output: What the policy printed, capped.
-        seconds: Wall time.
-        policy_seconds: Time spent inside the policy.
-    """
-
-    outcome: OutcomeKind
-    episodes: tuple[EpisodeRecord, ...]
-    steps: int
-    error: str = ""
-    detail: str = ""
-    failed_at: tuple[int | None, int | None] | None = None
-    output: str = ""
-    seconds: float = 0.0
-    policy_seconds: float = 0.0
-
-    @property
-    def returns(self) -> tuple[float, ...]:
-        """Return of each finished episode."""
-        return tuple(e.return_ for e in self.episodes)
-
-    @property
-    def mean_return(self) -> float:
-        """Mean return; NaN when nothing finished."""
-        return statistics.fmean(self.returns) if self.episodes else math.nan
-
-    @property
-    def success_rate(self) -> float | None:
-        """Share of successful episodes; None where the environment does not report success."""
-        known = [e.success for e in self.episodes if e.success is not None]
-        return sum(known) / len(known) if known else None
-
-    def score(self) -> tuple[float, float, float]:
-        """Sort key, larger is better: success rate, then mean return, then fewer steps.
-
-        A failed candidate and a NaN return rank below everything that ran.
-        """
-        mean = self.mean_return
-        if self.outcome != "ok" or not math.isfinite(mean):
-            return (-math.inf, -math.inf, -math.inf)
-        return (self.success_rate or 0.0, mean, -float(self.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +59,7 @@ class Candidate:
         repairs: How many repair calls it took.
         tuned: Parameter name to (value before, value after), where tuning changed it.
         duplicate_of: Id of an earlier candidate with the same syntax tree.
+        calls: Journal keys of the model calls that led to it.
     """
 
     id: str
@@ -146,6 +70,7 @@ class Candidate:
     repairs: int = 0
     tuned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     duplicate_of: str | None = None
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,17 +103,21 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Rollouts as the journal keeps them: what they gave and what they cost.
+    """Rollouts as the journal keeps them: whose they are, what they gave and what they cost.
 
     Attributes:
         evaluation: The result.
-        feedback: Text about it for the next prompt; empty for validation and test.
+        feedback: Text about it, as runs of earlier versions recorded it here; now an event of its own.
         spent: Environment steps by purpose.
+        candidate: Id of the candidate that they were made for; another with the same program shares them.
+        repairs: How many repairs its program had had.
     """
 
     evaluation: Evaluation
     feedback: str = ""
     spent: Mapping[StepPurpose, int] = field(default_factory=dict)
+    candidate: str = ""
+    repairs: int = 0
 
 
 def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:

@@ -10,7 +10,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.records import Attempt, Evaluation
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.records import Attempt
 
 if TYPE_CHECKING:
     from sandbox import Episode

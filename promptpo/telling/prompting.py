@@ -16,7 +16,9 @@ from promptpo.run.records import Attempt
 if TYPE_CHECKING:
     import jinja2
 
-    from promptpo.search.population import Plan
+    from promptpo.run.config import Config
+    from promptpo.search.planning import Plan
+    from promptpo.spec import TaskSpec
 
 CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
@@ -75,6 +77,19 @@ def system_prompt(
     )
 
 
+def system_prompt_for(spec: TaskSpec, config: Config) -> str:
+    """The system prompt of a run."""
+    return system_prompt(
+        spec=spec.text,
+        horizon=spec.horizon,
+        success=spec.reports_success,
+        tune=config.switches.tune and config.tune != "none",
+        clips=config.clip_actions,
+        observation=space_in_words(spec.observation_space),
+        action=space_in_words(spec.action_space),
+    )
+
+
 def policy_prompt(plan: Plan, lines: Sequence[str], *, max_tokens: int) -> str:
     """The request for one sample of a round.
 
@@ -89,8 +104,9 @@ def policy_prompt(plan: Plan, lines: Sequence[str], *, max_tokens: int) -> str:
         text = render(
             "improve",
             shown=shown,
+            heading=plan.heading,
             lines=kept,
-            reflection=plan.reflection,
+            reflections=plan.reflections,
             direction=plan.direction,
             strategy=plan.strategy,
             stalled=plan.stalled,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import answers
-from promptpo.rollouts import Call, Executor
-from promptpo.run.calls import Caller
-from promptpo.run.records import Evaluation
+from promptpo.rollouts import Call
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.telling import feedback, prompting
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
+    from promptpo.run.spender import Spender
     from sandbox import Episode, Rollout
 
 TARGET = "Feedback.summarize_trajectory"
@@ -35,14 +35,14 @@ class Summariser:
     crashes, and is given up for the built-in summary when it stays broken.
 
     Args:
-        caller: Asks the model for the class and its repairs.
-        executor: Runs the class.
+        spender: Asks the model for the class and its repairs, and knows where it runs.
+        system: The system prompt of every call.
         recipe: Which class to ask for, and for which episodes.
         repairs: Repair calls at most.
     """
 
-    def __init__(self, caller: Caller, executor: Executor, recipe: Recipe, *, repairs: int) -> None:
-        self._caller, self._executor, self._recipe = caller, executor, recipe
+    def __init__(self, spender: Spender, system: str, recipe: Recipe, *, repairs: int) -> None:
+        self._spender, self._system, self._recipe = spender, system, recipe
         self._repairs_left = repairs
         self._repairs_made = 0
         self._source = ""
@@ -50,7 +50,7 @@ class Summariser:
 
     async def prepare(self) -> None:
         """Ask for the class, once, before the first round."""
-        if not self._recipe.feedback_class or not self._caller.can("feedback"):
+        if not self._recipe.feedback_class or not self._spender.can("feedback"):
             return
         question = prompting.render(
             "feedback_class",
@@ -58,7 +58,9 @@ class Summariser:
             sees_all=self._recipe.feedback_sees_all,
         )
         try:
-            completion = await self._caller.ask("feedback", "feedback", [Message("user", question)])
+            completion = await self._spender.ask(
+                "feedback", "feedback", [Message("user", question)], system=self._system
+            )
         except (ProviderError, BudgetSpentError):
             return
         self._source = answers.extract(
@@ -83,7 +85,7 @@ class Summariser:
         data = feedback.for_feedback_class(episode, sees_all=self._recipe.feedback_sees_all)
         while self._source:
             source = self._source
-            result = await self._executor.call(Call(source, TARGET, data))
+            result = await self._spender.executor.call(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():
                 return result.value
             error = result.failure.message if result.failure else "it returned no text"
@@ -95,7 +97,7 @@ class Summariser:
 
     async def _repair(self, error: str, detail: str) -> None:
         broken, self._source = self._source, ""
-        if self._repairs_made >= self._repairs_left or not self._caller.can("repair"):
+        if self._repairs_made >= self._repairs_left or not self._spender.can("repair"):
             return
         self._repairs_made += 1
         question = prompting.render(
@@ -106,8 +108,11 @@ class Summariser:
             detail=detail[:2000],
         )
         try:
-            completion = await self._caller.ask(
-                f"feedback.repair{self._repairs_made}", "repair", [Message("user", question)]
+            completion = await self._spender.ask(
+                f"feedback.repair{self._repairs_made}",
+                "repair",
+                [Message("user", question)],
+                system=self._system,
             )
         except (ProviderError, BudgetSpentError):
             return

@@ -11,8 +11,8 @@ from baselines.evaluation import Evaluator
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
+from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
-from promptpo.search.attempts import UNBOUNDED_HORIZON
 
 
 def test_nested_observations_become_vectors_without_text():

@@ -7,14 +7,17 @@ import json
 import math
 import os
 import platform
+import statistics
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.records import Attempt, Evaluation, mean_interval
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.records import Attempt, mean_interval
 
 if TYPE_CHECKING:
+    from promptpo.run.evidence import Evidence
     from promptpo.run.ledger import Ledger
 
 RESULT = "result.json"
@@ -52,6 +55,46 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
     }
 
 
+def looked_at(evidence: Evidence | None) -> dict[str, Any] | None:
+    """What chose the best, as the result file shows it: all its episodes but those of the test."""
+    if evidence is None:
+        return None
+    low, high = mean_interval(evidence.returns)
+    return {
+        "outcome": "ok",
+        "mean_return": _finite(evidence.mean_return),
+        "standard_error": _finite(evidence.standard_error),
+        "ci95": [_finite(low), _finite(high)],
+        "episodes": len(evidence.episodes),
+        "success_rate": evidence.success_rate,
+        "returns": [_finite(value) for value in evidence.returns],
+    }
+
+
+def tested(test: Evaluation | None) -> dict[str, Any] | None:
+    """The held-out test as the result file shows it.
+
+    An episode in which the policy failed counts like the worst of those that finished, and as no success:
+    a policy that crashes in one start of a hundred must not look better for it.
+    """
+    content = scored(test)
+    if test is None or content is None or not test.failed:
+        return content
+    returns = [*test.returns, *([min(test.returns)] * test.failed if test.returns else [])]
+    low, high = mean_interval(returns)
+    rate = test.success_rate
+    known = len(test.episodes)
+    return content | {
+        "mean_return": _finite(statistics.fmean(returns)) if returns else None,
+        "ci95": [_finite(low), _finite(high)],
+        "episodes": known + test.failed,
+        "success_rate": None if rate is None else rate * known / (known + test.failed),
+        "returns": [_finite(value) for value in returns],
+        "failed_episodes": test.failed,
+        "failure": test.error,
+    }
+
+
 def result(
     *,
     task_name: tuple[str, Mapping[str, Any]],
@@ -60,7 +103,7 @@ def result(
     seed: int,
     recipe: str,
     best: Attempt | None,
-    validation: Evaluation | None,
+    evidence: Evidence | None,
     test: Evaluation | None,
     rounds: int,
     attempts: int,
@@ -90,9 +133,9 @@ def result(
             "repairs": best.candidate.repairs,
         },
         "train": scored(best.evaluation) if best else None,
-        "validation": scored(validation),
-        "test": scored(test),
-        "selection_gap": _gap(best.evaluation if best else None, validation, test),
+        "validation": looked_at(evidence),
+        "test": tested(test),
+        "selection_gap": _gap(best.evaluation if best else None, evidence, test),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
         "llm": {
             "calls": ledger.calls,
@@ -113,14 +156,14 @@ def result(
 
 
 def _gap(
-    train: Evaluation | None, validation: Evaluation | None, test: Evaluation | None
+    train: Evaluation | None, evidence: Evidence | None, test: Evaluation | None
 ) -> dict[str, float | None] | None:
     """Winner's curse: how much better the scores that selected the winner are than its test score."""
     if test is None or not test.episodes:
         return None
     return {
         "train_minus_test": _finite(train.mean_return - test.mean_return) if train else None,
-        "validation_minus_test": _finite(validation.mean_return - test.mean_return) if validation else None,
+        "validation_minus_test": _finite(evidence.mean_return - test.mean_return) if evidence else None,
     }
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from promptpo.output.report.result import RESULT
 from promptpo.program.answers import digest, extract
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Evaluation, Measured
+from promptpo.run.records import Attempt, Measured
 
 
 @dataclass(frozen=True, slots=True)

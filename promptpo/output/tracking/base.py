@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.run_result import RunResult
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
 from promptpo.run.journal import Event, from_json
 from promptpo.run.ledger import Ledger
 from promptpo.run.observer import Observer
-from promptpo.run.records import Evaluation, Measured
+from promptpo.run.records import Measured
 
 if TYPE_CHECKING:
-    from promptpo.search.population import History
+    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 

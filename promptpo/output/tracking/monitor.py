@@ -12,10 +12,11 @@ from typing import Any, TextIO
 from promptpo.errors import UsageError
 from promptpo.output.run_result import RunResult
 from promptpo.output.tracking.base import Tracker
+from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
 from promptpo.run.journal import Event, from_json
 from promptpo.run.packing import inflate
-from promptpo.run.records import EpisodeRecord, Measured
+from promptpo.run.records import Measured
 
 
 class Monitor(Tracker):

@@ -1,6 +1,5 @@
 """The journal: nothing relied on is lost, whatever happens to the last line."""
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -12,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpo.errors import RunError
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, to_json
-from promptpo.run.records import Attempt, Candidate, EpisodeRecord, Evaluation, Measured
+from promptpo.run.records import Attempt, Candidate
 
 texts = st.text(max_size=50)
 episodes = st.builds(
@@ -95,21 +95,6 @@ def test_a_second_process_is_refused(tmp_path):
     with Journal(tmp_path), pytest.raises(RunError, match="another promptpo process"):
         Journal(tmp_path)
     Journal(tmp_path).close()
-
-
-def test_once_does_it_once(tmp_path):
-    """What is recorded under a key is returned, in this process and in the next one."""
-    made = []
-
-    async def make():
-        made.append(1)
-        return Measured(Evaluation("ok", (), 3), "text", {"train": 3})
-
-    for _ in range(2):
-        with Journal(tmp_path) as journal:
-            for _ in range(2):
-                assert asyncio.run(journal.once("evaluation", "a", make, Measured)).feedback == "text"
-    assert made == [1]
 
 
 def test_a_key_is_used_once(tmp_path):

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.run.records import Attempt, Candidate, EpisodeRecord, Evaluation
-from promptpo.search.population import Plan
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.records import Attempt, Candidate
+from promptpo.search.planning import Plan
 from promptpo.telling import feedback, prompting
 from sandbox import Episode, Trajectory
 

@@ -1,0 +1,101 @@
+"""What rolling a candidate out gave, as values that go into the journal."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass, replace
+from typing import Literal
+
+OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRecord:
+    """One finished episode, without its trajectory.
+
+    Attributes:
+        seed: The seed given to ``env.reset``.
+        return_: Undiscounted sum of rewards.
+        steps: Environment steps taken.
+        success: Whether ``info`` reported success at any step; None where it never says.
+        terminated: The environment ended the episode.
+        truncated: The horizon ended it.
+        clipped: How many actions were clipped into the action space.
+    """
+
+    seed: int
+    return_: float
+    steps: int
+    success: bool | None = None
+    terminated: bool = False
+    truncated: bool = False
+    clipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What rolling out one candidate gave.
+
+    Attributes:
+        outcome: "ok", or the kind of the first failure.
+        episodes: The episodes that finished, in the order of their seeds.
+        steps: Every environment step taken, failed episodes included.
+        error: One sentence about the failure; empty when ok.
+        detail: The failure's traceback or sample, for the next prompt.
+        failed_at: (seed, step) of the failure, where it has one.
+        output: What the policy printed, capped.
+        seconds: Wall time.
+        policy_seconds: Time spent inside the policy.
+        failed: How many episodes began and ended by a failure of the policy.
+    """
+
+    outcome: OutcomeKind
+    episodes: tuple[EpisodeRecord, ...]
+    steps: int
+    error: str = ""
+    detail: str = ""
+    failed_at: tuple[int | None, int | None] | None = None
+    output: str = ""
+    seconds: float = 0.0
+    policy_seconds: float = 0.0
+    failed: int = 0
+
+    def __add__(self, other: Evaluation) -> Evaluation:
+        """This and what came after it, as one evaluation."""
+        first = other if self.outcome == "ok" else self
+        return replace(
+            first,
+            episodes=(*self.episodes, *other.episodes),
+            steps=self.steps + other.steps,
+            output=self.output + other.output,
+            seconds=self.seconds + other.seconds,
+            policy_seconds=self.policy_seconds + other.policy_seconds,
+            failed=self.failed + other.failed,
+        )
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Return of each finished episode."""
+        return tuple(e.return_ for e in self.episodes)
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return; NaN when nothing finished."""
+        return statistics.fmean(self.returns) if self.episodes else math.nan
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of successful episodes; None where the environment does not report success."""
+        known = [e.success for e in self.episodes if e.success is not None]
+        return sum(known) / len(known) if known else None
+
+    def score(self) -> tuple[float, float, float]:
+        """Sort key, larger is better: success rate, then mean return, then fewer steps.
+
+        A failed candidate and a NaN return rank below everything that ran.
+        """
+        mean = self.mean_return
+        if self.outcome != "ok" or not math.isfinite(mean):
+            return (-math.inf, -math.inf, -math.inf)
+        return (self.success_rate or 0.0, mean, -float(self.steps))

@@ -1,0 +1,332 @@
+"""The one place where money and environment steps are spent: model calls and rollouts.
+
+Everything that costs looks into the journal first, is counted by the ledger, and is written before
+anyone uses it. A spent budget starts nothing new; what was asked is received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from promptpo.errors import BudgetSpentError
+from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
+from promptpo.program.answers import text_digest
+from promptpo.rollouts import Job, evaluation_of, joined, roll_out
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.journal import from_json
+from promptpo.run.packing import deflate, inflate
+from promptpo.run.records import Measured, StepPurpose
+from sandbox import Rollout, Trial
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+    from promptpo.rollouts import Executor
+    from promptpo.run.config import Config
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Hold, Ledger
+
+RECEIVING_SECONDS = 30.0
+"""How long a search that was ended from outside waits for answers that are being written, and paid for."""
+
+UNTOLD = "untold"
+"""Folder of a run for trajectories that feedback has not been written on yet."""
+
+MOST_VALUES = 2_000_000
+"""Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
+
+Kind = Literal["evaluation", "validation", "test", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Rollouts with what the journal does not keep.
+
+    Attributes:
+        measured: As in the journal.
+        rollout: With trajectories where they were asked for; None when the journal had the result already.
+    """
+
+    measured: Measured
+    rollout: Rollout | None
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The result."""
+        return self.measured.evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is rolled out.
+
+    Attributes:
+        source: The policy module.
+        params: Values of its ``PARAMS``; None where it declares none.
+        candidate: Whose program it is.
+        repairs: How many repairs it has had.
+    """
+
+    source: str
+    params: Mapping[str, float] | None
+    candidate: str
+    repairs: int = 0
+
+    def trials(self, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
+        """One episode for each seed."""
+        return tuple(Trial(seed, self.params, horizon) for seed in seeds)
+
+
+class Spender:
+    """Asks and rolls out, each piece of work once in the life of the run.
+
+    Args:
+        llm: Who answers.
+        executor: Where rollouts run; None for work that only asks.
+        config: Sampling settings and limits.
+        journal: Where everything is written before anyone reads it.
+        ledger: Whether it may be spent.
+    """
+
+    def __init__(
+        self, llm: LLM, executor: Executor | None, config: Config, journal: Journal, ledger: Ledger
+    ) -> None:
+        self.llm, self.journal, self.ledger = llm, journal, ledger
+        self._executor = executor
+        self._config = config
+        self._calls: set[asyncio.Task[Completion]] = set()
+
+    @property
+    def executor(self) -> Executor:
+        """Where rollouts run."""
+        if self._executor is None:
+            raise RuntimeError("this work only asks; it was given no executor")
+        return self._executor
+
+    def can(self, purpose: Purpose) -> bool:
+        """Whether the provider answers this kind of request; program search only writes policies."""
+        return purpose in self.llm.purposes
+
+    async def ask(
+        self,
+        key: str,
+        purpose: Purpose,
+        messages: Sequence[Message],
+        *,
+        system: str,
+        situation: Situation | None = None,
+        candidate: str = "",
+    ) -> Completion:
+        """One call; ending the search does not end it, see `receive`.
+
+        Args:
+            key: Its name in the run.
+            purpose: What the answer is for.
+            messages: The conversation after the system prompt.
+            system: The system prompt.
+            situation: The same facts as values, for providers that compute.
+            candidate: Id of the candidate that the answer is to become, where there is one.
+
+        Raises:
+            ProviderError: It cannot be answered.
+            BudgetSpentError: It would pass a limit.
+        """
+        found = self.journal.find("completion", key)
+        if found is not None:
+            return completion_of(found)
+        request = Request(
+            key=key,
+            purpose=purpose,
+            system=system,
+            messages=tuple(messages),
+            max_output_tokens=self._config.max_output_tokens,
+            temperature=self._config.temperature,
+            situation=situation,
+        )
+        self.ledger.reserve_call()
+        call = asyncio.ensure_future(self._receive(request, candidate))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        return await asyncio.shield(call)
+
+    async def _receive(self, request: Request, candidate: str) -> Completion:
+        try:
+            prompt = self._store_prompt(request)
+            completion = await self.llm.complete(request)
+            data = {"purpose": request.purpose, "prompt": prompt, **asdict(completion)}
+            self.journal.add(
+                "completion", request.key, data | ({"candidate": candidate} if candidate else {})
+            )
+        finally:
+            self.ledger.release_call()
+        return completion
+
+    async def receive(self, seconds: float = RECEIVING_SECONDS) -> None:
+        """Wait for the answers that are under way, since they are paid for; give up those that take too long.
+
+        A provider that can be asked again for the same answer (`LLM.repeats`) is not waited for.
+        """
+        calls = list(self._calls)
+        if not calls:
+            return
+        if not getattr(self.llm, "repeats", False):
+            await asyncio.wait(calls, timeout=seconds)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    def _store_prompt(self, request: Request) -> str:
+        """Write the prompt once, however many samples are drawn from it; returns its name."""
+        turns = [{"role": message.role, "content": message.content} for message in request.messages]
+        name = text_digest(repr((request.system, turns)))
+        if self.journal.find("prompt", name) is None:
+            self.journal.add("prompt", name, {"system": request.system, "messages": turns})
+        return name
+
+    async def roll_out(
+        self,
+        kind: Kind,
+        key: str,
+        program: Subject,
+        seeds: Sequence[int],
+        *,
+        horizon: int,
+        first: int = 0,
+        go_on: Callable[[Evaluation], bool] = lambda evaluation: evaluation.outcome == "ok",
+        record: bool = False,
+    ) -> Played:
+        """Roll a program out on some seeds and write what came out.
+
+        Args:
+            kind: Kind of the journal event, which is also the purpose that the steps count for.
+            key: Its name in the journal.
+            program: What is rolled out.
+            seeds: One episode each.
+            horizon: Longest episode, in steps.
+            first: So many episodes are rolled out before the others, where that is more than none.
+            go_on: Whether the others are worth it after these.
+            record: Bring trajectories back, now or after a kill (see `again`).
+
+        Raises:
+            BudgetSpentError: No environment steps are left; the final test is outside the budget.
+            EnvironmentFaultError: The environment failed.
+        """
+        found = self.journal.find(kind, key)
+        if found is not None:
+            return Played(from_json(Measured, found), None)
+        purpose: StepPurpose = "train" if kind == "evaluation" else kind
+        with self.ledger.hold() as hold:
+            first = first if 0 < first < len(seeds) else len(seeds)
+            trials = program.trials(seeds, horizon)
+            rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record)
+            if first < len(seeds) and go_on(evaluation):
+                more, rest = await self._roll(program, trials[first:], purpose, hold, record)
+                rollout, evaluation = joined(rollout, more), evaluation + rest
+            measured = Measured(
+                evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
+            )
+            if record:
+                self._keep(key, rollout)
+            self.journal.add(kind, key, measured)
+        return Played(measured, rollout)
+
+    async def _roll(
+        self,
+        program: Subject,
+        trials: Sequence[Trial],
+        purpose: StepPurpose,
+        hold: Hold,
+        record: bool,
+    ) -> tuple[Rollout, Evaluation]:
+        """Roll out, within the steps that the ledger grants."""
+        worst = sum(trial.horizon or 0 for trial in trials)
+        granted = worst if purpose == "test" else await hold.take(worst)
+        limit = granted if granted < worst else None
+        started = time.monotonic()
+        job = Job(
+            program.source,
+            tuple(trials),
+            record=record,
+            step_limit=limit,
+            stop_on_failure=purpose != "test",  # a failure in the test is one episode of many
+        )
+        rollout = await roll_out(self.executor, job)
+        evaluation = evaluation_of(rollout, time.monotonic() - started)
+        if purpose != "test":
+            hold.settle(granted, evaluation.steps)
+        if evaluation.outcome == "ok" and len(evaluation.episodes) < len(trials):
+            self.count_unfinished(purpose, evaluation.steps)
+            raise BudgetSpentError(f"the limit of {self.ledger.budget.steps} environment steps is reached")
+        return rollout, evaluation
+
+    def count_unfinished(self, purpose: StepPurpose, steps: int) -> None:
+        """Count steps that led to no result."""
+        if steps:
+            self.journal.add("unfinished", str(len(self.journal.events)), {"spent": {purpose: steps}})
+
+    async def again(self, key: str, program: Subject, seeds: Sequence[int], *, horizon: int) -> Rollout:
+        """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
+
+        They are where the process that rolled them out left them; where it could not, the same episodes
+        are rolled out once more, and counted.
+        """
+        if not seeds:
+            return Rollout((), None, 0, "", 0.0)
+        with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
+            return inflate(self._path(key).read_text(encoding="ascii"))[0]
+        rollout = await roll_out(
+            self.executor, Job(program.source, program.trials(seeds, horizon), record=True)
+        )
+        self.count_unfinished("train", rollout.steps)
+        return rollout
+
+    def told(self, key: str) -> None:
+        """The feedback on these rollouts is written: their trajectories are no longer needed."""
+        with contextlib.suppress(OSError):
+            self._path(key).unlink(missing_ok=True)
+            self._path(key).parent.rmdir()
+
+    def _keep(self, key: str, rollout: Rollout) -> None:
+        if values_in(rollout) > MOST_VALUES:
+            return
+        with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
+            path = self._path(key)
+            path.parent.mkdir(exist_ok=True)
+            temporary = path.with_suffix(".part")
+            try:
+                temporary.write_text(deflate([rollout]), encoding="ascii")
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.journal.directory / UNTOLD / key
+
+
+def values_in(rollout: Rollout) -> int:
+    """About how many numbers the trajectories of a rollout hold."""
+    import numpy as np
+
+    return sum(
+        len(episode.trajectory.rewards) * max(1, np.size(episode.trajectory.observations[0]))
+        for episode in rollout.episodes
+        if episode.trajectory is not None and len(episode.trajectory.observations)
+    )
+
+
+def completion_of(data: Mapping[str, Any]) -> Completion:
+    """The answer in a journal event."""
+    return Completion(
+        text=data["text"],
+        model=data["model"],
+        finish=data["finish"],
+        usage=Usage(**data["usage"]),
+        cost_usd=data["cost_usd"],
+        seconds=data["seconds"],
+    )

@@ -1,0 +1,201 @@
+"""The candidates of a run so far, and which of them is best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.evidence import Difference, Evidence
+from promptpo.run.journal import from_json
+from promptpo.run.records import Attempt, Measured
+
+if TYPE_CHECKING:
+    from promptpo.run.journal import Journal
+
+
+@dataclass
+class History:
+    """All attempts, what is known of their returns, and the rounds.
+
+    Attributes:
+        attempts: Oldest first; inside a round by slot, so that arrival order never matters.
+        looks: Candidate id to its episodes on validation seeds.
+        alike: Candidate id to the one that stands for it, where both had the same return in every episode.
+        rounds: How many rounds are complete.
+        stalled: Rounds since the best improved beyond noise.
+        reflections: What the model concluded after each round, where it was asked.
+        strategies: Ways of solving this task that the model named.
+        ceiling: Why the model thinks that nothing better is possible; empty while it does not.
+        arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
+            that nothing depends on the order in which answers come.
+        leader_id: The best of the run as last judged; empty before anything was.
+    """
+
+    attempts: list[Attempt] = field(default_factory=list)
+    looks: dict[str, list[Evaluation]] = field(default_factory=dict)
+    alike: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    stalled: int = 0
+    reflections: list[str] = field(default_factory=list)
+    strategies: tuple[str, ...] = ()
+    ceiling: str = ""
+    arrived: dict[int, Attempt] = field(default_factory=dict)
+    leader_id: str = ""
+
+    def absorb(self, *, duplicates: bool = True) -> list[Attempt]:
+        """Move what has arrived into `attempts`, by slot, and return it.
+
+        Args:
+            duplicates: Whether to recognise equal programs; the first stands for them all.
+        """
+        arrived: list[Attempt] = []
+        first: dict[str, str] = {}
+        for slot in sorted(self.arrived):
+            attempt = self.arrived[slot]
+            digest = attempt.candidate.digest
+            twin = first.setdefault(digest, attempt.id) if digest else attempt.id
+            if duplicates and twin != attempt.id and not attempt.candidate.duplicate_of:
+                attempt = replace(attempt, candidate=replace(attempt.candidate, duplicate_of=twin))
+            arrived.append(attempt)
+        self.attempts.extend(arrived)
+        self.arrived.clear()
+        return arrived
+
+    def of_round(self, n: int) -> list[Attempt]:
+        """The attempts of one round."""
+        return [attempt for attempt in self.attempts if attempt.candidate.round == n]
+
+    def find(self, candidate: str) -> Attempt | None:
+        """The attempt of that id."""
+        return next((attempt for attempt in self.attempts if attempt.id == candidate), None)
+
+    def evidence(self, attempt: Attempt) -> Evidence:
+        """The training and validation episodes of a candidate."""
+        looks = self.looks.get(attempt.candidate.duplicate_of or attempt.id, [])
+        return Evidence.of(attempt.evaluation.episodes, *(look.episodes for look in looks))
+
+    def runs(self, attempt: Attempt) -> bool:
+        """Whether a candidate ran to the end with finite returns wherever it was looked at."""
+        looks = self.looks.get(attempt.candidate.duplicate_of or attempt.id, [])
+        return is_number(attempt.evaluation) and all(map(is_number, looks))
+
+    def against(self, one: Attempt, other: Attempt) -> Difference:
+        """How one candidate differs from another over the episodes that both have played."""
+        return self.evidence(one).against(self.evidence(other))
+
+    def better(self, one: Attempt, other: Attempt) -> bool:
+        """Whether one candidate is put before another.
+
+        The same starts decide where both have played them; where noise could explain the difference, the
+        larger mean does, then fewer steps, then the shorter source.
+        """
+        mine, theirs = self.evidence(one), self.evidence(other)
+        difference = mine.against(theirs)
+        if difference.verdict:
+            return difference.verdict > 0
+        mean = difference.mean if difference.returns else mine.mean_return - theirs.mean_return
+        if mean:
+            return mean > 0
+        return _economy(one) < _economy(other)
+
+    def ranked(self) -> list[Attempt]:
+        """Attempts that ran, best first, each program once: the leader, then the others by comparison."""
+        left = list({a.candidate.digest or a.id: a for a in reversed(self._running())}.values())[::-1]
+        ranked: list[Attempt] = []
+        while left:
+            first = self._first(left)
+            if first is None:
+                break
+            ranked.append(first)
+            left = [attempt for attempt in left if attempt is not first]
+        return ranked
+
+    def best(self) -> Attempt | None:
+        """The best of the run; None while nothing ran."""
+        return self._first(self._running())
+
+    def _first(self, attempts: Sequence[Attempt]) -> Attempt | None:
+        """The best of some; the leader was judged against what it was compared with, and stays first."""
+        leader = next((a for a in attempts if a.id == self.leader_id), None)
+        if leader is not None:
+            return leader
+        best: Attempt | None = None
+        for attempt in attempts:
+            if best is None or self.better(attempt, best):
+                best = attempt
+        return best
+
+    def _running(self) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if self.runs(attempt)]
+
+    def find_alike(self) -> None:
+        """Find candidates with equal returns in every episode they share: the shortest stands for all."""
+        self.alike.clear()
+        groups: list[list[Attempt]] = []
+        for attempt in self._running():
+            for group in groups:
+                difference = self.against(attempt, group[0])
+                if difference.tie and len(difference.returns) >= len(attempt.evaluation.episodes):
+                    group.append(attempt)
+                    break
+            else:
+                groups.append([attempt])
+        for group in groups:
+            stands = next((a for a in group if a.id == self.leader_id), None) or min(group, key=_economy)
+            self.alike.update({a.id: stands.id for a in group if a is not stands})
+
+    def close_round(self, before: Attempt | None) -> None:
+        """Count the round, and whether it brought a best that is clearly better than the one `before`."""
+        best = self.best()
+        gained = best is not None and (before is None or self.against(best, before).verdict > 0)
+        self.stalled = 0 if gained else self.stalled + 1
+        self.rounds += 1
+
+    def standing(self) -> dict[str, Any]:
+        """What the rounds have come to, for the journal."""
+        best = self.best()
+        evidence = self.evidence(best) if best else Evidence()
+        return {
+            "best": best.id if best else None,
+            "mean_return": evidence.mean_return if best else None,
+            "standard_error": evidence.standard_error if best else None,
+            "episodes": len(evidence.episodes),
+            "stalled": self.stalled,
+            "reflection": self.reflections[-1] if self.reflections else "",
+        }
+
+    def recall(self, journal: Journal) -> None:
+        """Add what the journal holds beyond this history: a run's best never gets worse by resuming.
+
+        What was not judged any more becomes the best where it is clearly better on the episodes it shares.
+        """
+        self.absorb()
+        known = {attempt.id for attempt in self.attempts}
+        recorded = [from_json(Attempt, event.data) for event in journal.of_kind("attempt")]
+        self.attempts.extend(attempt for attempt in recorded if attempt.id not in known)
+        names = {attempt.candidate.digest: attempt.id for attempt in reversed(recorded)}
+        for event in journal.of_kind("validation"):
+            look = from_json(Measured, event.data)
+            candidate = look.candidate or names.get(event.key.split(".")[0], "")
+            if look.evaluation not in self.looks.get(candidate, []):
+                self.looks.setdefault(candidate, []).append(look.evaluation)
+        leader = self.find(self.leader_id)
+        for attempt in self._running():
+            if leader is not None and self.against(attempt, leader).verdict > 0:
+                leader = attempt
+                self.leader_id = attempt.id
+
+
+def is_number(evaluation: Evaluation) -> bool:
+    """Whether an evaluation may win anything."""
+    return evaluation.outcome == "ok" and math.isfinite(evaluation.mean_return)
+
+
+def _economy(attempt: Attempt) -> tuple[float, int]:
+    """Sort key, smaller is better: steps of an episode, then length of the source."""
+    episodes = attempt.evaluation.episodes
+    steps = sum(episode.steps for episode in episodes) / max(1, len(episodes))
+    return steps, len(attempt.candidate.source)

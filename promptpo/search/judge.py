@@ -1,0 +1,205 @@
+"""Who is best, and what it costs to know.
+
+Candidates share seeds, so they are compared in pairs, and episodes go where the order is open. All play
+the run's training episodes; contenders then play fresh validation seeds, a block at a time, and whoever is
+clearly worse than the one in front drops out: successive elimination (Even-Dar, Mannor and Mansour, "Action
+Elimination and Stopping Conditions for the Multi-Armed Bandit and Reinforcement Learning Problems", 2006),
+with paired differences in place of independent arms. The seeds of one round are not used in the next: a
+candidate that was lucky on them has to be good on others to stay in front.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.run.records import Attempt, Seeds
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Spender
+    from promptpo.search.history import History
+    from promptpo.search.sampler import Sampler
+
+BLOCKS = 4
+"""Fresh episodes of a round come in so many blocks; after each the clearly worse drop out."""
+
+CONTENDERS = 4
+"""So many candidates at most are looked at again in a round, the leader included."""
+
+SMALL = 0.005
+"""A difference below this share of the returns' size is not worth a step: the order may stay open."""
+
+SHARE = 0.2
+"""Share of the steps that are left which one round's looks may take, beyond the first block."""
+
+
+class Judge:
+    """Decides which candidate is best.
+
+    Args:
+        sampler: Knows each candidate's program.
+        spender: Rolls out.
+        config: Numbers of episodes and seeds.
+        horizon: Longest episode, in steps.
+        threshold: Mean return at which the search may end, which wants all of a round's fresh episodes.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        spender: Spender,
+        config: Config,
+        horizon: int,
+        threshold: float | None = None,
+    ) -> None:
+        self._sampler, self._spender, self._config = sampler, spender, config
+        self._seeds, self._horizon = Seeds(config.seed), horizon
+        self._most = config.switches.validate
+        self._threshold = threshold
+
+    async def judge(
+        self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
+    ) -> None:
+        """Compare a round's candidates with the leader on fresh seeds; the best becomes the leader.
+
+        What it finds goes into `history`, also where the budget ends it in the middle.
+
+        Args:
+            history: All that is known.
+            attempts: The round's candidates.
+            round_: Its number; each round has validation seeds of its own.
+            part: Names a judgement that does not close the round, as when only some samples were answered.
+        """
+        history.find_alike()
+        alive = self._without_the_worse(history, self._contenders(history, attempts))
+        block = -(-self._config.score_episodes // BLOCKS)
+        try:
+            for n in range(BLOCKS):
+                key = f"r{round_}{part}.look{n + 1}"
+                size = min(block, self._config.score_episodes - n * block)
+                if size <= 0 or not self._worth_it(history, alive, key, size, first=n == 0):
+                    break
+                start = self._config.score_episodes * (round_ - 1) + n * block
+                await self.look(history, alive, self._seeds.validation(size, start=start))
+                alive = self._without_the_worse(history, alive)
+        finally:
+            front = self._front(history, alive)
+            if front is not None:
+                history.leader_id = front.id
+            history.find_alike()
+
+    async def look(self, history: History, attempts: Sequence[Attempt], seeds: Sequence[int]) -> None:
+        """Roll some candidates out on validation seeds and put what came out into the history."""
+        looks = await asyncio.gather(
+            *(self._looked(attempt, seeds) for attempt in attempts), return_exceptions=True
+        )
+        for attempt, look in zip(attempts, looks, strict=True):
+            if not isinstance(look, BaseException):
+                history.looks.setdefault(attempt.id, []).append(look)
+        for look in looks:
+            if isinstance(look, BaseException):
+                raise look
+
+    async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
+        program = self._sampler.subject(attempt.candidate)
+        key = f"{attempt.candidate.digest}.{seeds[0]}+{len(seeds)}"
+        played = await self._spender.roll_out("validation", key, program, seeds, horizon=self._horizon)
+        return played.evaluation
+
+    def _contenders(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """The leader and the round's candidates that may be better, the most promising first."""
+        leader = history.find(history.leader_id)
+        new = [
+            attempt
+            for attempt in attempts
+            if history.runs(attempt)
+            and attempt.id not in history.alike
+            and not attempt.candidate.duplicate_of
+            and attempt is not leader
+        ]
+        kept: list[Attempt] = []
+        while new:  # best first
+            front = self._front(history, new)
+            if front is None:
+                break
+            kept.append(front)
+            new = [attempt for attempt in new if attempt is not front]
+        if leader is not None:
+            kept = [a for a in kept if history.against(a, leader).verdict >= 0]
+            return [leader, *kept[: min(self._most, CONTENDERS - 1)]] if kept else [leader]
+        if not kept:
+            return []
+        rest = [a for a in kept[1:] if history.against(a, kept[0]).verdict >= 0]
+        return [kept[0], *rest][: min(self._most, CONTENDERS)]
+
+    @staticmethod
+    def _front(history: History, attempts: Sequence[Attempt]) -> Attempt | None:
+        front: Attempt | None = None
+        for attempt in attempts:
+            if history.runs(attempt) and (front is None or history.better(attempt, front)):
+                front = attempt
+        return front
+
+    def _without_the_worse(self, history: History, alive: Sequence[Attempt]) -> list[Attempt]:
+        """Those that run and are not clearly worse than the one in front."""
+        front = self._front(history, alive)
+        if front is None:
+            return []
+        return [
+            attempt
+            for attempt in alive
+            if attempt is front or (history.runs(attempt) and history.against(attempt, front).verdict >= 0)
+        ]
+
+    def _worth_it(
+        self, history: History, alive: Sequence[Attempt], key: str, block: int, *, first: bool
+    ) -> bool:
+        """Whether another block of episodes can still change something; decided once in a run."""
+        found = self._spender.journal.find("decision", key)
+        if found is not None:
+            return bool(found)
+        decision = self._is_open(history, alive, first=first) and self._can_pay(history, alive, block, first)
+        self._spender.journal.add("decision", key, decision)
+        return decision
+
+    def _is_open(self, history: History, alive: Sequence[Attempt], *, first: bool) -> bool:
+        if not alive:
+            return False
+        if len(alive) == 1:  # a new leader is looked at once; more often where it may end the search
+            solved = (
+                self._threshold is not None
+                and history.evidence(alive[0]).mean_return >= self._threshold
+                and alive[0].id != history.leader_id
+            )
+            return solved or (first and not history.looks.get(alive[0].id))
+        front = self._front(history, alive)
+        if front is None:
+            return False
+        size = max(map(abs, history.evidence(front).returns), default=0.0)
+        return any(_matters(history, attempt, front, size) for attempt in alive if attempt is not front)
+
+    def _can_pay(self, history: History, alive: Sequence[Attempt], block: int, first: bool) -> bool:
+        """The first block is what makes a result trustworthy; more is paid from what is left."""
+        left = self._spender.ledger.steps_left()
+        if left is None:
+            return True
+        lengths = [e.steps for attempt in alive for e in history.evidence(attempt).episodes]
+        cost = len(alive) * block * (statistics.fmean(lengths) if lengths else self._horizon)
+        return left > 0 if first else cost <= SHARE * left
+
+
+def _matters(history: History, attempt: Attempt, front: Attempt, size: float) -> bool:
+    """Whether more episodes may show a difference that is worth having."""
+    difference = history.against(attempt, front)
+    if not difference.returns or difference.tie:
+        return not difference.tie
+    if difference.verdict:
+        return False
+    error = difference.standard_error
+    most = abs(difference.mean) + 2 * error
+    return math.isnan(error) or most > SMALL * size or any(difference.successes)

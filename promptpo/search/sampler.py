@@ -1,0 +1,299 @@
+"""One sample of a round: ask, read the answer, roll out, say what happened, repair."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
+from promptpo.program import answers
+from promptpo.program.literals import read_params
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.records import Attempt, Candidate, Seeds
+from promptpo.run.spender import Subject
+from promptpo.telling import feedback, prompting
+from promptpo.telling.summaries import Summariser
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Played, Spender
+    from promptpo.search.history import History
+    from promptpo.search.planning import Plan
+    from promptpo.spec import TaskSpec
+
+ANSWER_PROBLEMS = {
+    "empty": "was empty",
+    "cut": "was cut off before the code was complete",
+    "no_code": "had no Python module with a class Policy in it",
+    "too_long": "had a module of more than 100,000 bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A sample for which the provider gave no answer.
+
+    Attributes:
+        reason: A sentence.
+        fatal: No later call can succeed either.
+    """
+
+    reason: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBudget:
+    """A sample that was not begun, or not rolled out, because a limit is reached.
+
+    Attributes:
+        reason: Which limit, without a full stop.
+    """
+
+    reason: str
+
+
+Sample: TypeAlias = Attempt | Unanswered | OutOfBudget
+
+
+class Sampler:
+    """Makes attempts out of plans.
+
+    Args:
+        spec: What the model is told about the task.
+        system: The system prompt of every call.
+        spender: Asks and rolls out.
+        config: What decides the run.
+        horizon: Longest episode, in steps.
+    """
+
+    def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
+        self._spec, self._system, self._spender = spec, system, spender
+        self._config, self._recipe, self._horizon = config, config.switches, horizon
+        self._journal = spender.journal
+        self._summariser = Summariser(spender, system, self._recipe, repairs=config.repairs)
+        self._seeds = Seeds(config.seed)
+        self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
+        self._running: dict[str, asyncio.Task[tuple[Played, str]]] = {}
+
+    async def prepare(self) -> None:
+        """Have the model write its feedback class, where the recipe asks for one."""
+        await self._summariser.prepare()
+
+    def subject(self, candidate: Candidate) -> Subject:
+        """What is rolled out for a candidate."""
+        params = {name: value for name, (value, _, _) in read_params(candidate.source).items()} or None
+        return Subject(candidate.source, params, candidate.id, candidate.repairs)
+
+    async def sample(self, plan: Plan, history: History) -> Sample:
+        """One sample of a round: what was asked for is tried out as far as the budget allows."""
+        key = f"r{plan.round}.c{plan.slot + 1}"
+        complete = self._journal.find("round", f"r{plan.round}")
+        if complete is not None and str(plan.slot) in complete["unanswered"]:
+            return Unanswered(complete["unanswered"][str(plan.slot)])  # later rounds were decided without it
+        try:
+            answer, calls = await self._answer(key, plan, history)
+        except BudgetSpentError as spent:
+            return OutOfBudget(str(spent))
+        except ProviderError as error:
+            return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
+        id_ = f"r{plan.round}c{plan.slot + 1}"
+        parents = tuple(parent.id for parent in plan.parents)
+        candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
+        try:
+            attempt = await self.measure(candidate, history, prose=answer.prose, problem=answer.problem)
+            return self.recorded(await self._repaired(attempt, key, history))
+        except BudgetSpentError as spent:
+            return OutOfBudget(str(spent))
+
+    async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
+        """Ask for a policy; once more where the answer is empty, cut off or without code."""
+        lines = [feedback.one_line(attempt) for attempt in plan.lines]
+        question = Message("user", prompting.policy_prompt(plan, lines, max_tokens=self._history_tokens))
+        who = f"r{plan.round}c{plan.slot + 1}"
+        completion = await self._spender.ask(
+            key,
+            "policy",
+            [question],
+            system=self._system,
+            situation=self._situation(plan, history),
+            candidate=who,
+        )
+        answer = _read(completion)
+        if not answer.problem or not self._spender.can("repair"):
+            return answer, (key,)
+        retry = [question, *_once_more(completion, answer)]
+        again = f"{key}.again"
+        try:
+            completion = await self._spender.ask(again, "repair", retry, system=self._system, candidate=who)
+        except (ProviderError, BudgetSpentError):
+            return answer, (key,)  # the answer that is there is an outcome, though a poor one
+        return _read(completion), (key, again)
+
+    def _situation(self, plan: Plan, history: History) -> Situation:
+        return Situation(
+            observation_space=self._spec.observation_space,
+            action_space=self._spec.action_space,
+            horizon=self._spec.horizon,
+            round=plan.round,
+            slot=plan.slot,
+            seed=self._config.seed,
+            tried=tuple(
+                Tried(a.id, a.candidate.source, a.evaluation.outcome, a.evaluation.score())
+                for a in history.attempts
+            ),
+        )
+
+    async def measure(
+        self,
+        candidate: Candidate,
+        history: History,
+        *,
+        prose: str = "",
+        problem: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Attempt:
+        """Roll a candidate out on training seeds, or recognise it as one that already was.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+            EnvironmentFaultError: The environment failed.
+        """
+        if problem:
+            evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
+            return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose, notes)
+        digest = answers.digest(candidate.source)
+        candidate = replace(candidate, digest=digest)
+        if self._recipe.duplicates:
+            for earlier in history.attempts:
+                if earlier.candidate.digest == digest:
+                    twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
+                    return Attempt(twin, earlier.evaluation, earlier.feedback, prose, notes)
+        name = (
+            f"{digest}.r{candidate.round}"
+            if self._recipe.duplicates
+            else f"{candidate.id}.{candidate.repairs}"
+        )
+        if name not in self._running:  # samples with the same program in one round share one rollout
+            self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
+        played, text = await self._running[name]
+        return Attempt(candidate, played.evaluation, text, prose, notes)
+
+    async def _trained(self, name: str, candidate: Candidate, history: History) -> tuple[Played, str]:
+        """Roll out on training seeds, and say what happened.
+
+        The seeds are the same for all candidates of a run, so that they are compared in pairs. With
+        racing, a candidate whose best early episode stays below the worst episode of the best attempt
+        is not rolled out further.
+        """
+        best = history.best()
+        bar = best.evaluation.episodes if best is not None and self._recipe.racing else ()
+        program = self.subject(candidate)
+        played = await self._spender.roll_out(
+            "evaluation",
+            name,
+            program,
+            self._seeds.train(self._config.train_episodes),
+            horizon=self._horizon,
+            first=self._recipe.racing if bar else 0,
+            go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
+            record=True,
+        )
+        return played, await self._told(name, program, played)
+
+    async def _told(self, name: str, program: Subject, played: Played) -> str:
+        """Feedback on rollouts, written once: an event of its own, after theirs."""
+        found = self._journal.find("feedback", name)
+        if found is not None:
+            return str(found)
+        if played.measured.feedback:  # a run of an earlier version
+            return played.measured.feedback
+        rollout = played.rollout
+        if rollout is None:  # a killed process rolled out and did not come to say anything
+            seeds = [episode.seed for episode in played.evaluation.episodes]
+            rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
+        text = await self._summariser.summarise(rollout, played.evaluation)
+        self._journal.add("feedback", name, text)
+        self._spender.told(name)
+        return text
+
+    async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
+        """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
+        if not self._spender.can("repair") or not attempt.candidate.source:
+            return attempt
+        for n in range(1, self._config.repairs + 1):
+            evaluation = attempt.evaluation
+            if evaluation.outcome == "ok":
+                break
+            question = prompting.render(
+                "repair",
+                what=feedback.OUTCOME_WORDS[evaluation.outcome],
+                source=attempt.candidate.source.strip(),
+                error=evaluation.error,
+                detail=evaluation.detail[:3000],
+            )
+            call = f"{key}.repair{n}"
+            try:
+                completion = await self._spender.ask(
+                    call,
+                    "repair",
+                    [Message("user", question)],
+                    system=self._system,
+                    candidate=attempt.id,
+                )
+            except (ProviderError, BudgetSpentError):
+                break
+            answer = _read(completion)
+            if answer.problem or answers.digest(answer.source) == attempt.candidate.digest:
+                break  # the same again: another call would not help
+            calls = (*attempt.candidate.calls, call)
+            candidate = replace(attempt.candidate, source=answer.source, repairs=n, calls=calls)
+            try:
+                attempt = await self.measure(candidate, history, prose=attempt.prose)
+            except BudgetSpentError:
+                break
+        return attempt
+
+    def recorded(self, attempt: Attempt) -> Attempt:
+        """The attempt, in the journal."""
+        if self._journal.find("attempt", attempt.id) is None:
+            self._journal.add("attempt", attempt.id, attempt)
+        return attempt
+
+    async def reflect(self, history: History, winner: Attempt, round_: int) -> str:
+        """What the model concludes from the round's winner; empty where nobody can be asked."""
+        if not self._recipe.reflection or not self._spender.can("reflection"):
+            return ""
+        others = [attempt for attempt in history.ranked() if attempt.id != winner.id]
+        question = prompting.render(
+            "reflection",
+            title=winner.id,
+            code=winner.candidate.source.strip(),
+            feedback=winner.feedback,
+            earlier=[feedback.one_line(attempt) for attempt in others[:10]],
+        )
+        try:
+            completion = await self._spender.ask(
+                f"r{round_}.reflection", "reflection", [Message("user", question)], system=self._system
+            )
+        except ProviderError:
+            return ""
+        return completion.text.strip()[:2000]
+
+
+def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:
+    return bool(bar) and not early.success_rate and max(early.returns) < min(bar)
+
+
+def _read(completion: Completion) -> answers.Answer:
+    return answers.extract(completion.text, cut=completion.finish == "length")
+
+
+def _once_more(completion: Completion, answer: answers.Answer) -> list[Message]:
+    shorter = 120 if answer.problem in {"cut", "too_long"} else None
+    text = prompting.render("continue", what=ANSWER_PROBLEMS[answer.problem or "no_code"], shorter=shorter)
+    said = completion.text.strip()[-4000:] or "(an empty answer)"
+    return [Message("assistant", said), Message("user", text)]
