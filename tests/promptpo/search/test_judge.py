@@ -1,0 +1,174 @@
+"""Who is best, decided with as few episodes as it takes."""
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpo.envs.task import Task
+from promptpo.errors import BudgetSpentError
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config import Budget, Config
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Attempt, Candidate, Measured, Seeds
+from promptpo.run.spender import Played, Subject
+from promptpo.search.history import History
+from promptpo.search.judge import Judge
+
+CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
+
+
+def start_of(seed):
+    """How much the start with this seed is worth to every policy alike."""
+    return random.Random(seed).uniform(-50, 50)
+
+
+class Field:
+    """Policies whose return is a quality, the luck of the start that all share, and noise of their own."""
+
+    def __init__(self, directory, config=CONFIG, **qualities):
+        self.qualities, self.config = qualities, config
+        self.journal = Journal(directory)
+        self.ledger = Ledger(config.budget)
+        self.journal.listen(self.ledger.add)
+        self.asked = []
+
+    def subject(self, candidate):
+        """As the sampler gives it."""
+        return Subject("", None, candidate.id)
+
+    def episode(self, id_, seed):
+        """One episode of ten steps."""
+        quality, noise = self.qualities[id_]
+        return EpisodeRecord(
+            seed, quality + start_of(seed) + random.Random(f"{id_}{seed}").gauss(0, noise), 10
+        )
+
+    async def roll_out(self, kind, key, subject, seeds, *, horizon):
+        """As the spender does it, journal and all."""
+        found = self.journal.find(kind, key)
+        if found is None:
+            self.asked.append((subject.candidate, tuple(seeds)))
+            episodes = tuple(self.episode(subject.candidate, seed) for seed in seeds)
+            steps = 10 * len(seeds)
+            if steps > self.ledger.steps_left():
+                raise BudgetSpentError("no steps")
+            measured = Measured(
+                Evaluation("ok", episodes, steps), "", {"validation": steps}, subject.candidate
+            )
+            self.journal.add(kind, key, measured)
+            return Played(measured, None)
+        return Played(self.journal_value(found), None)
+
+    def journal_value(self, found):
+        """What the journal has."""
+        from promptpo.run.journal import from_json
+
+        return from_json(Measured, found)
+
+    def attempts(self):
+        """All of them, rolled out on the training seeds."""
+        seeds = Seeds(self.config.seed).train(self.config.train_episodes)
+        return [
+            Attempt(
+                Candidate(id_, "x" * 9, 1, digest=id_),
+                Evaluation("ok", tuple(self.episode(id_, seed) for seed in seeds), 50),
+            )
+            for id_ in self.qualities
+        ]
+
+    def judged(self, history=None, round_=1, threshold=None):
+        """The history after one round's judgement."""
+        history = history or History(self.attempts())
+        judge = Judge(self, self, self.config, 10, threshold)
+        asyncio.run(judge.judge(history, history.attempts, round_))
+        return history
+
+    def episodes(self, id_):
+        """How many fresh episodes a candidate was given."""
+        return sum(len(seeds) for who, seeds in self.asked if who == id_)
+
+
+def test_what_is_clearly_worse_gets_no_fresh_episode(tmp_path):
+    """Training on shared seeds is enough to see it; the new leader is looked at once."""
+    field = Field(tmp_path, good=(100, 1), poor=(0, 1))
+    assert field.judged().best().id == "good"
+    assert (field.episodes("good"), field.episodes("poor")) == (5, 0)
+
+
+def test_contenders_get_episodes_until_the_order_is_clear(tmp_path):
+    """A small difference under noise takes more looks than a large one."""
+    close = Field(tmp_path / "close", a=(100, 20), b=(108, 20), c=(-300, 20))
+    assert close.judged().best() is not None
+    wide = Field(tmp_path / "wide", a=(100, 20), b=(200, 20), c=(-300, 20))
+    assert wide.judged().best().id == "b"
+    assert close.episodes("a") > wide.episodes("a")
+    assert close.episodes("c") == 0
+
+
+def test_each_round_has_fresh_seeds_and_all_contenders_share_them(tmp_path):
+    """No seed that decided one round decides the next."""
+    field = Field(tmp_path, a=(100, 30), b=(101, 30))
+    history = field.judged()
+    first = {seed for _, seeds in field.asked for seed in seeds}
+    assert {seeds for who, seeds in field.asked if who == "a"} == {
+        seeds for who, seeds in field.asked if who == "b"
+    }
+    history.rounds = 1
+    field.asked.clear()
+    field.qualities["c"] = (102, 30)
+    history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[2:]]
+    field.judged(history, 2)
+    assert not first & {seed for _, seeds in field.asked for seed in seeds}
+    assert not first & set(Seeds().test(100))
+
+
+def test_those_that_behave_alike_are_looked_at_once(tmp_path):
+    """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
+    field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
+    history = field.judged()
+    assert len(history.alike) == 1
+    assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
+
+
+def test_a_solved_task_is_looked_at_in_full(tmp_path):
+    """Before the search ends, the winner has played all of the round's fresh episodes."""
+    field = Field(tmp_path, a=(1000, 1), b=(0, 1))
+    field.judged(threshold=500.0)
+    assert field.episodes("a") == 20
+
+
+def test_a_spent_budget_keeps_what_was_seen(tmp_path):
+    """The limit ends it in the middle; the looks until then count, and someone is the leader."""
+    field = Field(tmp_path, replace(CONFIG, budget=Budget(steps=40)), a=(100, 30), b=(101, 30))
+    history = History(field.attempts())
+    with pytest.raises(BudgetSpentError):
+        field.judged(history)
+    assert history.leader_id in {"a", "b"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0, 60))
+def test_the_best_is_found_and_never_at_more_than_its_price(tmp_path_factory, seed, count, noise):
+    """Whoever wins is not clearly worse than another on what they share; nobody plays more than the round has."""
+    dice = random.Random(seed)
+    qualities = {f"p{i}": (dice.uniform(0, 100), noise) for i in range(count)}
+    field = Field(tmp_path_factory.mktemp("run"), **qualities)
+    history = field.judged()
+    best = history.best()
+    for other in history.attempts:
+        assert history.against(other, best).verdict <= 0
+    assert all(field.episodes(id_) <= 20 for id_ in qualities)
+
+
+def test_judging_again_is_judging_the_same(tmp_path):
+    """A resumed run finds its decisions and its episodes in the journal: nothing is spent twice."""
+    field = Field(tmp_path, a=(100, 30), b=(101, 30), c=(99, 30))
+    first = field.judged().best().id
+    spent = len(field.asked)
+    assert field.judged().best().id == first
+    assert len(field.asked) == spent
