@@ -23,7 +23,7 @@ import numpy as np
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.output.exporting import MARKER, policy_part
-from promptpo.search.tuning import read_params
+from promptpo.program import Program
 
 if TYPE_CHECKING:
     from sandbox import Failure, Limits
@@ -323,7 +323,7 @@ class _Lane:
     def _episode(self, box: Any, bridge: _Bridge, source: str) -> Failure | None:
         from sandbox import Trial
 
-        params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+        params = Program.parse(source).values
         rollout = box.rollout(source, [bridge], [Trial(self.episode, params)], clip_actions=True)
         failure: Failure | None = rollout.failure
         return failure

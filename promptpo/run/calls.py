@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
-from promptpo.program.answers import text_digest
+from promptpo.program.identity import text_digest
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from promptpo.errors import BudgetSpentError
-from promptpo.program.answers import digest
+from promptpo.program import Program
 from promptpo.rollouts import Job, evaluation_of, roll_out
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import EpisodeRecord, Evaluation, Measured, Seeds, StepPurpose
-from promptpo.search.tuning import Start, Tuned, read_params, tune
+from promptpo.search.tuning import Batch, Start, Tuned, Tuning
 from sandbox import Rollout, Trial
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Arena:
         self._config, self._journal, self._ledger = config, journal, ledger
         self._recipe = config.switches
         self.seeds = Seeds(config.seed)
+        self._tunings: dict[int, Tuning] = {}
 
     async def train(
         self, name: str, source: str, *, bar: Bar, summarise: Callable[[Rollout, Evaluation], Awaitable[str]]
@@ -96,14 +97,16 @@ class Arena:
                 _, evaluation = await self._roll(source, seeds, kind, hold)
                 return Measured(evaluation, "", {kind: evaluation.steps})
 
-            measured = await self._journal.once(kind, f"{digest(source)}.{len(seeds)}", make, Measured)
+            measured = await self._journal.once(
+                kind, f"{Program.parse(source).digest}.{len(seeds)}", make, Measured
+            )
             return measured.evaluation
 
     async def _roll(
         self, source: str, seeds: Sequence[int], purpose: StepPurpose, hold: Hold, *, record: bool = False
     ) -> tuple[Rollout, Evaluation]:
         """Roll out, within the steps that the ledger grants; the final test is outside the budget."""
-        params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+        params = Program.parse(source).values
         trials = tuple(Trial(seed, params, self.horizon) for seed in seeds)
         worst = len(trials) * self.horizon
         granted = worst if purpose == "test" else await hold.take(worst)
@@ -133,7 +136,7 @@ class Arena:
         def fresh_seeds(start: int, n: int) -> tuple[int, ...]:
             return seeds.train(n, start=start)
 
-        search: Generator[Sequence[Any], Sequence[Rollout], tuple[Tuned, ...]] = tune(
+        tuning = self._tunings[round_] = Tuning(
             starts,
             steps=steps,
             seeds=fresh_seeds,
@@ -141,24 +144,25 @@ class Arena:
             seed=self._config.seed + 1000 * round_,
             target=target,
         )
-        n, answer = 0, None
-        while True:
-            try:
-                jobs = next(search) if answer is None else search.send(answer)
-            except StopIteration as stop:
-                tuned: tuple[Tuned, ...] = stop.value
-                return tuned
+        n = 0
+        while tuning.batches:
             n += 1
-            answer = await self._batch(f"r{round_}.t{n}", jobs)
+            tuning.step(await self._batch(f"r{round_}.t{n}", tuning.batches))
+        return tuning.result()
 
-    async def _batch(self, key: str, jobs: Sequence[Any]) -> list[Rollout]:
+    def tuned_so_far(self, round_: int) -> tuple[Tuned, ...]:
+        """What a round's tuning has found, also when it was cut short; empty where none began."""
+        tuning = self._tunings.get(round_)
+        return tuning.result() if tuning else ()
+
+    async def _batch(self, key: str, batches: Sequence[Batch]) -> list[Rollout]:
         found = self._journal.find("tuning", key)
         if found is not None:
             return inflate(found["rollouts"])
         rollouts = await asyncio.gather(
             *(
-                roll_out(self.executor, Job(job.source, job.trials, record=job.record, stop_on_failure=False))
-                for job in jobs
+                roll_out(self.executor, Job(b.source, b.trials, record=b.record, stop_on_failure=False))
+                for b in batches
             )
         )
         packed = deflate(rollouts)

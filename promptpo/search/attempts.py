@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
-from promptpo.program import answers
+from promptpo.program import Program, answers
 from promptpo.run.calls import Caller
 from promptpo.run.records import Attempt, Candidate, Evaluation, Measured
 from promptpo.search.arena import Arena
 from promptpo.search.population import History, Plan, runs
-from promptpo.search.tuning import Start, lift_constants, read_params, read_table, unlift_constants
+from promptpo.search.tuning import Start
 from promptpo.search.tuning.split import Round, tuning_steps
 from promptpo.telling import feedback, prompting
 from promptpo.telling.summaries import Summariser
@@ -143,7 +143,7 @@ class Laboratory:
         if problem:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
             return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose, notes)
-        digest = answers.digest(candidate.source)
+        digest = Program.parse(candidate.source).digest
         candidate = replace(candidate, digest=digest)
         if self.recipe.duplicates:
             for earlier in history.attempts:
@@ -183,7 +183,7 @@ class Laboratory:
             except (ProviderError, BudgetSpentError):
                 break
             answer = _read(completion)
-            if answer.problem or answers.digest(answer.source) == attempt.candidate.digest:
+            if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
                 break  # the same again: another call would not help
             candidate = replace(attempt.candidate, source=answer.source, repairs=n)
             attempt = await self._measure(candidate, history, prose=attempt.prose)
@@ -203,7 +203,7 @@ class Laboratory:
             for a in (sorted(attempts, key=Attempt.rank, reverse=True) if chosen else attempts)
             if runs(a) and not a.candidate.duplicate_of
         ]
-        starts = [s for s in starts if read_params(s.source) or read_table(s.source) is not None]
+        starts = [s for s in starts if s.program.params or s.program.table is not None]
         round_ = attempts[0].candidate.round
 
         async def decide() -> int:
@@ -216,15 +216,15 @@ class Laboratory:
         measured = []
         for tuned in await self.arena.tune(round_, starts, steps, self.threshold):
             parent = by_id[tuned.id]
-            source = tuned.source
-            if self.config.lift_constants and not read_params(parent.candidate.source):
-                source = unlift_constants(source)
-            if source == parent.candidate.source:
+            program = tuned.program
+            if self.config.lift_constants and not Program.parse(parent.candidate.source).params:
+                program = program.unlifted()
+            if program.digest == parent.candidate.digest:
                 continue
             candidate = replace(
                 parent.candidate,
                 id=f"{parent.id}t",
-                source=source,
+                source=program.source,
                 parents=(parent.id,),
                 tuned=dict(tuned.changes),
             )
@@ -232,9 +232,10 @@ class Laboratory:
             measured.append(self._recorded(attempt))
         return measured
 
-    def _with_params(self, source: str) -> str:
-        """The source to tune: with its literals as PARAMS where it declares none and the user wants that."""
-        return lift_constants(source) if self.config.lift_constants else source
+    def _with_params(self, source: str) -> Program:
+        """The program to tune: with its literals as PARAMS where it declares none and the user wants that."""
+        program = Program.parse(source)
+        return program.lifted() if self.config.lift_constants else program
 
     def _steps_for_tuning(self, attempts: Sequence[Attempt], rounds_left: int) -> int:
         """This round's part of the budget for tuning."""
