@@ -68,6 +68,13 @@ class Program:
         """What its constructor is to be given, as `sandbox.Trial` wants it; None without parameters."""
         return {name: value for name, (value, _, _) in self.params.items()} or None
 
+    @property
+    def params_are_triples(self) -> bool:
+        """Whether every entry of ``PARAMS`` is one of `params`, and written as (value, low, high)."""
+        node = assigned(self._tree, "PARAMS")
+        entries = node.values if isinstance(node, ast.Dict) else []
+        return len(entries) == len(self.params) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
+
     @cached_property
     def table(self) -> Mapping[Hashable, Any] | None:
         """The ``TABLE`` literal, from observation key to action; None where there is none."""

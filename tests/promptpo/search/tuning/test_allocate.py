@@ -222,7 +222,7 @@ def test_a_structure_is_never_given_anothers_parameters(drive):
             leads.append("a" in trial.params)
         if "a" in trial.params:
             return 1.0 - abs(trial.params["a"])
-        return trial.params["b"]
+        return trial.params["b"] + (10.0 if leads else -10.0)
 
     _, batches = drive([one, other], lead_changes, steps=200_000, length=1000)
     for batch in batches:
