@@ -111,7 +111,7 @@ class SandboxedPolicy:
         self.source = source
         self.observation_space, self.action_space = observation_space, action_space
         self._limits, self._allow_weaker = limits, allow_weaker_sandbox
-        self._lanes: list[_Lane] = []
+        self._lanes: list[_SandboxThread] = []
         self._episodes = itertools.count(1)
         self._finalizer = weakref.finalize(self, _close_all, self._lanes)
 
@@ -156,7 +156,7 @@ class SandboxedPolicy:
         observations = [observation] if single else _rows(self.observation_space, observation)
         starts = self._starts(len(observations), state, episode_start)
         while len(self._lanes) < len(observations):
-            self._lanes.append(_Lane(self, self._limits, self._allow_weaker))
+            self._lanes.append(_SandboxThread(self, self._limits, self._allow_weaker))
         lanes = self._lanes[: len(observations)]
         for lane, obs, start in zip(lanes, observations, starts, strict=True):
             lane.send(obs, next(self._episodes) if start else None)
@@ -180,7 +180,7 @@ class SandboxedPolicy:
         return [bool(start) for start in np.atleast_1d(episode_start)]
 
 
-def _close_all(lanes: list[_Lane]) -> None:
+def _close_all(lanes: list[_SandboxThread]) -> None:
     for lane in lanes:
         lane.close()
     lanes.clear()
@@ -223,7 +223,7 @@ class _EpisodeOver(Exception):  # noqa: N818 - it is no error
 class _Bridge(gymnasium.Env[Any, Any]):
     """An environment whose observations come from the caller and whose actions go there."""
 
-    def __init__(self, lane: _Lane, policy: SandboxedPolicy) -> None:
+    def __init__(self, lane: _SandboxThread, policy: SandboxedPolicy) -> None:
         self._lane = lane
         self.observation_space, self.action_space = policy.observation_space, policy.action_space
         self._last: Any = None
@@ -243,7 +243,7 @@ class _Bridge(gymnasium.Env[Any, Any]):
         return following, 0.0, False, False, {}
 
 
-class _Lane:
+class _SandboxThread:
     """One thread with one sandbox, which runs one episode after the other."""
 
     def __init__(self, policy: SandboxedPolicy, limits: Limits | None, allow_weaker: bool) -> None:

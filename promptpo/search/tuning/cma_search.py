@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.search.tuning.archive import Archive, Entry, mean_or_worst
+from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
@@ -80,7 +80,7 @@ class CmaSearch:
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
-        self._original = Entry(self.space.encode(self.space.defaults))
+        self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
         self._recheck: list[Vector] = [self._original.vector]
