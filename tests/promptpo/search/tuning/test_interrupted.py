@@ -42,11 +42,12 @@ def tune_until(executor, directory, batches):
         arena = Arena(executor, 500, config, journal, Ledger(config.budget, journal.events))
         start = Start("r1c1", Program(LEANING), 9.4)
 
+        def enough():
+            return sum(event.kind == "tuning" for event in journal.events) >= batches
+
         async def work():
             tuning = asyncio.ensure_future(arena.tune(1, [start], 50_000, None))
-            while not tuning.done() and sum(e.kind == "tuning" for e in journal.events) < batches:
-                await asyncio.sleep(0.005)
-            tuning.cancel()
+            journal.listen(lambda _: enough() and tuning.cancel())
             await asyncio.wait([tuning])
 
         assert arena.tuned_so_far(1) == ()
