@@ -29,9 +29,9 @@ from typing import Any
 
 from benchmarks.answering import AnsweringServer
 from promptpo.api import optimize
+from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.run.journal import JOURNAL, read_events
-from promptpo.search.tuning import lift_constants, read_params, write_params
 
 SPREAD = 0.7
 BROKEN, TWICE = 0.12, 0.08
@@ -83,7 +83,7 @@ class SloppyModel:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._sources = [
-            lift_constants(extract(file.read_text(encoding="utf-8")).source)
+            Program(extract(file.read_text(encoding="utf-8")).source).lifted().source
             for file in sorted(folder.glob("*.md"))
         ]
         self._seed = seed
@@ -104,9 +104,9 @@ class SloppyModel:
         source = dice.choice(self._sources)
         numbers = {
             name: value * dice.lognormvariate(0.0, SPREAD)
-            for name, (value, _, _) in read_params(source).items()
+            for name, (value, _, _) in Program.parse(source).params.items()
         }
-        source = write_params(source, numbers)
+        source = Program.parse(source).with_values(numbers).source
         if dice.random() < BROKEN:
             head = re.compile(r"(    def act\(.*\n)")
             source = dice.choice((FORBIDDEN + source, head.sub(r"\1" + CRASH, source, count=1)))

@@ -16,10 +16,11 @@ from benchmarks.tuning_rows import Measurement, now, versions
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.llm.base import Message, Request, Situation, Tried
+from promptpo.program import Program
 from promptpo.rollouts import Job, LocalExecutor, Settings, roll_out
 from promptpo.run.records import Seeds
 from promptpo.search.programs import SearchLLM
-from promptpo.search.tuning import Start, Tuned, read_params, tune
+from promptpo.search.tuning import Start, Tuned, Tuning
 from promptpo.search.tuning.split import FEW_EPISODES
 from sandbox import Limits, Trial
 
@@ -67,9 +68,9 @@ class Bench:
         if method == "search":
             winner, source = self._search(budget, Seeds(seed))
         else:
-            starts = [Start(name, source, math.nan) for name, source in sources.items()]
+            starts = [Start(name, Program(source), math.nan) for name, source in sources.items()]
             best = max(self._tune(starts, budget, Seeds(seed), seed), key=_score)
-            winner, source = best.id, best.source
+            winner, source = best.id, best.program.source
         steps, seconds, cpu = self.steps, time.monotonic() - started, cpu_seconds() - cpu
         return Measurement(
             env=self.task.name,
@@ -94,15 +95,17 @@ class Bench:
         best = (-math.inf, "", "")
         for round_ in range(1, rounds + 1):
             sources = dict.fromkeys(self._propose(round_, seeds.run_seed, tuple(tried)))
-            starts = [Start(f"r{round_}c{i + 1}", source, math.nan) for i, source in enumerate(sources)]
+            starts = [
+                Start(f"r{round_}c{i + 1}", Program(source), math.nan) for i, source in enumerate(sources)
+            ]
             share = (budget - self.steps) // min(2, rounds - round_ + 1)  # as the loop does without a model
             looks = max(1, min(VALIDATION_EPISODES, share // 10 // self.horizon))
             share -= looks * self.horizon
             for tuned in self._tune(starts, share, seeds, seeds.run_seed + 1000 * round_):
                 if math.isfinite(tuned.score):
-                    value = self._mean(tuned.source, seeds.validation(looks))
-                    tried.append(Tried(tuned.id, tuned.source, "ok", (0.0, value, 0.0)))
-                    best = max(best, (value, tuned.id, tuned.source))
+                    value = self._mean(tuned.program.source, seeds.validation(looks))
+                    tried.append(Tried(tuned.id, tuned.program.source, "ok", (0.0, value, 0.0)))
+                    best = max(best, (value, tuned.id, tuned.program.source))
         return best[1], best[2]
 
     def _propose(self, round_: int, seed: int, tried: tuple[Tried, ...]) -> list[str]:
@@ -117,17 +120,11 @@ class Bench:
 
     def _tune(self, starts: Sequence[Start], steps: int, seeds: Seeds, seed: int) -> tuple[Tuned, ...]:
         fresh: Callable[[int, int], tuple[int, ...]] = lambda start, n: seeds.train(n, start=start)  # noqa: E731
-        search = tune(starts, steps=steps, seeds=fresh, horizon=self.horizon, seed=seed)
-        rollouts: list[Rollout] | None = None
-        while True:
-            try:
-                jobs = next(search) if rollouts is None else search.send(rollouts)
-            except StopIteration as stop:
-                results: tuple[Tuned, ...] = stop.value
-                return results
-            rollouts = asyncio.run(
-                self._roll([Job(j.source, j.trials, j.record, stop_on_failure=False) for j in jobs])
-            )
+        tuning = Tuning(starts, steps=steps, seeds=fresh, horizon=self.horizon, seed=seed)
+        while tuning.batches:
+            jobs = [Job(b.source, b.trials, b.record, stop_on_failure=False) for b in tuning.batches]
+            tuning.step(asyncio.run(self._roll(jobs)))
+        return tuning.result()
 
     async def _roll(self, jobs: Sequence[Job]) -> list[Rollout]:
         rollouts = await asyncio.gather(*(roll_out(self.executor, job) for job in jobs))
@@ -138,7 +135,7 @@ class Bench:
         return self._mean(source, Seeds().test(TEST_EPISODES))
 
     def _mean(self, source: str, seeds: Sequence[int]) -> float:
-        params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+        params = Program.parse(source).values
         trials = tuple(Trial(seed, params, self.horizon) for seed in seeds)
         (rollout,) = asyncio.run(self._roll([Job(source, trials)]))
         return -math.inf if rollout.failure else statistics.fmean(e.return_ for e in rollout.episodes)
@@ -164,7 +161,7 @@ def supplied(task: Task, label: str) -> dict[str, str]:
     else:
         folder = ROOT / "benchmarks" / "structures" / task.env_id
         sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
-    return {name: source for name, source in sources.items() if read_params(source)}
+    return {name: source for name, source in sources.items() if Program.parse(source).params}
 
 
 def code_of(text: str) -> str:

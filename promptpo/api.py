@@ -265,8 +265,8 @@ def evaluate(
         EnvironmentFaultError: The environment failed.
     """
     from promptpo.envs.building import make_env
+    from promptpo.program import Program
     from promptpo.run.config import UNBOUNDED_HORIZON
-    from promptpo.search.tuning import read_params
     from sandbox import Limits, Trial
 
     if episodes < 1:
@@ -289,7 +289,7 @@ def evaluate(
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
     env.close()
-    params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+    params = Program.parse(source).values
     trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))
 
     async def work() -> Evaluation:

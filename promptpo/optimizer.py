@@ -97,6 +97,7 @@ async def optimize(
         stop = control.reason
     await spender.receive()
     history = loop.history
+    history.attempts += await loop.tuner.rescue(history)
     history.recall(spender.journal)
     best = history.best()
     if best is None:

@@ -78,6 +78,24 @@ def test_nothing_outside_the_guest_runs_code():
             assert not untrusted_calls(path), path
 
 
+def test_syntax_trees_are_the_business_of_two_rooms():
+    """Policies are taken apart in ``program``, specs and environments' sources in ``spec``, and nowhere else."""
+    for path in modules():
+        room = path.relative_to(ROOT).parts[:2]
+        if room[0] != "promptpo" or room[1] in {"program", "spec"}:
+            continue
+        tree = ast.parse(path.read_text())
+        imported = {
+            name.split(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for name in (
+                [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            )
+        }
+        assert "ast" not in imported, path
+
+
 def test_functions_stay_short():
     """No function is longer than 100 lines, no module longer than 500."""
     for path in modules():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import ast
+import builtins
 import json
+import re
+import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+
+from promptpo.program import Program
+from promptpo.program.options import option_defaults
 
 if TYPE_CHECKING:
     import gymnasium
@@ -55,36 +62,66 @@ def exported(
 ) -> str:
     """The text of the exported file.
 
+    Names of the policy that the added part needs for itself are changed in the policy, wherever they are
+    meant, so that neither takes the place of the other.
+
     Args:
         source: The candidate's module; tuned values are already in its ``PARAMS``.
         provenance: For the header.
         action_space: Its bounds are applied by ``predict``, as they were during evaluation.
         filename: For the usage line.
     """
-    docstring, body = _split_docstring(source)
-    low, high, dtype = _bounds(action_space)
-    construction, resets = _construction(source)
-    return _template().render(
-        title=f"Policy for {provenance.task.name}, written by {provenance.model}.",
-        facts=_facts(provenance),
-        filename=filename,
-        docstring=docstring.replace("\\", "\\\\").replace('"""', "'''"),
-        body=body.strip("\n"),
-        marker=MARKER,
-        construction=construction,
-        resets=resets,
-        low=low,
-        high=high,
-        dtype=dtype,
+    program = Program.parse(source)
+    added = _template().render(
+        needs=_needs(program),
+        construction=_Construction.of(program),
+        action=_Action.of(action_space),
         env_id=provenance.task.env_id,
-        env_kwargs=json.dumps(dict(provenance.task.env_kwargs)),
+        env_kwargs=json.dumps(dict(provenance.task.env_kwargs), default=str),
         max_episode_steps=provenance.task.max_episode_steps,
     )
+    for name in sorted(program.names & _claimed(added)):
+        program = program.renamed(name)
+    header = _header(program.docstring, provenance, filename)
+    return f'"""{header}\n"""\n{program.without_docstring.strip(chr(10))}\n\n\n{MARKER}\n{added}'
 
 
 def policy_part(text: str) -> str:
     """The candidate's own module in an exported file (or in any other policy file)."""
-    return text.split(MARKER, 1)[0].rstrip() + "\n"
+    return _parts(text)[0].rstrip() + "\n"
+
+
+def task_of(text: str) -> Task | None:
+    """The task that an exported file plays by default; None for other files. Nothing of it is run."""
+    from promptpo.envs.task import Task
+
+    defaults = option_defaults(_parts(text)[1])
+    env_id, kwargs = defaults.get("--env"), defaults.get("--env-kwargs")
+    try:
+        kwargs = json.loads(kwargs) if isinstance(kwargs, str) else {}
+    except ValueError:
+        return None
+    return Task(env_id, kwargs) if isinstance(env_id, str) and isinstance(kwargs, dict) else None
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """What is before the last marker, which no value in the added part can forge, and what follows it."""
+    lines = text.split("\n")
+    places = [i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER]
+    at = places[-1] if places else len(lines)
+    return "\n".join(lines[:at]), "\n".join(lines[at:])
+
+
+def _claimed(added: str) -> frozenset[str]:
+    """The names that the added part defines, and the builtins that it uses."""
+    program = Program.parse(added)
+    return program.names | (program.reads & set(dir(builtins)))
+
+
+def _needs(program: Program) -> str:
+    """The packages without which the file does not run."""
+    packages = {"numpy", *program.imports} - set(sys.stdlib_module_names)
+    return "numpy only" if packages == {"numpy"} else ", ".join(sorted(packages))
 
 
 @cache
@@ -103,6 +140,47 @@ def _template() -> jinja2.Template:
     return env.get_template("policy.py.j2")
 
 
+def _header(docstring: str, provenance: Provenance, filename: str) -> str:
+    """The module docstring of the file, escaped so that it stays one whatever is in it."""
+    author = _author(provenance.model)
+    by_model = not author.startswith("program search")
+    parts = [
+        f"Policy for {_line(provenance.task.name)}, written by {author}.",
+        _facts(provenance),
+        (
+            f"This is code written by {'a language model' if by_model else 'program search'}; it passed promptpo's static gate, "
+            "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
+        ),
+        f"To play it (needs gymnasium): python {_line(filename)} --episodes 10 --seed 0",
+        docstring,
+    ]
+    text = "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def _line(value: str) -> str:
+    """A value of a header on one line."""
+    return "".join(c if c.isprintable() else _escaped(c) for c in value)
+
+
+def _escaped(character: str) -> str:
+    return repr(character)[1:-1] if character != "\t" else "    "
+
+
+def _author(model: str) -> str:
+    """Who wrote the policy, without the local paths and arguments of a command."""
+    kind, colon, rest = model.partition(":")
+    if kind == "exec" and colon:
+        try:
+            words = shlex.split(rest)
+        except ValueError:
+            words = rest.split()
+        model = f"exec:{PurePath(words[0]).name if words else ''}"
+    elif kind == "replay" and colon:
+        model = f"replay:{PurePath(rest).name}"
+    return _line(model)
+
+
 def _facts(provenance: Provenance) -> str:
     lines = []
     if provenance.test is not None:
@@ -116,65 +194,84 @@ def _facts(provenance: Provenance) -> str:
     if provenance.success_rate is not None:
         lines.append(f"Success in {provenance.success_rate:.0%} of them.")
     lines.append(
-        f"Candidate {provenance.candidate} of run {provenance.run_id}, promptpo {provenance.version}, {provenance.date}."
+        f"Candidate {_line(provenance.candidate)} of run {_line(provenance.run_id)}, "
+        f"promptpo {_line(provenance.version)}, {_line(provenance.date)}."
     )
     return "\n".join(lines)
 
 
-def _split_docstring(source: str) -> tuple[str, str]:
-    """The module docstring and the rest of the text."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return "", source
-    first = tree.body[0] if tree.body else None
-    if not (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    ):
-        return "", source
-    lines = source.split("\n")
-    rest = "\n".join([*lines[: first.lineno - 1], *lines[(first.end_lineno or first.lineno) :]])
-    return first.value.value.strip(), rest
+@dataclass(frozen=True, slots=True)
+class _Construction:
+    """How the file makes a policy for an episode: as the sandbox does.
+
+    Attributes:
+        values: The expression for the constructor's argument.
+        takes_params: Whether the constructor is given it.
+        unknown: Whether only the running module can tell.
+        resets: Whether ``reset`` is called; None where only the running module can tell.
+    """
+
+    values: str
+    takes_params: bool
+    unknown: bool
+    resets: bool | None
+
+    @classmethod
+    def of(cls, program: Program) -> _Construction:
+        """What the program's text says."""
+        contract = program.contract
+        values = repr(program.values or {})
+        if program.values and program.params_are_triples:
+            values = "{name: value[0] for name, value in PARAMS.items()}"
+        return cls(values, bool(contract.takes_params), contract.takes_params is None, contract.resets)
 
 
-def _construction(source: str) -> tuple[str, bool]:
-    """The expression that makes a policy for one episode, as the sandbox makes it, and whether to reset it."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError):
-        return "Policy()", False
-    assigned = {
-        t.id: n.value for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
-    }
-    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
-    alias = assigned.get("Policy")
-    policy = classes.get(alias.id if isinstance(alias, ast.Name) else "Policy")
-    methods = {item.name: item for item in policy.body if isinstance(item, ast.FunctionDef)} if policy else {}
-    resets = "reset" in methods and len(methods["reset"].args.args) == 1
-    if "__init__" not in methods or len(methods["__init__"].args.args) < 2:  # noqa: PLR2004 - self and params
-        return "Policy()", resets
-    values = "{name: value[0] for name, value in PARAMS.items()}" if "PARAMS" in assigned else "{}"
-    return f"Policy({values})", resets
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """How the file makes an action of what the policy returned: as the sandbox does.
 
+    Attributes:
+        kind: "box", "discrete", or "" for what stays as it is.
+        stacks: Whether a batch of actions is one array.
+        dtype: Of the array.
+        shape: Of the array.
+        low: Bounds of a continuous space as short literals; empty without any.
+        high: The same.
+    """
 
-def _bounds(space: Any) -> tuple[Any, Any, str]:
-    """Finite bounds of a continuous action space, as short literals; (None, None, "") otherwise."""
-    import gymnasium
-    import numpy as np
+    kind: str = ""
+    stacks: bool = True
+    dtype: str = ""
+    shape: str = ""
+    low: str = ""
+    high: str = ""
 
-    if not isinstance(space, gymnasium.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
-        return None, None, ""
-    if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
-        return None, None, ""
-    return _literal(space.low), _literal(space.high), str(space.dtype)
+    @classmethod
+    def of(cls, space: gymnasium.Space[Any] | None) -> _Action:
+        """What a space wants."""
+        import gymnasium
+        import numpy as np
+
+        spaces = gymnasium.spaces
+        if space is None:
+            return cls()
+        if isinstance(space, spaces.Discrete):
+            return cls("discrete")
+        if not isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+            return cls(stacks=False)
+        low = high = ""
+        if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+            low, high = (_literal(bound) for bound in (space.low, space.high))
+        dtype = np.dtype(space.dtype).name
+        return cls("box", dtype=dtype, shape=repr(tuple(space.shape)), low=low, high=high)
 
 
 def _literal(bound: Any) -> str:
+    """A bound as an expression, once where it is the same for all numbers."""
     values = bound.ravel()
-    same = bool((values == values[0]).all())
-    return repr(float(values[0])) if same else repr(bound.tolist())
+    same = bool(values.size) and bool((values == values[0]).all())
+    text = repr(float(values[0])) if same else repr(bound.tolist())
+    return re.sub(r"\binf\b", "np.inf", text)
 
 
 def summary_of(test: Mapping[str, Any] | None) -> tuple[float, tuple[float, float], int] | None:

@@ -7,9 +7,7 @@ waits for the next observation.
 
 from __future__ import annotations
 
-import ast
 import itertools
-import json
 import os
 import queue
 import threading
@@ -22,8 +20,8 @@ import numpy as np
 
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.output.exporting import MARKER, policy_part
-from promptpo.search.tuning import read_params
+from promptpo.output.exporting import policy_part, task_of
+from promptpo.program import Program
 
 if TYPE_CHECKING:
     from sandbox import Failure, Limits
@@ -90,21 +88,6 @@ def load_policy(
     return SandboxedPolicy(policy_part(text), *spaces, allow_weaker_sandbox=allow_weaker_sandbox)
 
 
-def task_of(text: str) -> Task | None:
-    """The task that an exported file plays by default; None for other files. Nothing of it is run."""
-    if MARKER not in text:
-        return None
-    defaults: dict[str, Any] = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
-            value = next((word.value for word in node.keywords if word.arg == "default"), None)
-            if isinstance(value, ast.Constant):
-                defaults[str(name)] = value.value
-    env_id = defaults.get("--env")
-    return Task(env_id, json.loads(defaults.get("--env-kwargs") or "{}")) if isinstance(env_id, str) else None
-
-
 class SandboxedPolicy:
     """A policy that runs in the sandbox and is asked by ``predict``; use it as a context manager.
 
@@ -128,7 +111,7 @@ class SandboxedPolicy:
         self.source = source
         self.observation_space, self.action_space = observation_space, action_space
         self._limits, self._allow_weaker = limits, allow_weaker_sandbox
-        self._lanes: list[_Lane] = []
+        self._lanes: list[_SandboxThread] = []
         self._episodes = itertools.count(1)
         self._finalizer = weakref.finalize(self, _close_all, self._lanes)
 
@@ -173,13 +156,19 @@ class SandboxedPolicy:
         observations = [observation] if single else _rows(self.observation_space, observation)
         starts = self._starts(len(observations), state, episode_start)
         while len(self._lanes) < len(observations):
-            self._lanes.append(_Lane(self, self._limits, self._allow_weaker))
+            self._lanes.append(_SandboxThread(self, self._limits, self._allow_weaker))
         lanes = self._lanes[: len(observations)]
         for lane, obs, start in zip(lanes, observations, starts, strict=True):
             lane.send(obs, next(self._episodes) if start else None)
         actions = [lane.receive() for lane in lanes]
         now = tuple(lane.episode for lane in lanes)
-        return (actions[0] if single else np.asarray(actions)), now
+        return (actions[0] if single else self._batch(actions)), now
+
+    def _batch(self, actions: list[Any]) -> Any:
+        """Actions of several lanes: an array where the space has arrays or numbers, else a list."""
+        spaces = gymnasium.spaces
+        stacks = spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary
+        return np.asarray(actions) if isinstance(self.action_space, stacks) else actions
 
     def _starts(self, n: int, state: State | None, episode_start: Any) -> list[bool]:
         if state is None:
@@ -191,7 +180,7 @@ class SandboxedPolicy:
         return [bool(start) for start in np.atleast_1d(episode_start)]
 
 
-def _close_all(lanes: list[_Lane]) -> None:
+def _close_all(lanes: list[_SandboxThread]) -> None:
     for lane in lanes:
         lane.close()
     lanes.clear()
@@ -199,9 +188,13 @@ def _close_all(lanes: list[_Lane]) -> None:
 
 def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
     """Whether it is one observation and not a batch."""
-    if isinstance(space, gymnasium.spaces.Dict):
+    if isinstance(space, gymnasium.spaces.Dict) and space.spaces:
         key, inner = next(iter(space.spaces.items()))
         return _is_single(inner, observation[key])
+    if isinstance(space, gymnasium.spaces.Tuple) and space.spaces:
+        return _is_single(space.spaces[0], observation[0])
+    if isinstance(space, gymnasium.spaces.Text):
+        return isinstance(observation, str)
     return space.shape is None or np.ndim(observation) == len(space.shape)
 
 
@@ -210,9 +203,14 @@ def _rows(space: gymnasium.Space[Any], batch: Any) -> list[Any]:
     if isinstance(space, gymnasium.spaces.Dict):
         columns = {key: _rows(inner, batch[key]) for key, inner in space.spaces.items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if isinstance(space, gymnasium.spaces.Tuple):
+        parts = [_rows(inner, part) for inner, part in zip(space.spaces, batch, strict=True)]
+        return list(zip(*parts, strict=True))
     if isinstance(space, gymnasium.spaces.Discrete):
         return [int(value) for value in batch]
-    return list(batch)
+    if isinstance(space, gymnasium.spaces.Text):
+        return [str(value) for value in batch]
+    return [np.asarray(value) for value in batch]
 
 
 _END, _CLOSE = object(), object()
@@ -225,7 +223,7 @@ class _EpisodeOver(Exception):  # noqa: N818 - it is no error
 class _Bridge(gymnasium.Env[Any, Any]):
     """An environment whose observations come from the caller and whose actions go there."""
 
-    def __init__(self, lane: _Lane, policy: SandboxedPolicy) -> None:
+    def __init__(self, lane: _SandboxThread, policy: SandboxedPolicy) -> None:
         self._lane = lane
         self.observation_space, self.action_space = policy.observation_space, policy.action_space
         self._last: Any = None
@@ -245,7 +243,7 @@ class _Bridge(gymnasium.Env[Any, Any]):
         return following, 0.0, False, False, {}
 
 
-class _Lane:
+class _SandboxThread:
     """One thread with one sandbox, which runs one episode after the other."""
 
     def __init__(self, policy: SandboxedPolicy, limits: Limits | None, allow_weaker: bool) -> None:
@@ -323,7 +321,7 @@ class _Lane:
     def _episode(self, box: Any, bridge: _Bridge, source: str) -> Failure | None:
         from sandbox import Trial
 
-        params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+        params = Program.parse(source).values
         rollout = box.rollout(source, [bridge], [Trial(self.episode, params)], clip_actions=True)
         failure: Failure | None = rollout.failure
         return failure

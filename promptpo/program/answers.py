@@ -1,4 +1,4 @@
-"""From the raw answer of a language model to one policy module, and what its syntax tree says.
+"""From the raw answer of a language model to one policy module.
 
 Nothing here runs an answer; `ast` only reads it.
 """
@@ -6,7 +6,6 @@ Nothing here runs an answer; `ast` only reads it.
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
 import textwrap
@@ -14,14 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-MAX_SOURCE_BYTES = 100_000
-"""The sandbox refuses longer sources, so they are not even parsed here."""
+from promptpo.program.tree import MAX_SOURCE_BYTES, parse
 
 Problem = Literal["empty", "cut", "no_code", "too_long"]
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*$", re.MULTILINE)
-_THINK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPEN_THINK = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_THINK = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,8 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
 
     Copes with several fences, none, prose around them, thinking blocks, Windows line ends, a class of
     another name, a bare function, and code wrapped in JSON. When several blocks qualify the last one
-    wins: models put their final version last.
+    wins: models put their final version last. Halves of surrogate pairs, which no file can hold, become
+    U+FFFD. Takes time in proportion to the text's length.
 
     Args:
         text: The raw answer.
@@ -52,7 +51,8 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
         method: Its main method, by which a class of another name or a bare function is recognised.
         cut: The provider says that the answer hit its token limit.
     """
-    text = _without_thinking(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _SURROGATE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _without_thinking(text)
     if not text.strip():
         return Answer("", "cut" if cut else "empty")
     blocks = [*_fenced(text)]
@@ -113,9 +113,24 @@ def _wrapped(function: ast.FunctionDef, class_name: str, method: str) -> str:
 
 
 def _without_thinking(text: str) -> str:
-    text = _THINK.sub("", text)
-    opened = _OPEN_THINK.search(text)
-    return text[: opened.start()] if opened else text
+    """The text without thinking blocks; from one that is never closed on, nothing is an answer."""
+    tags = [(found.start(), found.end(), found[1], found[2].lower()) for found in _THINK.finditer(text)]
+    closings: dict[str, list[int]] = {}
+    for _, end, slash, kind in reversed(tags):
+        if slash:
+            closings.setdefault(kind, []).append(end)  # the nearest one last
+    kept, position = [], 0
+    for start, end, slash, kind in tags:
+        if slash or start < position:
+            continue
+        kept.append(text[position:start])
+        ends = closings.get(kind, [])
+        while ends and ends[-1] <= end:
+            ends.pop()
+        if not ends:
+            return "".join(kept)
+        position = ends[-1]
+    return "".join([*kept, text[position:]])
 
 
 def _fenced(text: str) -> Iterator[tuple[str, bool]]:
@@ -165,84 +180,14 @@ def _tail_of_prose(text: str) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    outside = re.sub(r"(`{3,}|~{3,}).*?(\1|\Z)", "", text, flags=re.DOTALL)
-    return re.sub(r"\n{3,}", "\n\n", outside).strip()[:4000]
+    """What stands outside of fences."""
+    outside, position = [], 0
+    while opening := _MARKS.search(text, position):
+        outside.append(text[position : opening.start()])
+        closing = text.find(opening[0], opening.end())
+        position = closing + len(opening[0]) if closing >= 0 else len(text)
+    outside.append(text[position:])
+    return re.sub(r"\n{3,}", "\n\n", "".join(outside)).strip()[:4000]
 
 
-def parse(source: str) -> ast.Module | None:
-    """The syntax tree; None for text that is not Python (or is built to break the parser)."""
-    if len(source) > MAX_SOURCE_BYTES:
-        return None
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def digest(source: str) -> str:
-    """A name for what a source does: equal for sources that differ in comments, layout and local names.
-
-    Docstrings, annotations and the names of variables, attributes of ``self`` and methods other than
-    the contract's do not change it; numbers, strings and structure do. Text that is not Python is
-    digested as it is.
-    """
-    tree = parse(source)
-    try:
-        shape = ast.dump(_Normalise().visit(tree)) if tree is not None else source
-    except RecursionError:
-        shape = source
-    return hashlib.blake2b(shape.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-
-
-class _Normalise(ast.NodeTransformer):
-    """Drops what does not change behaviour and numbers the names that the policy chose itself."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self.own: set[str] = set()
-
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        self.own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self.own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        keywords = {k.arg for n in ast.walk(node) if isinstance(n, ast.Call) for k in n.keywords}
-        self.own -= {"PARAMS", "TABLE", "self", "Policy"} | {k for k in keywords if k}
-        return self._without_docstring(node)
-
-    def _without_docstring(self, node: ast.AST) -> ast.AST:
-        body = getattr(node, "body", [])
-        first = body[0] if body else None
-        text = first.value if isinstance(first, ast.Expr) else None
-        if isinstance(text, ast.Constant) and isinstance(text.value, str):
-            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with one
-        return self.generic_visit(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._without_docstring(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        return self._without_docstring(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        node.arg = self._name(node.arg)
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self._name(node.id)
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        if node.value is None:
-            return None
-        return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
-
-    def _name(self, name: str) -> str:
-        if name not in self.own:
-            return name
-        return self.names.setdefault(name, f"v{len(self.names)}")
-
-
-def text_digest(text: str) -> str:
-    """A short name for a text."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+_MARKS = re.compile(r"`{3,}|~{3,}")

@@ -1,8 +1,8 @@
 """Turning the numbers in a policy's code into ``PARAMS``, and back.
 
 Lifted are float literals inside the methods of ``Policy``: gains, thresholds and limits. Integers stay
-(they are mostly indices, sizes and counts), and so do 0.0, 1.0 and -1.0, exponents, subscripts, default
-values and the arguments of keywords such as ``dtype``: there a number is part of the structure.
+(they are mostly indices, sizes and counts), and so do 0.0, 1.0 and -1.0, exponents, subscripts, patterns,
+default values and the arguments of keywords such as ``dtype``: there a number is part of the structure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from promptpo.program.literals import default_bounds, parse, read_params, replace_nodes
+from promptpo.program.classes import find_method, takes_more
+from promptpo.program.literals import default_bounds, params_in
+from promptpo.program.tree import assigned, docstring_of, replace_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,20 +23,23 @@ HOLDER = "lifted"
 STRUCTURAL = frozenset({0.0, 1.0})
 MOST = 60
 
+OWN_WAYS = frozenset({"__slots__", "__new__", "__setattr__", "__getattr__", "__getattribute__"})
+"""A class with one of these may not let an attribute be added as others do."""
 
-def lift_constants(source: str) -> str:
+
+def lift_constants(source: str, tree: ast.Module | None) -> str:
     """The same policy with its float literals as ``PARAMS``, each with bounds of its own size.
 
     Args:
         source: A policy module.
+        tree: Its syntax tree.
 
     Returns:
-        The source as it is where it already declares ``PARAMS``, has no ``Policy`` class, or has
-        nothing to lift; `unlift_constants` is the inverse.
+        The source as it is where it already declares ``PARAMS``, has no ``Policy`` class that a
+        constructor can be given to, or has nothing to lift; `unlift_constants` is the inverse.
     """
-    tree = parse(source)
     policy = _policy(tree)
-    if tree is None or policy is None or read_params(source):
+    if tree is None or policy is None or assigned(tree, "PARAMS") or not _is_open(policy):
         return source
     literals = [
         (node, method.name)
@@ -47,7 +52,7 @@ def lift_constants(source: str) -> str:
     names = [f"{method.strip('_')}_{i}" for i, (_, method) in enumerate(literals)]
     edits = [(node, f'self.{HOLDER}["{name}"]') for name, (node, _) in zip(names, literals, strict=True)]
     lines = replace_nodes(source, edits).split("\n")
-    _hand_over_params(lines, policy)
+    _hand_over_params(lines, tree, policy)
     table = ["PARAMS = {"]
     for name, (node, _) in zip(names, literals, strict=True):
         low, high = default_bounds(_number(node))
@@ -56,12 +61,11 @@ def lift_constants(source: str) -> str:
     return "\n".join([*lines[:at], *table, "}", "", "", *lines[at:]])
 
 
-def unlift_constants(source: str) -> str:
+def unlift_constants(source: str, tree: ast.Module | None) -> str:
     """Put the values of lifted ``PARAMS`` back into the code, as plain literals."""
-    tree = parse(source)
     policy = _policy(tree)
-    params = read_params(source)
-    if tree is None or policy is None or f"self.{HOLDER}[" not in source:
+    params = {name: range_ for name, (_, range_) in params_in(tree).items()}
+    if tree is None or policy is None or not params or f"self.{HOLDER}[" not in source:
         return source
     edits: list[tuple[ast.expr, str]] = []
     for node in ast.walk(policy):
@@ -69,8 +73,9 @@ def unlift_constants(source: str) -> str:
             isinstance(node, ast.Subscript)
             and _is_holder(node.value)
             and isinstance(node.slice, ast.Constant)
+            and node.slice.value in params
         ):
-            value = params[str(node.slice.value)][0]
+            value = params[node.slice.value][0]
             edits.append((node, repr(value) if value >= 0 else f"({value!r})"))
     lines = replace_nodes(source, edits).split("\n")
     init = _method(policy, "__init__")
@@ -93,24 +98,35 @@ _GONE = "\0"
 """Marks a line to be dropped, so that line numbers stay valid until the end."""
 
 
-def _hand_over_params(lines: list[str], policy: ast.ClassDef) -> None:
-    """Make ``__init__`` keep its parameters, in place."""
+def _hand_over_params(lines: list[str], tree: ast.Module, policy: ast.ClassDef) -> None:
+    """Make ``__init__`` keep its parameters, in place; one that is inherited is still called."""
     init = _method(policy, "__init__")
     if init is None:
-        body = policy.body[0]
-        first = policy.body[1] if _is_docstring(body) and len(policy.body) > 1 else body
+        docstring = docstring_of(policy)
+        first = policy.body[1] if docstring and len(policy.body) > 1 else policy.body[0]
         indent = " " * first.col_offset
         added = f"{indent}def __init__(self, params):\n{indent}    self.{HOLDER} = params\n"
+        inherited = find_method(tree, policy, "__init__")
+        if inherited is not False:
+            given = "params" if isinstance(inherited, ast.FunctionDef) and takes_more(inherited) else ""
+            added += f"{indent}    {_SUPER}({given})\n"
         lines.insert(_start_line(first) - 1, added)
         return
     first_statement = init.body[0]
-    header = range(init.lineno - 1, first_statement.lineno)
-    for i in header:
-        if "(self" in lines[i] and "params" not in lines[i]:
-            lines[i] = lines[i].replace("(self", "(self, params", 1)
-            break
+    given = "params"
+    if takes_more(init):
+        arguments = [*init.args.posonlyargs, *init.args.args]
+        given = f"{{**{arguments[1].arg}}}" if len(arguments) > 1 else ""  # so that the argument stays
+    else:
+        for i in range(init.lineno - 1, first_statement.lineno):
+            if "(self" in lines[i]:
+                lines[i] = lines[i].replace("(self", "(self, params", 1)
+                break
     line = first_statement.lineno - 1
-    lines[line] = f"{' ' * first_statement.col_offset}self.{HOLDER} = params\n{lines[line]}"
+    lines[line] = f"{' ' * first_statement.col_offset}self.{HOLDER} = {given}\n{lines[line]}"
+
+
+_SUPER = "super().__init__"
 
 
 def _take_params_back(lines: list[str], init: ast.FunctionDef) -> None:
@@ -121,14 +137,17 @@ def _take_params_back(lines: list[str], init: ast.FunctionDef) -> None:
     )
     if kept is None:
         return
-    if len(init.body) == 1:
-        blank = kept.lineno < len(lines) and not lines[kept.lineno].strip()
-        for i in range(init.lineno - 1, kept.lineno + blank):
+    rest = [statement for statement in init.body if statement is not kept]
+    last = rest[-1].lineno if rest else kept.lineno
+    if not rest or (len(rest) == 1 and lines[last - 1].strip() in {f"{_SUPER}()", f"{_SUPER}(params)"}):
+        blank = last < len(lines) and not lines[last].strip()
+        for i in range(init.lineno - 1, last + blank):
             lines[i] = _GONE
         return
     lines[kept.lineno - 1] = _GONE
-    for i in range(init.lineno - 1, kept.lineno - 1):
-        lines[i] = lines[i].replace("(self, params", "(self", 1)
+    if isinstance(kept.value, ast.Name):
+        for i in range(init.lineno - 1, kept.lineno - 1):
+            lines[i] = lines[i].replace("(self, params", "(self", 1)
 
 
 def _policy(tree: ast.Module | None) -> ast.ClassDef | None:
@@ -151,12 +170,13 @@ def _start_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorated)])
 
 
-def _is_docstring(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def _is_open(policy: ast.ClassDef) -> bool:
+    """Whether an attribute and a constructor can be added to the class without changing what it does."""
+    names = {n.name for n in policy.body if isinstance(n, ast.FunctionDef)} | {
+        n.id for n in ast.walk(policy) if isinstance(n, ast.Name)
+    }
+    attributes = {n.attr for n in ast.walk(policy) if isinstance(n, ast.Attribute)}
+    return not (policy.decorator_list or policy.keywords or names & OWN_WAYS or HOLDER in attributes)
 
 
 def _is_holder(node: ast.expr) -> bool:
@@ -187,7 +207,7 @@ def _floats_in(node: ast.AST) -> Iterator[ast.Constant]:
     if isinstance(node, ast.Subscript):
         yield from _floats_in(node.value)
         return
-    if isinstance(node, ast.keyword | ast.FunctionDef | ast.Lambda | ast.JoinedStr):
+    if isinstance(node, ast.keyword | ast.FunctionDef | ast.Lambda | ast.JoinedStr | ast.pattern):
         return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         yield from _floats_in(node.left)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
-from promptpo.program.answers import text_digest
+from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
-from promptpo.program import answers
-from promptpo.program.literals import read_params
+from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
@@ -85,8 +84,8 @@ class Sampler:
 
     def subject(self, candidate: Candidate) -> Subject:
         """What is rolled out for a candidate."""
-        params = {name: value for name, (value, _, _) in read_params(candidate.source).items()} or None
-        return Subject(candidate.source, params, candidate.id, candidate.repairs)
+        values = Program.parse(candidate.source).values
+        return Subject(candidate.source, values, candidate.id, candidate.repairs)
 
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
@@ -165,7 +164,7 @@ class Sampler:
         if problem:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
             return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose, notes)
-        digest = answers.digest(candidate.source)
+        digest = Program.parse(candidate.source).digest
         candidate = replace(candidate, digest=digest)
         if self._recipe.duplicates:
             for earlier in history.attempts:
@@ -247,7 +246,7 @@ class Sampler:
             except (ProviderError, BudgetSpentError):
                 break
             answer = _read(completion)
-            if answer.problem or answers.digest(answer.source) == attempt.candidate.digest:
+            if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
                 break  # the same again: another call would not help
             calls = (*attempt.candidate.calls, call)
             candidate = replace(attempt.candidate, source=answer.source, repairs=n, calls=calls)

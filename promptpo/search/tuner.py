@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
-from promptpo.program.lift import lift_constants, unlift_constants
-from promptpo.program.literals import read_params, read_table
+from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Seeds
-from promptpo.search.tuning import Start, tune
+from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.split import Round, tuning_steps
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
-    from promptpo.search.tuning.jobs import Tuned
+    from promptpo.search.tuning import Batch, Tuned
     from sandbox import Rollout
 
 
@@ -39,14 +38,15 @@ class Tuner:
         self._sampler, self._spender, self._config, self._horizon = sampler, spender, config, horizon
         self._recipe, self._journal = config.switches, spender.journal
         self._seeds = Seeds(config.seed)
+        self._tuning: Tuning | None = None
+        self._batches = 0
 
     async def tune(
         self, history: History, attempts: Sequence[Attempt], *, rounds_left: int, target: float | None
     ) -> list[Attempt]:
         """Tune the numbers of the round's candidates that have any, and measure what came out.
 
-        What a search that is ended in the middle has found until then is kept: it is measured when the
-        run is resumed, and until then `found` tells it.
+        What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
         round_ = history.rounds + 1
         starts = self._starts(history, attempts)
@@ -54,7 +54,7 @@ class Tuner:
         if not starts or steps <= 0 or self._config.tune == "none" or not self._recipe.tune:
             return []
         tuned = await self._search(round_, starts, steps, target)
-        return [attempt for one in tuned if (attempt := await self._measured(one, history, attempts))]
+        return [attempt for one in tuned if (attempt := await self._measured(one, history))]
 
     def _starts(self, history: History, attempts: Sequence[Attempt]) -> list[Start]:
         """The candidates with numbers, the most promising first, each program and each behaviour once."""
@@ -66,9 +66,10 @@ class Tuner:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
                 continue
-            source = lift_constants(candidate.source) if self._config.lift_constants else candidate.source
-            if read_params(source) or read_table(source) is not None:
-                starts[candidate.digest] = Start(attempt.id, source, attempt.evaluation.mean_return)
+            program = Program.parse(candidate.source)
+            program = program.lifted() if self._config.lift_constants else program
+            if program.params or program.table is not None:
+                starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return)
         return list(starts.values())
 
     def _steps(self, round_: int, attempts: Sequence[Attempt], rounds_left: int) -> int:
@@ -98,7 +99,7 @@ class Tuner:
         def fresh(start: int, n: int) -> tuple[int, ...]:
             return self._seeds.train(n, start=start)
 
-        search = tune(
+        tuning = self._tuning = Tuning(
             starts,
             steps=steps,
             seeds=fresh,
@@ -106,17 +107,22 @@ class Tuner:
             seed=self._config.seed + 1000 * round_,
             target=target,
         )
-        n, answer = 0, None
-        while True:
-            try:
-                jobs = next(search) if answer is None else search.send(answer)
-            except StopIteration as stop:
-                tuned: tuple[Tuned, ...] = stop.value
-                return tuned
-            n += 1
-            answer = await self._batch(f"r{round_}.t{n}", jobs, [start.id for start in starts])
+        self._batches = 0
+        while tuning.batches:
+            self._batches += 1
+            names = [start.id for start in starts]
+            tuning.step(await self._batch(f"r{round_}.t{self._batches}", tuning.batches, names))
+        self._tuning = None
+        return tuning.result()
 
-    async def _batch(self, key: str, jobs: Sequence[Any], candidates: Sequence[str]) -> list[Rollout]:
+    async def rescue(self, history: History) -> list[Attempt]:
+        """What a tuning that was cut short has found until then, measured as candidates of their own."""
+        tuning, self._tuning = self._tuning, None
+        found = tuning.result() if tuning else ()
+        name = f"t{self._batches}"
+        return [a for one in found if (a := await self._measured(one, history, name=name))]
+
+    async def _batch(self, key: str, batches: Sequence[Batch], candidates: Sequence[str]) -> list[Rollout]:
         found = self._journal.find("tuning", key)
         if found is not None:
             return inflate(found["rollouts"])
@@ -124,9 +130,9 @@ class Tuner:
             *(
                 roll_out(
                     self._spender.executor,
-                    Job(job.source, job.trials, record=job.record, stop_on_failure=False),
+                    Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False),
                 )
-                for job in jobs
+                for batch in batches
             )
         )
         packed = deflate(rollouts)
@@ -136,18 +142,20 @@ class Tuner:
         self._journal.add("tuning", key, data)
         return inflate(packed)  # the same values as after a resume
 
-    async def _measured(self, tuned: Tuned, history: History, attempts: Sequence[Attempt]) -> Attempt | None:
+    async def _measured(self, tuned: Tuned, history: History, *, name: str = "t") -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""
-        parent = next(attempt for attempt in attempts if attempt.id == tuned.id)
-        source = tuned.source
-        if self._config.lift_constants and not read_params(parent.candidate.source):
-            source = unlift_constants(source)
-        if source == parent.candidate.source:
+        parent = history.find(tuned.id)
+        if parent is None:
+            return None
+        program = tuned.program
+        if self._config.lift_constants and not Program.parse(parent.candidate.source).params:
+            program = program.unlifted()
+        if program.digest == parent.candidate.digest:
             return None
         candidate = replace(
             parent.candidate,
-            id=f"{parent.id}t",
-            source=source,
+            id=f"{parent.id}{name}",
+            source=program.source,
             parents=(parent.id,),
             tuned=dict(tuned.changes),
         )

@@ -100,6 +100,15 @@ def read(text: str) -> Reading:
     )
 
 
+def names_of(text: str) -> Mapping[str, str]:
+    """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
+    try:
+        parts = read(text).parts.values()
+    except SyntaxError:
+        return {}
+    return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
+
+
 def _comments(text: str) -> dict[int, str]:
     """Line to the comment on it, whole-line comments joined onto the first line of code below them."""
     found: dict[int, str] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.tuning_run import Bench, supplied
 from promptpo.envs.task import Task
-from promptpo.program.literals import read_params
+from promptpo.program import Program
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "structures"
 
@@ -29,4 +29,4 @@ def test_it_is_played_and_tuned(path):
     assert 2000 <= row.steps <= 4000
     assert row.winner == path.stem
     assert abs(row.after) < 1e4
-    assert read_params(path.read_text())
+    assert Program(path.read_text()).params

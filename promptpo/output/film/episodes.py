@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.envs.task import Task
+from promptpo.program import Program
 from promptpo.rollouts import Job, Settings
 from promptpo.rollouts.host import Host
-from promptpo.search.tuning import read_params
 
 if TYPE_CHECKING:
     from sandbox import Episode, Rollout, Trajectory
@@ -41,7 +41,7 @@ def record(
     """
     from sandbox import Limits, Trial
 
-    params = {name: value for name, (value, _, _) in read_params(source).items()} or None
+    params = Program.parse(source).values
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
     try:
         spec = host.envs(1)[0].spec

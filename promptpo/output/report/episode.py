@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 import sys
@@ -17,7 +16,7 @@ from promptpo.errors import PromptPOError
 from promptpo.output.film import Film, RenderingError, film, record, trajectory_of
 from promptpo.output.report.story import Story
 from promptpo.output.report.svg import Frame, drawing, element, extent
-from promptpo.spec.reading import read
+from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import number
 
 MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
@@ -135,15 +134,6 @@ def _components(value: Any, name: str) -> Iterator[tuple[str, float]]:
             yield f"{name}[{', '.join(map(str, index))}]", float(item)
     elif not isinstance(value, (str, bytes)):
         yield name, float(value)
-
-
-def names_of(spec: str) -> Mapping[str, str]:
-    """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
-    try:
-        parts = read(spec).parts.values()
-    except SyntaxError:
-        return {}
-    return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
 
 
 def _called(label: str, names: Mapping[str, str]) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.output.report.result import RESULT
-from promptpo.program.answers import digest, extract
+from promptpo.program import Program
+from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
@@ -248,7 +249,7 @@ def _stopped(entries: Iterable[Entry], evaluations: Iterable[Event]) -> Iterator
     for entry in entries:
         candidate = entry.attempt.candidate
         for n, call in enumerate(entry.exchanges):
-            written = digest(extract(call.answer, cut=call.finish == "length").source)
+            written = Program.parse(extract(call.answer, cut=call.finish == "length").source).digest
             names = (f"{written}.r{candidate.round}", f"{candidate.id}.{n}")
             event = next((measured[name] for name in names if name in measured), None)
             if event is not None and written != candidate.digest:

@@ -7,7 +7,8 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.program.literals import Range, read_params
+from promptpo.program import Program
+from promptpo.program.literals import Range
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
 from promptpo.search.programs.library import structures_for, write_program
 
@@ -57,7 +58,7 @@ def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
     for tried in sorted(ran, key=lambda tried: tried.score, reverse=True):
         genome = read_genome(tried.source)
         if genome is not None:
-            return genome, narrowed(read_params(tried.source))
+            return genome, narrowed(Program.parse(tried.source).params)
     return None
 
 

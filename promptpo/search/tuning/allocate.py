@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from promptpo.program.literals import read_actions, read_params, read_table
 from promptpo.search.tuning.archive import mean_or_worst
+from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.search.tuning.clock import SHORTEST, Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.foresight import Foresight
-from promptpo.search.tuning.jobs import Ask, Job, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.search.tuning.tabular import TableSearch
 from sandbox import Trial
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from sandbox import Episode, Rollout
 
 LANES = 8
-"""Trials in one job: few enough that a generation keeps several workers busy."""
+"""Trials in one batch for a worker: few enough that a generation keeps several workers busy."""
 
 SHORT_EPISODES = 50
-"""Episodes of fewer steps are cheaper than sending them somewhere: a job has eight times as many."""
+"""Episodes of fewer steps are cheaper than sending them somewhere: a worker's batch has eight times as many."""
 
 HALVING, CHOOSING = 0.25, 0.5
 """Shares of the budget after which the worse half of the structures is given up, and one is left."""
@@ -36,20 +35,18 @@ LOOK_STEPS = 2000
 CHOICE_SEED = 500_000
 """The final choice uses training seeds from here on."""
 
+NOTHING_FOUND = "tuning found no parameter values with which every episode runs to its end"
+
 Arm: TypeAlias = CmaSearch | TableSearch
 """One structure being tuned."""
 
+T = TypeVar("T")
+Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
+"""Work that yields what is to be rolled out and is sent the rollouts."""
 
-def tune(
-    starts: Sequence[Start],
-    *,
-    steps: int,
-    seeds: SeedSource,
-    horizon: int | None,
-    seed: int,
-    target: float | None = None,
-) -> Generator[Sequence[Job], Sequence[Rollout], tuple[Tuned, ...]]:
-    """Tune the numbers of one or several candidates inside a step budget.
+
+class Tuning:
+    """Tunes the numbers of one or several candidates inside a step budget.
 
     The structures race by successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm
     Identification and Hyperparameter Optimization", 2016): all of them run one generation after the
@@ -60,11 +57,20 @@ def tune(
     structure that came first, and a small budget to the first alone (`entrants`). The final choice among the
     elites is made at the full horizon, on training seeds that tuning has not used.
 
-    A generator without side effects: it yields jobs, all of which may run at once, and must be sent
-    their rollouts in the same order. With the same arguments and rollouts it yields the same jobs.
+    It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step`
+    in the same order, and go on until there are no more. `result` may be asked for at any time, so that what
+    an interrupted tuning has found is not lost. With the same arguments and rollouts the batches are the same.
+
+    ```python
+    tuning = Tuning(starts, steps=100_000, seeds=seeds, horizon=1000, seed=0)
+    while tuning.batches:
+        tuning.step([roll_out(batch) for batch in tuning.batches])
+    best = tuning.result()
+    ```
 
     Args:
-        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` come back as they are.
+        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` come back as
+            they are, and of several that are the same program all but the first.
         steps: Environment steps that may be taken in all; kept as long as episodes do not suddenly
             become more than twice as long as any before.
         seeds: Source of training seeds.
@@ -72,31 +78,202 @@ def tune(
         seed: Decides everything random.
         target: Stop early when the best vector's mean return reaches this.
 
-    Returns:
-        One result per start, in the same order.
+    Attributes:
+        batches: What is to be rolled out next; empty at the end.
     """
-    arms = [arm for i, start in enumerate(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
-    results = {start.id: Tuned(start.id, start.source, score=start.score) for start in starts}
-    if arms:
-        racing = entrants(arms, steps, horizon)
-        clock = Clock(steps, horizon, sum(arm.population for arm in racing))
-        winners = yield from _race(racing, clock, Foresight(clock, seeds), target)
-        for arm in winners:
-            results[arm.start.id] = yield from _choose(arm, clock, seeds)
-        for arm in racing:
-            if arm not in winners:
+
+    def __init__(
+        self,
+        starts: Sequence[Start],
+        *,
+        steps: int,
+        seeds: SeedSource,
+        horizon: int | None,
+        seed: int,
+        target: float | None = None,
+    ) -> None:
+        self._starts = starts
+        self._seeds, self._target = seeds, target
+        arms = [arm for i, start in distinct(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
+        self._racing = entrants(arms, steps, horizon) if arms else []
+        self._alive = list(self._racing)
+        self._choice: _Choosing | None = None
+        self._clock = Clock(steps, horizon, sum(arm.population for arm in self._racing))
+        self._search = self._run()
+        self.batches: Sequence[Batch] = next(self._search, ())
+
+    def step(self, rollouts: Sequence[Rollout]) -> None:
+        """Learn from the rollouts of `batches`, in their order, and decide what comes next."""
+        try:
+            self.batches = self._search.send(rollouts)
+        except StopIteration:
+            self.batches = ()
+
+    def result(self) -> tuple[Tuned, ...]:
+        """One result per start, in the same order: the final ones at the end, before it the best so far.
+
+        A candidate that is not known to be better than it was comes back as it was.
+        """
+        leader = max(self._alive, key=lambda arm: arm.score(), default=None)
+        results = {}
+        for start in self._starts:
+            arm = next((arm for arm in self._racing if arm.start is start), None)
+            if arm is None:
+                results[start.id] = Tuned(start.id, start.program, score=start.score)
+            elif arm is leader:
+                results[start.id] = self._choice.result() if self._choice else best_of_search(arm)
+            else:
                 note = f"tuning gave it up after {arm.steps} steps for a structure that did better"
-                kept = results[arm.start.id]
-                results[arm.start.id] = Tuned(kept.id, kept.source, {}, kept.score, arm.steps, (note,))
-    return tuple(results[start.id] for start in starts)
+                results[start.id] = unchanged(arm, note)
+        return tuple(results[start.id] for start in self._starts)
+
+    def _run(self) -> Steps[None]:
+        if self._racing:
+            yield from self._race(Foresight(self._clock, self._seeds))
+            yield from self._choose(self._alive[0])
+
+    def _race(self, foresight: Foresight) -> Steps[None]:
+        """Run generations until the search budget is spent and one structure is left."""
+        clock = self._clock
+        rungs = math.ceil(math.log2(len(self._alive)))
+        apart = min(HALVING, CHOOSING / max(1, rungs))
+        rung = 0
+        while clock.fraction < 1 and any(not arm.finished for arm in self._alive):
+            if rung < rungs and clock.fraction >= apart * (rung + 1):
+                rung += 1
+                self._keep(math.ceil(len(self._alive) / 2))
+                clock.population = sum(arm.population for arm in self._alive)
+                continue
+            leader = max(self._alive, key=lambda arm: arm.score())
+            if isinstance(leader, CmaSearch) and foresight.due():
+                looks = yield from self._roll(foresight.asks(leader))
+                foresight.tell(leader, looks)
+            running = [arm for arm in self._alive if not arm.finished]
+            asks = [arm.ask(clock) for arm in running]
+            if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
+                break
+            batches = yield from self._roll(asks)
+            for arm, episodes in zip(running, batches, strict=True):
+                arm.tell(episodes)
+            if all(arm.short_sighted for arm in running) and not clock.failing:
+                clock.lengthen()
+            if self._target is not None and any(arm.reached(self._target) for arm in self._alive):
+                break
+        self._keep(1)
+
+    def _keep(self, n: int) -> None:
+        """Give up all but the best structures."""
+        self._alive = sorted(self._alive, key=lambda arm: arm.score(), reverse=True)[:n]
+
+    def _choose(self, arm: Arm) -> Steps[None]:
+        """The final choice: half of the finalists after each look, on fresh seeds, at the full horizon."""
+        clock = self._clock
+        episodes = clock.left // max(1, clock.cost(1, clock.horizon))
+        finalists = arm.finalists(min(FINALISTS, max(2, episodes // 2)))
+        choice = self._choice = _Choosing(arm, finalists)
+        alive = choice.alive
+        used, looks = 0, MOST_LOOKS
+        while True:
+            affordable = clock.left // max(1, clock.cost(len(alive), clock.horizon))
+            if used:  # the fewer are left, the closer a look
+                looks = max(MOST_LOOKS, min(4 * looks, int(LOOK_STEPS / max(1.0, clock.typical))))
+            n = min(looks, max(min(1, affordable), affordable // 2) if len(alive) > 1 else affordable)
+            if n < 1:
+                break
+            fresh = self._seeds(CHOICE_SEED + used, n)
+            used += n
+            asks = [
+                Batch(
+                    finalists[i].program, tuple(Trial(s, finalists[i].params, clock.horizon) for s in fresh)
+                )
+                for i in alive
+            ]
+            choice.tell((yield from self._roll(asks)))
+            if len(alive) == 1 or choice.all_alike():
+                break
+            del alive[math.ceil(len(alive) / 2) :]
+
+    def _roll(self, asks: Sequence[Batch]) -> Steps[list[list[Episode | None]]]:
+        """Cut what structures ask for into smaller batches, and put the episodes together again, one per trial."""
+        batches, owners = [], []
+        lanes = 8 * LANES if 0 < self._clock.longest < SHORT_EPISODES else LANES
+        for owner, ask in enumerate(asks):
+            for batch in ask.split(lanes):
+                batches.append(batch)
+                owners.append(owner)
+        rollouts = yield batches
+        episodes: list[list[Episode | None]] = [[] for _ in asks]
+        for owner, batch, rollout in zip(owners, batches, rollouts, strict=True):
+            episodes[owner] += aligned(rollout, len(batch.trials))
+            self._clock.add(rollout)
+        return episodes
+
+
+class _Choosing:
+    """The final choice of one structure, as far as it has come.
+
+    Args:
+        arm: The structure.
+        finalists: Its candidates, the most promising first.
+
+    Attributes:
+        alive: Places of those that are still in it, best first.
+    """
+
+    def __init__(self, arm: Arm, finalists: Sequence[Finalist]) -> None:
+        self.arm, self.finalists = arm, finalists
+        self.alive = list(range(len(finalists)))
+        self.returns: list[list[float]] = [[] for _ in finalists]
+
+    def tell(self, batches: Sequence[Sequence[Episode | None]]) -> None:
+        """Take in one look at all that are in it."""
+        for i, batch in zip(self.alive, batches, strict=True):
+            self.arm.steps += steps_of(batch)
+            self.returns[i] += map(return_of, batch)
+        self.alive.sort(key=lambda i: mean_or_worst(self.returns[i]), reverse=True)
+
+    def all_alike(self) -> bool:
+        """Whether all that are in it have had one and the same return, so that more looks tell nothing."""
+        return len({one for i in self.alive for one in self.returns[i]}) == 1
+
+    def result(self) -> Tuned:
+        """The winner; before the first look, what search found."""
+        best = self.alive[0]
+        if not self.returns[best]:
+            return best_of_search(self.arm)
+        score = mean_or_worst(self.returns[best])
+        if not math.isfinite(score):
+            return unchanged(self.arm, NOTHING_FOUND)
+        return self.arm.tuned(self.finalists[best], score)
+
+
+def best_of_search(arm: Arm) -> Tuned:
+    """A structure's result without a final choice: what its search measured as better than the original."""
+    found = arm.best()
+    if found is None:
+        return unchanged(arm, "" if math.isfinite(arm.score()) else NOTHING_FOUND)
+    return arm.tuned(*found)
+
+
+def unchanged(arm: Arm, note: str) -> Tuned:
+    """A structure as it came."""
+    start = arm.start
+    return Tuned(start.id, start.program, {}, start.score, arm.steps, (note,) if note and arm.steps else ())
+
+
+def distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
+    """The starts with their places, each program once."""
+    first: dict[str, tuple[int, Start]] = {}
+    for i, start in enumerate(starts):
+        first.setdefault(start.program.digest, (i, start))
+    return list(first.values())
 
 
 def arm_of(start: Start, seed: int, seeds: SeedSource) -> Arm | None:
     """The method for a candidate; None where it has nothing to tune."""
-    if read_table(start.source) is not None and read_actions(start.source):
+    if start.program.table is not None and start.program.actions:
         return TableSearch(start, seeds)
-    params = read_params(start.source)
-    if any(high > low for _, low, high in params.values()):
+    if any(high > low for _, low, high in start.program.params.values()):
         return CmaSearch(start, seed, seeds)
     return None
 
@@ -115,94 +292,6 @@ def entrants(arms: Sequence[Arm], steps: int, horizon: int | None) -> list[Arm]:
         if generations >= max(arm.size for arm in arms[:n]):
             return list(arms[:n])
     return list(arms[:1])
-
-
-def _race(
-    arms: Sequence[Arm], clock: Clock, foresight: Foresight, target: float | None
-) -> Generator[Sequence[Job], Sequence[Rollout], list[Arm]]:
-    """Run generations until the search budget is spent; returns the structures that are left."""
-    alive = list(arms)
-    rungs = max(1, math.ceil(math.log2(len(arms)))) if len(arms) > 1 else 0
-    apart = min(HALVING, CHOOSING / max(1, rungs))
-    rung = 0
-    while clock.fraction < 1 and any(not arm.finished for arm in alive):
-        if rung < rungs and clock.fraction >= apart * (rung + 1):
-            rung += 1
-            alive = sorted(alive, key=lambda arm: arm.score(), reverse=True)[: math.ceil(len(alive) / 2)]
-            clock.population = sum(arm.population for arm in alive)
-            continue
-        leader = max(alive, key=lambda arm: arm.score())
-        if isinstance(leader, CmaSearch) and foresight.due():
-            looks = yield from _roll(foresight.asks(leader), clock)
-            foresight.tell(leader, looks)
-        running = [arm for arm in alive if not arm.finished]
-        asks = [arm.ask(clock) for arm in running]
-        if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
-            break
-        batches = yield from _roll(asks, clock)
-        for arm, episodes in zip(running, batches, strict=True):
-            arm.tell(episodes)
-        if all(arm.short_sighted for arm in running) and not clock.failing:
-            clock.lengthen()
-        if target is not None and any(arm.reached(target) for arm in alive):
-            break
-    return sorted(alive, key=lambda arm: arm.score(), reverse=True)[:1]
-
-
-def _choose(arm: Arm, clock: Clock, seeds: SeedSource) -> Generator[Sequence[Job], Sequence[Rollout], Tuned]:
-    """The final choice: half of the finalists after each look, on fresh seeds, at the full horizon."""
-    episodes = clock.left // max(1, clock.cost(1, clock.horizon))
-    finalists = arm.finalists(min(FINALISTS, max(1, episodes // 2)))
-    returns: list[list[float]] = [[] for _ in finalists]
-    alive = list(range(len(finalists)))
-    used, looks = 0, MOST_LOOKS
-    while True:
-        affordable = clock.left // max(1, clock.cost(len(alive), clock.horizon))
-        if used:  # the fewer are left, the closer a look
-            looks = max(MOST_LOOKS, min(4 * looks, int(LOOK_STEPS / max(1.0, clock.typical))))
-        n = min(looks, affordable // 2 if len(alive) > 1 else affordable)
-        if n < 1:
-            break
-        fresh = seeds(CHOICE_SEED + used, n)
-        used += n
-        asks = [
-            Ask(finalists[i].source, tuple(Trial(s, finalists[i].params, clock.horizon) for s in fresh))
-            for i in alive
-        ]
-        batches = yield from _roll(asks, clock)
-        for i, batch in zip(alive, batches, strict=True):
-            arm.steps += steps_of(batch)
-            returns[i] += map(return_of, batch)
-        alive.sort(key=lambda i: mean_or_worst(returns[i]), reverse=True)
-        if len(alive) == 1 or len({one for i in alive for one in returns[i]}) == 1:
-            break
-        alive = alive[: math.ceil(len(alive) / 2)]
-    best = alive[0]
-    score = mean_or_worst(returns[best]) if returns[best] else arm.score()
-    if not math.isfinite(score):
-        note = "tuning found no parameter values with which every episode runs to its end"
-        return Tuned(
-            arm.start.id, arm.start.source, {}, arm.start.score, arm.steps, (note,) if arm.steps else ()
-        )
-    return arm.tuned(finalists[best], score)
-
-
-def _roll(
-    asks: Sequence[Ask], clock: Clock
-) -> Generator[Sequence[Job], Sequence[Rollout], list[list[Episode | None]]]:
-    """Cut what structures ask for into jobs, and put the episodes together again, one per trial."""
-    jobs, owners = [], []
-    lanes = 8 * LANES if 0 < clock.longest < SHORT_EPISODES else LANES
-    for owner, ask in enumerate(asks):
-        for i in range(0, len(ask.trials), lanes):
-            jobs.append(Job(ask.source, ask.trials[i : i + lanes], ask.record))
-            owners.append(owner)
-    rollouts = yield jobs
-    batches: list[list[Episode | None]] = [[] for _ in asks]
-    for owner, job, rollout in zip(owners, jobs, rollouts, strict=True):
-        batches[owner] += aligned(rollout, len(job.trials))
-        clock.add(rollout)
-    return batches
 
 
 def aligned(rollout: Rollout, trials: int) -> list[Episode | None]:

@@ -16,7 +16,7 @@ SIZE = 6
 
 
 @dataclass
-class Entry:
+class Elite:
     """One vector and its returns at the current horizon."""
 
     vector: Vector
@@ -36,11 +36,11 @@ class Archive:
     entries: a single lucky episode does not beat a good mean of many.
     """
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[Elite] = field(default_factory=list)
 
     def offer(self, vector: Vector, returns: Sequence[float]) -> None:
         """Remember a vector if it may be one of the best."""
-        self.entries.append(Entry(vector, list(returns)))
+        self.entries.append(Elite(vector, list(returns)))
         self.trim()
 
     def trim(self) -> None:
@@ -49,7 +49,7 @@ class Archive:
         self.entries.sort(key=lambda entry: self._score(entry, spread), reverse=True)
         del self.entries[SIZE:]
 
-    def best(self) -> Entry | None:
+    def best(self) -> Elite | None:
         """The entry with the best score; None where nothing finite is known."""
         if not self.entries:
             return None
@@ -71,13 +71,13 @@ class Archive:
         ]
         return math.sqrt(statistics.fmean(variances)) if variances else 0.0
 
-    def forget_returns(self) -> list[Entry]:
+    def forget_returns(self) -> list[Elite]:
         """Start afresh at another horizon, where old returns do not compare; keeps the vectors' order."""
         entries = self.entries
         self.entries = []
         return entries
 
-    def _score(self, entry: Entry, spread: float) -> float:
+    def _score(self, entry: Elite, spread: float) -> float:
         return entry.mean - spread / math.sqrt(len(entry.returns)) if entry.returns else -math.inf
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.search.tuning.archive import mean_or_worst
-from promptpo.search.tuning.jobs import return_of
+from promptpo.search.tuning.batches import return_of
 
 if TYPE_CHECKING:
     from sandbox import Rollout

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.program.literals import read_params, write_params
-from promptpo.search.tuning.archive import Archive, mean_or_worst
-from promptpo.search.tuning.jobs import Ask, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
+from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from promptpo.search.tuning.batches import Episodes, SeedSource, Start
     from promptpo.search.tuning.clock import Clock
-    from promptpo.search.tuning.jobs import Episodes, SeedSource, Start
     from promptpo.search.tuning.space import Vector
 
 WIDE_STEP, NARROW_STEP, STEP_LENGTH = 0.25, 0.12, 0.75
@@ -66,7 +65,7 @@ class CmaSearch:
 
     def __init__(self, start: Start, seed: int, seeds: SeedSource) -> None:
         self.start = start
-        self.space = ParamSpace(read_params(start.source))
+        self.space = ParamSpace(start.program.params)
         self.archive = Archive()
         self.steps = 0
         self.finished = False
@@ -81,7 +80,10 @@ class CmaSearch:
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
-        self._recheck: list[Vector] = [self.space.encode(self.space.defaults)]
+        self._original = Elite(self.space.encode(self.space.defaults))
+        self._earlier: tuple[Finalist, float] | None = None
+        self._proven: Mapping[str, float] | None = None
+        self._recheck: list[Vector] = [self._original.vector]
         self._begin(self._recheck[0])
 
     @property
@@ -98,11 +100,12 @@ class CmaSearch:
         """How good the best vector is at the current horizon, for ranking structures."""
         return self.archive.score()
 
-    def ask(self, clock: Clock) -> Ask:
+    def ask(self, clock: Clock) -> Batch:
         """The next generation, on seeds that all its vectors share."""
         horizon = clock.stage_horizon()
         if horizon != self._horizon:
             if self._horizon != -1:
+                self._earlier, self._proven, self._original.returns = self.best(), None, []
                 self._veterans = [entry.vector for entry in self.archive.forget_returns()]
                 self._recheck += self._veterans
             self._horizon, self._at_full_length = horizon, horizon == clock.horizon
@@ -121,7 +124,7 @@ class CmaSearch:
             for seed in seeds
         )
         self._generation += 1
-        return Ask(self.start.source, trials)
+        return Batch(self.start.program, trials)
 
     def tell(self, episodes: Episodes) -> None:
         """Learn from the generation."""
@@ -151,15 +154,32 @@ class CmaSearch:
         centre = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
         finalists: list[Finalist] = []
         for values in map(self.space.decode, [*elites[:1], centre, *elites[1:]]):
-            finalist = Finalist(self.start.source, values)
+            finalist = Finalist(self.start.program, values)
             if finalist not in finalists:
                 finalists.append(finalist)
-        original = Finalist(self.start.source, self.space.defaults)
+        original = Finalist(self.start.program, self.space.defaults)
         rest = [finalist for finalist in finalists if finalist != original]
         return [*rest[:1], original, *rest[1:]][:n]
 
+    def best(self) -> tuple[Finalist, float] | None:
+        """The best parameter values so far and their mean return; None where they are no better than the originals."""
+        if (
+            self._proven is not None
+        ):  # what is better in episodes of this length was seen to be no better in whole ones
+            same = self._proven == self.space.defaults
+            return None if same else (Finalist(self.start.program, self._proven), self.start.score)
+        entry = self.archive.best()
+        if entry is None:
+            return self._earlier
+        known = self._original.returns
+        before = self._original.mean if known else self.start.score if self._at_full_length else -math.inf
+        if entry.vector is self._original.vector or entry.mean <= before:
+            return None
+        return Finalist(self.start.program, self.space.decode(entry.vector)), entry.mean
+
     def begin_at(self, params: Mapping[str, float]) -> None:
-        """Search anew around some parameter values."""
+        """Search anew around some parameter values, which proved themselves in whole episodes."""
+        self._proven = params
         self._begin(self.space.encode(params), self.population)
 
     def tuned(self, finalist: Finalist, score: float) -> Tuned:
@@ -167,8 +187,8 @@ class CmaSearch:
         before, values = self.space.defaults, finalist.params
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         notes = [f"{n} {a:.4g} -> {b:.4g}{self._at_bound(n, b)}" for n, (a, b) in changes.items()]
-        source = write_params(self.start.source, {n: b for n, (_, b) in changes.items()})
-        return Tuned(self.start.id, source, changes, score, self.steps, tuple(notes))
+        program = self.start.program.with_values({n: b for n, (_, b) in changes.items()})
+        return Tuned(self.start.id, program, changes, score, self.steps, tuple(notes))
 
     def _at_bound(self, name: str, value: float) -> str:
         bound = self.space.bound_of(name, value)
@@ -201,6 +221,8 @@ class CmaSearch:
         return unsure[: ELITES_AGAIN if self.archive.spread() > 0.0 else 1]
 
     def _again(self, vector: Vector, row: Sequence[float]) -> None:
+        if vector is self._original.vector:
+            self._original.returns.extend(row)
         for entry in self.archive.entries:
             if entry.vector is vector:
                 entry.returns.extend(row)

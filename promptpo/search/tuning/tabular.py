@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.program.literals import read_actions, read_number, read_table, write_table
+from promptpo.program import Program
 from promptpo.search.tuning.archive import mean_or_worst
-from promptpo.search.tuning.jobs import Ask, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
 from promptpo.search.tuning.model import TableModel, key_of
 from sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from promptpo.search.tuning.batches import Episodes, SeedSource, Start
     from promptpo.search.tuning.clock import Clock
-    from promptpo.search.tuning.jobs import Episodes, SeedSource, Start
     from sandbox import Episode
 
 FIRST_SEED = 1000
@@ -60,7 +60,7 @@ class TableSearch:
         self.start = start
         self.steps = 0
         self.finished = False
-        self.model = TableModel(read_actions(start.source), _discount(start.source))
+        self.model = TableModel(start.program.actions, _discount(start.program))
         self._places = {action: i for i, action in enumerate(self.model.actions)}
         self._seeds = seeds
         self._known = 1
@@ -73,7 +73,7 @@ class TableSearch:
         """Mean return of the latest greedy table that was rolled out."""
         return self._tested[-1][0] if self._tested else -math.inf
 
-    def ask(self, clock: Clock) -> Ask:
+    def ask(self, clock: Clock) -> Batch:
         """The next batch: exploring, or every now and then the greedy table."""
         reach = 10 * len(self.model.index) + 100
         horizon = reach if clock.horizon is None else min(clock.horizon, reach)
@@ -84,10 +84,10 @@ class TableSearch:
         self._batches += 1
         if self._testing:
             trials = tuple(Trial(seed, {}, clock.horizon) for seed in seeds)
-            return Ask(write_table(self.start.source, self.greedy()), trials, record=True)
+            return Batch(self.start.program.with_table(self.greedy()), trials, record=True)
         turns = [{"turn": float(i % 64)} for i in range(episodes)]
         trials = tuple(Trial(seed, turn, horizon) for seed, turn in zip(seeds, turns, strict=True))
-        return Ask(explorer(self._wishes(), self.model.actions), trials, record=True)
+        return Batch(explorer(self._wishes(), self.model.actions), trials, record=True)
 
     def tell(self, episodes: Episodes) -> None:
         """Learn from the transitions of a batch."""
@@ -118,15 +118,22 @@ class TableSearch:
         """The original, the table of all that has been learnt, and the best tables on the way."""
         best = sorted(self._tested, key=lambda tested: tested[0], reverse=True)
         tables = [self.greedy(), *(table for _, table in best)] if self.model.index else []
-        sources = [self.start.source, *(write_table(self.start.source, table) for table in tables)]
-        return [Finalist(source, {}) for source in dict.fromkeys(sources)][:n]
+        programs = [self.start.program, *map(self.start.program.with_table, tables)]
+        return [Finalist(program, {}) for program in dict.fromkeys(programs)][:n]
+
+    def best(self) -> tuple[Finalist, float] | None:
+        """The best table that was rolled out and its mean return; None where none is better than the original."""
+        score, table = max(self._tested, key=lambda tested: tested[0], default=(-math.inf, {}))
+        if not math.isfinite(score) or score <= self.start.score:
+            return None
+        return Finalist(self.start.program.with_table(table), {}), score
 
     def tuned(self, finalist: Finalist, score: float) -> Tuned:
         """The result with some table."""
-        before, after = read_table(self.start.source) or {}, read_table(finalist.source) or {}
+        before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
         note = f"TABLE: {changed} of {len(after)} entries learnt from {self.steps} steps of its own rollouts"
-        return Tuned(self.start.id, finalist.source, {}, score, self.steps, (note,) if changed else ())
+        return Tuned(self.start.id, finalist.program, {}, score, self.steps, (note,) if changed else ())
 
     def _wishes(self) -> dict[Hashable, tuple[Any, ...]]:
         """What to do in each state: the unknown actions in turn, or the way to them."""
@@ -158,15 +165,16 @@ class TableSearch:
                 self.model.learn(states[t], place, float(reward), after)
 
 
-def _discount(source: str) -> float:
-    return min(0.9999, max(0.0, read_number(source, "DISCOUNT", DISCOUNT)))
+def _discount(program: Program) -> float:
+    return min(0.9999, max(0.0, program.number("DISCOUNT", DISCOUNT)))
 
 
-def explorer(wishes: dict[Hashable, tuple[Any, ...]], actions: Sequence[Any]) -> str:
-    """Source of a policy that takes each state's wished actions in turn."""
-    return write_table(_explorer_template(), wishes).replace("ACTIONS = ()", f"ACTIONS = {tuple(actions)!r}")
+def explorer(wishes: dict[Hashable, tuple[Any, ...]], actions: Sequence[Any]) -> Program:
+    """A policy that takes each state's wished actions in turn."""
+    return _explorer_template().with_literal("ACTIONS", repr(tuple(actions))).with_table(wishes)
 
 
 @cache
-def _explorer_template() -> str:
-    return resources.files("promptpo.search.tuning").joinpath("explorer.py.txt").read_text(encoding="utf-8")
+def _explorer_template() -> Program:
+    template = resources.files("promptpo.search.tuning").joinpath("explorer.py.txt")
+    return Program(template.read_text(encoding="utf-8"))

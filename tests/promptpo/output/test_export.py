@@ -1,5 +1,6 @@
 """The exported file: plain Python with numpy, equal to what was evaluated, usable from stable-baselines3."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -7,9 +8,11 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptpo.envs.task import Task
-from promptpo.output.exporting import MARKER, Provenance, exported, policy_part
+from promptpo.output.exporting import MARKER, Provenance, exported, policy_part, task_of
 
 BARE = """class Policy:
     def act(self, obs):
@@ -104,16 +107,6 @@ def test_predict_serves_vectorised_environments(tmp_path):
     assert actions[1, 0] < actions[0, 0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("source", "env_id"), [(BARE, "CartPole-v1"), (TUNED, "Pendulum-v1")])
-def test_stable_baselines3_evaluates_it(tmp_path, source, env_id):
-    """`evaluate_policy` accepts the module as it is."""
-    evaluation = pytest.importorskip("stable_baselines3.common.evaluation")
-    module = load(write(tmp_path, source, env_id))
-    mean, _ = evaluation.evaluate_policy(module, gymnasium.make(env_id), n_eval_episodes=3, warn=False)
-    assert np.isfinite(mean)
-
-
 RESETS = """class Policy:
     def reset(self):
         self.action = 1
@@ -177,3 +170,126 @@ def test_keyword_arguments_reach_the_player(tmp_path):
     facts = Provenance(task, "m", "0", "run", "c", "d")
     text = exported("class Policy:\n    def act(self, obs):\n        return 2\n", facts, action_space=None)
     assert json.dumps({"is_slippery": False}) in text
+
+
+OWN_NAMES = '''"""d"""; import math
+_ = len("ab")
+
+
+def predict(x):  # its own
+    return main(x) * int(math.cos(0.0))
+
+
+def main(x):
+    return as_action + x
+
+
+as_action, new_policy, one_of_batch, sum = 0, None, None, 7
+
+
+class Policy:
+    def act(self, obs):
+        predicted = predict(int(obs[2] + 0.5 * obs[3] > 0))
+        return predicted if sum == 7 else None
+'''
+
+
+def test_a_policy_keeps_its_own_names(tmp_path):
+    """Names that the file needs for itself are given way to, and an import beside the docstring stays."""
+    path = write(tmp_path, OWN_NAMES, "CartPole-v1")
+    text = path.read_text()
+    assert "import math" in text
+    assert "def predict_(x):  # its own" in text
+    done = subprocess.run(
+        [sys.executable, path, "--episodes", "2"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "mean return of 2 episodes: 500" in done.stdout
+    module = load(path)
+    assert module.predict(np.array([0.0, 0.0, 1.0, 0.0]))[0] == 1
+
+
+ODD = st.text(max_size=12) | st.lists(
+    st.sampled_from(['"""', "'''", '"', "'", "\\", "\n", "\r", "\x00", "\u2028", "{{", "%}", "#", MARKER, "\ud800", "x"]),
+    max_size=6,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_header_values_are_data(data):
+    """Whatever a model, an environment, a run or a file is called, the file is the same program."""
+    odd = [data.draw(ODD) for _ in range(9)]
+    facts = Provenance(
+        Task(odd[0], {odd[1]: odd[2]}), odd[3], odd[4], odd[5], odd[6], odd[7], test=(1.0, (0.0, 2.0), 3)
+    )
+    docstring = odd[8].encode("utf-8", "replace").decode()
+    source = f"{docstring!r}\n{BARE}"
+    text = exported(source, facts, action_space=None, filename=odd[8])
+    text.encode()
+    compile(text, "policy.py", "exec")  # compiled only, never run
+    tree = ast.parse(text)
+    plain = ast.parse(exported(BARE, provenance("E"), action_space=None))
+    assert [type(node) for node in tree.body] == [type(node) for node in plain.body]
+    assert ast.dump(ast.parse(policy_part(text)).body[-1]) == ast.dump(ast.parse(BARE).body[0])
+    assert task_of(text) == facts.task
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["exec:/home/me/secret/claude --key k", "exec:'/home/me/a \\\\ b", "exec:", "replay:/home/me/run"],
+)
+def test_the_header_names_no_local_paths(model):
+    """Of a command only the program is shown, of a replayed run its name."""
+    text = exported(BARE, Provenance(Task("E"), model, "0", "r", "c", "d"), action_space=None)
+    compile(text, "policy.py", "exec")
+    assert "/home/me" not in text
+    assert "--key" not in text
+
+
+def test_the_header_says_what_it_is_not():
+    """One sentence: written by a model, past the gate, confined only by `play` and `evaluate`."""
+    header = " ".join(
+        ast.get_docstring(ast.parse(exported(BARE, provenance("E"), action_space=None))).split()
+    )
+    assert "code written by a language model" in header
+    assert "static gate" in header
+    assert "`promptpo play` and `promptpo evaluate` run it confined" in header
+    searched = Provenance(Task("E"), "program search (no language model)", "0", "r", "c", "d")
+    assert "by a language model" not in exported(BARE, searched, action_space=None)
+
+
+def test_a_marker_in_a_policy_is_only_text(tmp_path):
+    """What the policy itself contains never decides where it ends."""
+    source = f'x = """\n{MARKER}\n"""\n{BARE}'
+    text = write(tmp_path, source, "CartPole-v1").read_text()
+    assert ast.dump(ast.parse(policy_part(text)).body[1]) == ast.dump(ast.parse(source).body[0])
+    assert task_of(text) == Task("CartPole-v1")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (('PARAMS = {"a": 2.0, "b": (1, 0, 3), "c": "no"}\nclass Policy:\n'
+         "    def __init__(self, params):\n        self.n = params\n    def act(self, obs):\n        return self.n\n"),
+         {"a": 2.0, "b": 1.0}),
+        (("class Base:\n    def __init__(self, params):\n        self.n = params\nclass Policy(Base):\n"
+         "    def act(self, obs):\n        return self.n\n"), {}),
+        (('PARAMS = {"a": (2, 0, 3)}\nif True:\n    class Policy:\n        def __init__(self, *p):\n            self.n = p[0]\n'
+         "        def act(self, obs):\n            return self.n\n"), {"a": 2}),
+        (("class Base:\n    def reset(self):\n        self.n = 3\nclass Policy(Base):\n"
+         "    def act(self, obs):\n        return self.n\n"), 3),
+    ],
+)  # fmt: skip
+def test_policies_are_made_as_in_the_sandbox(tmp_path, source, expected):
+    """Bare numbers in PARAMS, inherited constructors, and classes that only running the module shows."""
+    path = tmp_path / "policy.py"
+    path.write_text(exported(source, provenance("E"), action_space=None))
+    assert load(path).predict(np.zeros(1))[0] == expected
+
+
+def test_the_file_says_which_packages_it_needs():
+    """Numpy only, or what else the policy imports."""
+    text = exported("import math, scipy.linalg\n" + BARE, provenance("E"), action_space=None)
+    assert "Needs numpy, scipy; gymnasium to play." in text
+    assert "Needs numpy only; gymnasium" in exported(BARE, provenance("E"), action_space=None)

@@ -9,7 +9,8 @@ import pytest
 
 import promptpo
 from promptpo.errors import UsageError
-from promptpo.output.policy import PolicyFailedError, SandboxedPolicy, load_policy, task_of
+from promptpo.output.exporting import task_of
+from promptpo.output.policy import PolicyFailedError, SandboxedPolicy, load_policy
 from tests.promptpo.policies import GOOD, INFINITE_LOOP
 
 SOURCE = GOOD.split("```python\n")[1].split("```")[0]

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.program.answers import digest, extract, parse
+from promptpo.program.answers import extract
+from promptpo.program.identity import digest
+from promptpo.program.tree import parse
 
 POLICY = '''"""Push along the velocity."""
 

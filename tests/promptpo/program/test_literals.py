@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.program.literals import (
-    read_actions,
-    read_number,
-    read_params,
-    read_table,
-    write_params,
-    write_table,
-)
+from promptpo.program import Program
 
 SOURCE = '''"""Ünïcödé in the text before."""
 PARAMS = {
@@ -31,19 +24,19 @@ class Policy:
 
 def test_reads_params_in_source_order():
     """Names, values and bounds come back as floats."""
-    assert read_params(SOURCE) == {"kp": (1.2, 0.0, 5.0), "kd": (-0.5, -1.0, 1.0), "ü": (3.0, 1.0, 10.0)}
-    assert list(read_params(SOURCE)) == ["kp", "kd", "ü"]
+    assert Program(SOURCE).params == {"kp": (1.2, 0.0, 5.0), "kd": (-0.5, -1.0, 1.0), "ü": (3.0, 1.0, 10.0)}
+    assert list(Program(SOURCE).params) == ["kp", "kd", "ü"]
 
 
 def test_writing_changes_the_values_and_nothing_else():
     """Comments, bounds and layout stay as they were."""
-    written = write_params(SOURCE, {"kp": 3.7, "kd": 0.25, "ü": 2.5, "unknown": 1.0})
+    written = Program(SOURCE).with_values({"kp": 3.7, "kd": 0.25, "ü": 2.5, "unknown": 1.0}).source
     assert written == SOURCE.replace("(1.2,", "(3.7,").replace("[-0.5,", "[0.25,").replace("(3,", "(2.5,")
 
 
 def test_values_that_are_no_numbers_are_not_written():
     """A NaN never gets into a source."""
-    assert write_params(SOURCE, {"kp": float("nan"), "kd": float("inf")}) == SOURCE
+    assert Program(SOURCE).with_values({"kp": float("nan"), "kd": float("inf")}).source == SOURCE
 
 
 @pytest.mark.parametrize(
@@ -65,20 +58,20 @@ def test_values_that_are_no_numbers_are_not_written():
 )
 def test_odd_declarations_are_understood_or_left_out(literal, expected):
     """What cannot be used is ignored, and nothing is ever run."""
-    assert read_params(f"PARAMS = {literal}\n") == expected
+    assert Program(f"PARAMS = {literal}\n").params == expected
 
 
 def test_text_that_is_not_python_has_no_literals():
     """A broken source is returned as it is."""
-    assert read_params("PARAMS = {") == {}
-    assert write_params("PARAMS = {", {"a": 1.0}) == "PARAMS = {"
-    assert read_table("TABLE = {") is None
+    assert Program("PARAMS = {").params == {}
+    assert Program("PARAMS = {").with_values({"a": 1.0}).source == "PARAMS = {"
+    assert Program("TABLE = {").table is None
 
 
 def test_annotated_and_repeated_assignments():
     """The last top-level assignment counts, as it does in Python."""
     source = "PARAMS = {'a': (1, 0, 2)}\nPARAMS: dict = {'b': (1, 0, 2)}\ndef f():\n    PARAMS = {}\n"
-    assert read_params(source) == {"b": (1.0, 0.0, 2.0)}
+    assert Program(source).params == {"b": (1.0, 0.0, 2.0)}
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.floats(-1e6, 1e6), min_size=1, max_size=6))
@@ -86,7 +79,7 @@ def test_written_values_are_read_back(values):
     """Reading gives what was written, to six significant digits."""
     literal = ", ".join(f"{name!r}: (0.0, -1e7, 1e7)" for name in values)
     source = f"# é\nPARAMS = {{{literal}}}\n"
-    back = read_params(write_params(source, values))
+    back = Program(Program(source).with_values(values).source).params
     assert {name: value for name, (value, _, _) in back.items()} == pytest.approx(values, rel=1e-5, abs=1e-12)
 
 
@@ -97,20 +90,20 @@ def test_written_values_are_read_back(values):
 )
 def test_tables_survive_a_round_trip(table):
     """A written table is read back, whatever its keys."""
-    source = write_table("X = 1\nTABLE = {}\nY = 2\n", table)
-    assert read_table(source) == table
+    source = Program("X = 1\nTABLE = {}\nY = 2\n").with_table(table).source
+    assert Program(source).table == table
     assert ast.parse(source).body[2].lineno == len(source.splitlines())
 
 
 def test_actions_come_from_their_literal_or_from_the_table():
     """A table without ACTIONS may choose from what it already does."""
-    assert read_actions("ACTIONS = (0, 1, 2)\nTABLE = {}\n") == (0, 1, 2)
-    assert read_actions("TABLE = {1: 3, 2: 4, 5: 3}\n") == (3, 4)
-    assert read_actions("x = 1\n") == ()
+    assert Program("ACTIONS = (0, 1, 2)\nTABLE = {}\n").actions == (0, 1, 2)
+    assert Program("TABLE = {1: 3, 2: 4, 5: 3}\n").actions == (3, 4)
+    assert Program("x = 1\n").actions == ()
 
 
 def test_numbers_have_defaults():
     """A missing or odd number is its default."""
-    assert read_number("DISCOUNT = 0.9\n", "DISCOUNT", 0.5) == 0.9
-    assert read_number("DISCOUNT = f()\n", "DISCOUNT", 0.5) == 0.5
-    assert read_number("", "DISCOUNT", 0.5) == 0.5
+    assert Program("DISCOUNT = 0.9\n").number("DISCOUNT", 0.5) == 0.9
+    assert Program("DISCOUNT = f()\n").number("DISCOUNT", 0.5) == 0.5
+    assert Program("").number("DISCOUNT", 0.5) == 0.5

@@ -2,7 +2,8 @@
 
 import pytest
 
-from promptpo.output.report.episode import _called, names_of
+from promptpo.output.report.episode import _called
+from promptpo.spec.reading import names_of
 
 SPEC = """
 class State:

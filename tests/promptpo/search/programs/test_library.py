@@ -7,7 +7,7 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo.program.literals import read_actions, read_params, read_table
+from promptpo.program import Program
 from promptpo.search.programs.actions import write_action
 from promptpo.search.programs.features import count_states, read_observation
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
@@ -70,7 +70,7 @@ def test_every_program_is_python_and_readable():
         assert "without a language model" in docstring
         assert read_genome(source) == genome
         named = {node.slice.value for node in ast.walk(tree) if _is_param(node)}
-        params = read_params(source)
+        params = Program(source).params
         assert named == set(params)
         assert all(low <= value <= high for value, low, high in params.values())
         assert all(len(line) <= 120 for line in source.splitlines() if "np.array(" not in line)
@@ -89,7 +89,7 @@ def test_programs_stay_of_a_size_to_read():
 def test_cartpole_gets_one_weighted_sum():
     """The simplest program for the simplest task, as a person would write it."""
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2))
-    assert list(read_params(source)) == ["out0", "out0_x0", "out0_x1", "out0_x2", "out0_x3"]
+    assert list(Program(source).params) == ["out0", "out0_x0", "out0_x1", "out0_x2", "out0_x3"]
     assert "x0, x1, x2, x3 = features(obs)" in source
     assert "return int(u[0] > 0.0)" in source
 
@@ -97,7 +97,7 @@ def test_cartpole_gets_one_weighted_sum():
 def test_tuned_ranges_replace_the_usual_ones():
     """Values from an earlier program are kept by name."""
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2), {"out0_x2": (0.7, 0.5, 0.9)})
-    assert read_params(source)["out0_x2"] == (0.7, 0.5, 0.9)
+    assert Program(source).params["out0_x2"] == (0.7, 0.5, 0.9)
 
 
 def test_small_discrete_observations_get_a_table_first():
@@ -106,8 +106,8 @@ def test_small_discrete_observations_get_a_table_first():
     for space in (spaces.Discrete(500), cards, spaces.MultiDiscrete([5, 5])):
         assert structures_for(space, spaces.Discrete(2))[0] == Genome("table")
     source = write_program(Genome("table"), cards, spaces.Discrete(3, start=1))
-    assert read_table(source) == {}
-    assert read_actions(source) == (1, 2, 3)
+    assert Program(source).table == {}
+    assert Program(source).actions == (1, 2, 3)
     assert "return (int(obs[0]), int(obs[1]), int(obs[2]),)" in source
     assert structures_for(spaces.MultiDiscrete([100, 100]), spaces.Discrete(2))[0] != Genome("table")
     assert structures_for(spaces.Discrete(5), SIX_JOINTS)[0] != Genome("table")
@@ -139,7 +139,7 @@ def test_with_bounds_a_weighted_sum_comes_beside_the_clock():
 def test_a_tracker_reads_each_joint_and_the_posture():
     """A target per joint, swung by the clock, the same pull; velocities get smaller weights than positions."""
     source = write_program(Genome("tracker"), CHEETAH, SIX_JOINTS)
-    params = read_params(source)
+    params = Program(source).params
     assert 'p["pull"] * (goal - x[7]) - p["damping"] * x[16]' in source
     assert params["correct0_x1"][1:] == (-1.0, 1.0)
     assert params["correct0_x9"][1:] == (-0.2, 0.2)

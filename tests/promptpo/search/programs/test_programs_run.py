@@ -4,7 +4,7 @@ import gymnasium
 import pytest
 from gymnasium import spaces
 
-from promptpo.program.literals import read_params
+from promptpo.program import Program
 from promptpo.search.programs.genome import Genome
 from promptpo.search.programs.library import structures_for, write_program
 from sandbox import Sandbox, Trial
@@ -52,7 +52,7 @@ def test_programs_act_in_their_action_space(box, observation, action):
         Genome("gated", ("rates", "sums"), 3),
     ]:
         source = write_program(genome, observation, action)
-        params = read_params(source)
+        params = Program(source).params
         assert runs(box, source, env, {name: value for name, (value, _, _) in params.items()})
         assert runs(box, source, env, {name: high for name, (_, _, high) in params.items()})
 
@@ -72,5 +72,5 @@ def test_rarer_action_spaces(box, action):
     """Integers, unbounded numbers, offsets, shapes and nesting."""
     observation = spaces.Box(-1.0, 1.0, (2,))
     source = write_program(Genome("linear"), observation, action)
-    params = {name: high for name, (_, _, high) in read_params(source).items()}
+    params = {name: high for name, (_, _, high) in Program(source).params.items()}
     assert runs(box, source, Anything(observation, action), params)

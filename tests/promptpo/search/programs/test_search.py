@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from promptpo.errors import ProviderError
 from promptpo.llm.base import LLM, Message, Request, Situation, Tried
-from promptpo.program.literals import read_params, write_params
+from promptpo.program import Program
 from promptpo.search.programs import SearchLLM
 from promptpo.search.programs.evolve import narrowed, propose
 from promptpo.search.programs.genome import Genome, read_genome
@@ -74,13 +74,13 @@ def test_the_same_situation_gives_the_same_program():
 
 def test_later_rounds_continue_from_the_best():
     """Slot 0 keeps its structure and values with narrower ranges; slot 1 adds a term to it."""
-    source = write_params(propose(PENDULUM), {"out0_x1": 1.0})
+    source = Program(propose(PENDULUM)).with_values({"out0_x1": 1.0}).source
     worse = propose(replace(PENDULUM, slot=1))
     situation = replace(PENDULUM, round=2, tried=(tried(source, -300.0), tried(worse, -800.0)))
     again = propose(situation)
     assert read_genome(again) == Genome("linear")
-    value, low, high = read_params(again)["out0_x1"]
-    before = read_params(source)["out0_x1"]
+    value, low, high = Program(again).params["out0_x1"]
+    before = Program(source).params["out0_x1"]
     assert value == 1.0
     assert high - low == pytest.approx((before[2] - before[1]) / 2)
     more = propose(replace(situation, slot=1))
@@ -88,7 +88,7 @@ def test_later_rounds_continue_from_the_best():
     assert genome is not None
     assert genome.structure == "linear"
     assert len(genome.terms) == 1
-    assert read_params(more)["out0_x1"][0] == 1.0
+    assert Program(more).params["out0_x1"][0] == 1.0
 
 
 def test_later_rounds_also_try_what_is_new():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from promptpo.search.tuning import Job, Start, Tuned, tune
+from promptpo.search.tuning import Batch, Start, Tuned, Tuning
 from sandbox import Episode, Failure, Rollout, Trial
 
 Return = Callable[[Trial], float]
@@ -29,7 +29,7 @@ def episode(trial: Trial, return_: float, steps: int, *, terminated: bool = Fals
     )
 
 
-def answer(job: Job, return_of: Return, length: int, *, terminated: bool = False) -> Rollout:
+def answer(job: Batch, return_of: Return, length: int, *, terminated: bool = False) -> Rollout:
     """What rolling a job out would give if a trial's return were a function of it."""
     episodes = tuple(
         episode(trial, return_of(trial), min(length, trial.horizon or length), terminated=terminated)
@@ -46,19 +46,15 @@ def run_tuner(
     length: int = 10,
     terminated: bool = False,
     **options: object,
-) -> tuple[tuple[Tuned, ...], list[Job]]:
-    """Drive `tune` to its end; returns its results and all jobs it asked for."""
+) -> tuple[tuple[Tuned, ...], list[Batch]]:
+    """Drive a `Tuning` to its end; returns its results and all batches it asked for."""
     settings = {"steps": 20_000, "horizon": length, "seed": 0, "seeds": _seeds, **options}
-    search = tune(starts, **settings)
-    jobs: list[Job] = []
-    rollouts = None
-    while True:
-        try:
-            batch = search.send(rollouts)
-        except StopIteration as stop:
-            return stop.value, jobs
-        jobs += batch
-        rollouts = [answer(job, return_of, length, terminated=terminated) for job in batch]
+    tuning = Tuning(starts, **settings)
+    jobs: list[Batch] = []
+    while tuning.batches:
+        jobs += tuning.batches
+        tuning.step([answer(job, return_of, length, terminated=terminated) for job in tuning.batches])
+    return tuning.result(), jobs
 
 
 def _seeds(start: int, n: int) -> tuple[int, ...]:
@@ -66,6 +62,6 @@ def _seeds(start: int, n: int) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def drive() -> Callable[..., tuple[tuple[Tuned, ...], list[Job]]]:
+def drive() -> Callable[..., tuple[tuple[Tuned, ...], list[Batch]]]:
     """`run_tuner`."""
     return run_tuner

@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from promptpo.search.tuning import Start, read_params
+from promptpo.program import Program
+from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.allocate import CHOICE_SEED, LANES, aligned, arm_of, entrants
 from promptpo.search.tuning.foresight import LOOK_SEED
 from sandbox import Rollout, Trial
@@ -26,23 +27,23 @@ def noisy_hill(trial):
 
 
 def start(id_="r1c1", source=SOURCE):
-    return Start(id_, source, math.nan)
+    return Start(id_, Program(source), math.nan)
 
 
 def test_finds_the_top_of_a_hill(drive):
     """Both parameters come close to their best, the one on a log scale as well."""
     (tuned,), _ = drive([start()], hill)
-    values = {name: value for name, (value, _, _) in read_params(tuned.source).items()}
+    values = {name: value for name, (value, _, _) in tuned.program.params.items()}
     assert values["a"] == pytest.approx(1.5, abs=0.1)
     assert values["b"] == pytest.approx(30, rel=0.2)
-    assert tuned.source.endswith("# two\n")
+    assert tuned.program.source.endswith("# two\n")
     assert tuned.changes["a"] == (0.0, values["a"])
 
 
 def test_noise_does_not_lead_astray(drive):
     """With noise the true value of the result is still far better than that of the start."""
     (tuned,), _ = drive([start()], noisy_hill, steps=40_000)
-    values = {name: value for name, (value, _, _) in read_params(tuned.source).items()}
+    values = {name: value for name, (value, _, _) in tuned.program.params.items()}
     assert hill(Trial(0, values)) > -0.7
     assert hill(Trial(0, {"a": 0.0, "b": 1.0})) < -13
 
@@ -75,7 +76,7 @@ def test_the_better_structure_gets_most_of_the_steps(drive):
     good, bad = start("good"), start("bad", SOURCE.replace("2.0)", "-1.0)"))
     (result, other), _ = drive([good, bad], hill)
     assert result.steps > 2 * other.steps
-    assert other.source == bad.source
+    assert other.program.source == bad.program.source
     assert "gave it up" in other.notes[0]
 
 
@@ -105,20 +106,20 @@ def test_results_keep_the_order_of_the_starts(drive):
     """A candidate without parameters comes back as it went in."""
     results, _ = drive([start("c1", CONSTANT), start("c2"), start("c3", CONSTANT)], hill)
     assert [result.id for result in results] == ["c1", "c2", "c3"]
-    assert results[0].source == CONSTANT
+    assert results[0].program.source == CONSTANT
     assert results[0].steps == 0
 
 
 def test_failures_and_nan_never_win(drive):
     """Half of the space crashes; the result lies in the other half."""
     (tuned,), _ = drive([start()], lambda t: math.nan if t.params["a"] > 1.0 else t.params["a"])
-    assert 0.5 < read_params(tuned.source)["a"][0] <= 1.0
+    assert 0.5 < tuned.program.params["a"][0] <= 1.0
 
 
 def test_when_everything_fails_the_original_is_kept(drive):
     """Nothing to learn: the source stays as it is."""
     (tuned,), _ = drive([start()], lambda _: math.nan, steps=3_000)
-    assert tuned.source == SOURCE
+    assert tuned.program.source == SOURCE
     assert math.isnan(tuned.score)
     assert "no parameter values" in tuned.notes[0]
 
@@ -128,7 +129,7 @@ def test_a_single_parameter_can_be_tuned(drive):
     (tuned,), _ = drive(
         [start("r1c1", 'PARAMS = {"a": (0.0, -2.0, 2.0)}\n')], lambda t: -((t.params["a"] - 1.0) ** 2)
     )
-    assert read_params(tuned.source)["a"][0] == pytest.approx(1.0, abs=0.1)
+    assert tuned.program.params["a"][0] == pytest.approx(1.0, abs=0.1)
 
 
 def test_long_tasks_start_with_short_episodes_and_are_judged_at_full_length(drive):
@@ -180,7 +181,7 @@ def test_a_rejected_source_gives_no_episodes():
 def test_short_budgets_keep_what_short_episodes_taught(drive):
     """Where no full-length generation is affordable, the elites of the short ones go into the final choice."""
     (tuned,), _ = drive([start()], hill, steps=40_000, length=1000)
-    values = {name: value for name, (value, _, _) in read_params(tuned.source).items()}
+    values = {name: value for name, (value, _, _) in tuned.program.params.items()}
     assert hill(Trial(0, values)) > -1.0
 
 
@@ -194,4 +195,98 @@ def test_what_misleads_in_short_episodes_is_noticed(drive):
     shortest = jobs[0].trials[0].horizon
     longer = [t.horizon for job in jobs for t in job.trials if shortest < t.horizon < 1000]
     assert min(longer) == 2 * shortest
-    assert abs(read_params(tuned.source)["a"][0]) < 0.2
+    assert abs(tuned.program.params["a"][0]) < 0.2
+
+
+def test_the_same_program_is_tuned_once(drive):
+    """Identical answers, in other words and layout, are one structure; the later ones come back as they were."""
+    twin = start("twin", SOURCE.replace("# two", "# again"))
+    (first, second, third), batches = drive(
+        [start("first"), twin, start("third", SOURCE + "\nx = 3\n")], hill
+    )
+    assert {batch.program for batch in batches}.isdisjoint({twin.program})
+    assert second.program == twin.program
+    assert (second.steps, second.notes) == (0, ())
+    assert first.steps > 0
+    assert third.steps > 0
+
+
+def test_a_structure_is_never_given_anothers_parameters(drive):
+    """The lead changes between structures of different parameters, looks at whole episodes included."""
+    one = start("one", 'PARAMS = {"a": (0.0, -2.0, 2.0), "lev0": (1.0, 0.0, 2.0)}\n')
+    other = start("other", 'PARAMS = {"b": (0.1, 0.0, 3.0), "f0": (1.0, 0.0, 2.0)}\n')
+    leads = []
+
+    def lead_changes(trial):
+        if trial.horizon == 1000 and trial.seed >= LOOK_SEED:
+            leads.append("a" in trial.params)
+        if "a" in trial.params:
+            return 1.0 - abs(trial.params["a"])
+        return trial.params["b"] + (10.0 if leads else -10.0)
+
+    _, batches = drive([one, other], lead_changes, steps=200_000, length=1000)
+    for batch in batches:
+        assert all(set(trial.params) == set(batch.program.params) for trial in batch.trials)
+    assert set(leads) == {True, False}
+
+
+@pytest.mark.parametrize("stop_after", [1, 2, 5, 20, 60])
+def test_an_interrupted_tuning_has_its_best_so_far(stop_after):
+    """Whenever it is asked, what is known to be better than the original is there, or the original is."""
+    from tests.promptpo.search.tuning.conftest import _seeds, answer
+
+    tuning = Tuning([start(), start("flat", CONSTANT)], steps=20_000, seeds=_seeds, horizon=10, seed=0)
+    for _ in range(stop_after):
+        tuning.step([answer(batch, hill, 10) for batch in tuning.batches])
+    tuned, flat = tuning.result()
+    values = tuned.program.values
+    assert hill(Trial(0, values)) > hill(Trial(0, start().program.values))
+    assert tuned.changes
+    assert tuned.score == pytest.approx(hill(Trial(0, values)), abs=0.05)
+    assert flat.program.source == CONSTANT
+    assert tuning.batches, "asking ends nothing"
+
+
+def test_nothing_is_lost_before_the_first_rollout():
+    """Interrupted at once: every candidate as it was."""
+    from tests.promptpo.search.tuning.conftest import _seeds
+
+    (tuned,) = Tuning([start()], steps=20_000, seeds=_seeds, horizon=10, seed=0).result()
+    assert tuned.program.source == SOURCE
+    assert tuned.notes == ()
+
+
+@pytest.mark.parametrize("steps", [150, 400, 1_000, 5_000])
+@pytest.mark.parametrize("length", [10, 100])
+def test_what_is_worse_than_its_parent_is_not_published(drive, steps, length):
+    """Where the original is the best that there is, the original comes back, however small the budget."""
+    best = 'PARAMS = {"a": (1.5, -2.0, 2.0), "b": (30.0, 0.1, 100.0)}\n'
+    (tuned,), _ = drive([start("best", best)], hill, steps=steps, length=length)
+    assert tuned.program.source == best
+    assert not tuned.changes
+
+
+def test_an_interrupted_tuning_publishes_nothing_worse():
+    """The same at every moment of the search."""
+    from tests.promptpo.search.tuning.conftest import _seeds, answer
+
+    best = 'PARAMS = {"a": (1.5, -2.0, 2.0), "b": (30.0, 0.1, 100.0)}\n'
+    tuning = Tuning([start("best", best)], steps=60_000, seeds=_seeds, horizon=1000, seed=0)
+    while tuning.batches:
+        assert not tuning.result()[0].changes
+        tuning.step([answer(batch, hill, 1000) for batch in tuning.batches])
+
+
+def test_a_gait_that_whole_episodes_disproved_is_not_published():
+    """An interruption after a look returns what the look proved, not what short episodes prefer."""
+    from tests.promptpo.search.tuning.conftest import _seeds, answer
+
+    def turns_aside(trial):
+        return abs(trial.params["a"]) * (1 if trial.horizon < 1000 else -1)
+
+    tuning = Tuning([start()], steps=60_000, seeds=_seeds, horizon=1000, seed=0)
+    looked = False
+    while not looked:
+        looked = any(trial.seed >= LOOK_SEED for batch in tuning.batches for trial in batch.trials)
+        tuning.step([answer(batch, turns_aside, 1000) for batch in tuning.batches])
+    assert not tuning.result()[0].changes

@@ -4,10 +4,11 @@ import gymnasium
 import numpy as np
 import pytest
 
+from promptpo.program import Program
 from promptpo.search.programs.genome import Genome
 from promptpo.search.programs.library import write_program
 from promptpo.search.programs.tables import key_function
-from promptpo.search.tuning import Start, read_table, tune
+from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.model import TableModel, key_of
 from sandbox import Sandbox, Trial
 
@@ -16,27 +17,24 @@ def learn(env_id, steps, horizon, seed=0, **kwargs):
     """Tune an empty table in the sandbox; returns the result and its mean return on other seeds."""
     envs = [gymnasium.make(env_id, **kwargs) for _ in range(8)]
     table = write_program(Genome("table"), envs[0].observation_space, envs[0].action_space)
-    search = tune(
-        [Start("r1c1", table, float("nan"))],
+    tuning = Tuning(
+        [Start("r1c1", Program(table), float("nan"))],
         steps=steps,
         horizon=horizon,
         seed=seed,
         seeds=lambda start, n: tuple(range(start, start + n)),
     )
     with Sandbox(allow_weaker=True) as box:
-        rollouts = None
-        while True:
-            try:
-                jobs = search.send(rollouts)
-            except StopIteration as stop:
-                (tuned,) = stop.value
-                break
-            rollouts = [
-                box.rollout(job.source, envs, job.trials, record=job.record, stop_on_failure=False)
-                for job in jobs
-            ]
+        while tuning.batches:
+            tuning.step(
+                [
+                    box.rollout(b.source, envs, b.trials, record=b.record, stop_on_failure=False)
+                    for b in tuning.batches
+                ]
+            )
+        (tuned,) = tuning.result()
         test = [Trial(10_000_000 + i, None, horizon) for i in range(200)]
-        episodes = box.rollout(tuned.source, envs, test).episodes
+        episodes = box.rollout(tuned.program.source, envs, test).episodes
     return tuned, float(np.mean([episode.return_ for episode in episodes]))
 
 
@@ -51,7 +49,7 @@ def test_a_tuple_observation_is_learnt():
     """Blackjack: far better than always the same action or a random one (about -0.4)."""
     tuned, score = learn("Blackjack-v1", 5_000, 100)
     assert score > -0.2
-    assert all(len(key) == 3 for key in read_table(tuned.source))
+    assert all(len(key) == 3 for key in tuned.program.table)
 
 
 @pytest.mark.slow

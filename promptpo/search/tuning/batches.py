@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from promptpo.program import Program
 
 if TYPE_CHECKING:
     from sandbox import Episode, Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One source and the episodes to roll it out for; a failed episode never stops the others.
+class Batch:
+    """One program and the episodes to roll it out for; a failed episode never stops the others.
 
     Attributes:
-        source: The policy module.
+        program: The policy.
         trials: Seeds, parameter values and horizons.
         record: Whether trajectories must come back.
     """
 
-    source: str
+    program: Program
     trials: tuple[Trial, ...]
     record: bool = False
+
+    @property
+    def source(self) -> str:
+        """The policy module's text."""
+        return self.program.source
+
+    def split(self, most: int) -> Iterator[Batch]:
+        """The same in batches of at most so many trials."""
+        for i in range(0, len(self.trials), most):
+            yield replace(self, trials=self.trials[i : i + most])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +44,12 @@ class Start:
 
     Attributes:
         id: The candidate's id.
-        source: Its policy module, with ``PARAMS`` or ``TABLE``.
+        program: Its policy, with ``PARAMS`` or ``TABLE``.
         score: Mean training return with the values it came with; NaN when unknown.
     """
 
     id: str
-    source: str
+    program: Program
     score: float
 
 
@@ -47,15 +59,16 @@ class Tuned:
 
     Attributes:
         id: The candidate's id.
-        source: The module with the tuned literal; the original where nothing better was found.
+        program: The policy with the tuned literal; the original where nothing better was found.
         changes: Parameter name to (value before, value after), where it changed.
-        score: Mean training return on the seeds of the final choice; NaN when nothing was tried.
+        score: Mean training return on the seeds of the final choice, or of the search where that was not
+            reached; of the candidate as it came where nothing was tried or nothing better was found.
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
     """
 
     id: str
-    source: str
+    program: Program
     changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     score: float = float("nan")
     steps: int = 0
@@ -67,19 +80,10 @@ SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What one structure wants rolled out next; `tune` cuts it into jobs."""
-
-    source: str
-    trials: tuple[Trial, ...]
-    record: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Finalist:
-    """A source and parameter values that may become a structure's result."""
+    """A program and parameter values that may become a structure's result."""
 
-    source: str
+    program: Program
     params: Mapping[str, float]
 
 

@@ -1,0 +1,85 @@
+"""Which sources are the same program: digests that do not change with layout and local names."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+
+from promptpo.program.tree import parse
+
+MOST_BITS = 10_000
+"""Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
+
+
+def digest(source: str) -> str:
+    """A name for what a source does: equal for sources that differ in comments, layout and local names.
+
+    Docstrings, annotations and the names of variables and arguments do not change it. Numbers, strings,
+    structure and the names of attributes, functions, methods, classes and keyword arguments do. Text that
+    is not Python is digested as it is.
+    """
+    tree = parse(source)  # one of its own, since normalising changes it
+    try:
+        shape = ast.dump(_Normalise().visit(tree)) if tree is not None else source
+    except (RecursionError, MemoryError):
+        shape = source
+    return text_digest(shape)
+
+
+def text_digest(text: str) -> str:
+    """A short name for a text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+class _Normalise(ast.NodeTransformer):
+    """Drops what does not change behaviour and numbers the names that the policy chose itself."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.own: set[str] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        self.own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        keywords = {k.arg for n in ast.walk(node) if isinstance(n, ast.Call) for k in n.keywords}
+        self.own -= {"PARAMS", "TABLE", "self", "Policy"} | {k for k in keywords if k}
+        return self._without_docstring(node)
+
+    def _without_docstring(self, node: ast.AST) -> ast.AST:
+        body = getattr(node, "body", [])
+        first = body[0] if body else None
+        text = first.value if isinstance(first, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with one
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self._without_docstring(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        node.arg = self._name(node.arg)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self._name(node.id)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, int) and node.value.bit_length() > MOST_BITS:
+            node.value = hex(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if node.value is None:
+            return None
+        return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
+
+    def _name(self, name: str) -> str:
+        if name not in self.own:
+            return name
+        return self.names.setdefault(name, f"v{len(self.names)}")

@@ -1,0 +1,24 @@
+"""The command-line options of an exported file, read off its text."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from promptpo.program.tree import literal, parse
+
+
+def option_defaults(source: str) -> dict[str, Any]:
+    """Name to default of every option that a module adds to an ``argparse`` parser by literals."""
+    defaults: dict[str, Any] = {}
+    tree = parse(source)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            try:
+                name = literal(node.args[0] if node.args else None)
+                defaults[str(name)] = literal(
+                    next((word.value for word in node.keywords if word.arg == "default"), None)
+                )
+            except ValueError:
+                continue
+    return defaults

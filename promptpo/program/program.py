@@ -1,0 +1,197 @@
+"""`Program`: the source of a policy as a value, and what can be known of it without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from promptpo.program.classes import Contract, contract_of
+from promptpo.program.identity import digest
+from promptpo.program.lift import lift_constants, unlift_constants
+from promptpo.program.literals import (
+    Range,
+    actions_in,
+    format_table,
+    number_in,
+    params_in,
+    rounded,
+    table_in,
+)
+from promptpo.program.renaming import identifiers, rename
+from promptpo.program.tree import Text, assigned, bound_here, docstring_of, parse, replace_nodes
+
+
+@dataclass(frozen=True)
+class Program:
+    """A policy module. Text that is not Python is one too: it defines nothing and is never rewritten.
+
+    Everything is read off the syntax tree, which is made once; nothing of the module is ever run.
+
+    Attributes:
+        source: The module's text.
+    """
+
+    source: str
+
+    @classmethod
+    def parse(cls, source: str) -> Program:
+        """The program of a source; the same value for the same text as long as it is in use."""
+        return _remembered(source)
+
+    @cached_property
+    def _tree(self) -> ast.Module | None:
+        return parse(self.source)
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the text parses."""
+        return self._tree is not None
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for programs that differ in comments, layout and local names; see `identity.digest`."""
+        return digest(self.source)
+
+    # What it declares for tuning
+
+    @cached_property
+    def params(self) -> Mapping[str, Range]:
+        """The declared parameters, name to (value, low, high), in the order of the source."""
+        return MappingProxyType({name: range_ for name, (_, range_) in params_in(self._tree).items()})
+
+    @property
+    def values(self) -> dict[str, float] | None:
+        """What its constructor is to be given, as `sandbox.Trial` wants it; None without parameters."""
+        return {name: value for name, (value, _, _) in self.params.items()} or None
+
+    @property
+    def params_are_triples(self) -> bool:
+        """Whether every entry of ``PARAMS`` is one of `params`, and written as (value, low, high)."""
+        node = assigned(self._tree, "PARAMS")
+        entries = node.values if isinstance(node, ast.Dict) else []
+        return len(entries) == len(self.params) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
+
+    @cached_property
+    def table(self) -> Mapping[Hashable, Any] | None:
+        """The ``TABLE`` literal, from observation key to action; None where there is none."""
+        table = table_in(self._tree)
+        return None if table is None else MappingProxyType(table)
+
+    @cached_property
+    def actions(self) -> tuple[Any, ...]:
+        """What the table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
+        return actions_in(self._tree)
+
+    def number(self, name: str, default: float) -> float:
+        """A top-level number, or a default where it is missing or no finite number."""
+        return number_in(self._tree, name, default)
+
+    # What it is made of
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names that the module binds at its top level."""
+        declared = [n.names for n in ast.walk(self._tree) if isinstance(n, ast.Global)] if self._tree else []
+        return frozenset(bound_here(self._tree.body if self._tree else ())) | {
+            name for names in declared for name in names
+        }
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The names that are read anywhere in it."""
+        nodes = ast.walk(self._tree) if self._tree else ()
+        return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+    @cached_property
+    def imports(self) -> tuple[str, ...]:
+        """The top-level packages that it imports, sorted."""
+        found: set[str] = set()
+        for node in ast.walk(self._tree) if self._tree else ():
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+        return tuple(sorted(found))
+
+    @cached_property
+    def contract(self) -> Contract:
+        """How the class ``Policy`` is made for an episode."""
+        return contract_of(self._tree)
+
+    @property
+    def docstring(self) -> str:
+        """The module's docstring, as its value; empty without one."""
+        statement = docstring_of(self._tree)
+        value = statement.value if statement else None
+        return value.value.strip() if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+    @property
+    def without_docstring(self) -> str:
+        """The source without the module's docstring; what shares a line with it stays."""
+        statement = docstring_of(self._tree)
+        if statement is None:
+            return self.source
+        text = Text(self.source)
+        start, end = text.start(statement), text.end(statement)
+        after = text.data[end:]
+        spaces = len(after) - len(after.lstrip(b" \t\f"))
+        if after[spaces : spaces + 1] == b";":
+            rest = after[spaces + 1 :]
+            end += spaces + 1 + len(rest) - len(rest.lstrip(b" \t\f"))
+        return text.replaced([(start, end, "")])
+
+    # Rewriting
+
+    def with_values(self, values: Mapping[str, float]) -> Program:
+        """The same module with other parameter values; bounds, comments and layout stay.
+
+        Args:
+            values: Name to new value; names that are not declared and values that are no finite numbers
+                are ignored. Six significant digits are kept.
+        """
+        edits = [
+            (node, repr(rounded(values[name])))
+            for name, (node, _) in params_in(self._tree).items()
+            if name in values and abs(values[name]) < float("inf")
+        ]
+        return Program.parse(replace_nodes(self.source, edits)) if edits else self
+
+    def with_table(self, table: Mapping[Any, Any]) -> Program:
+        """The same module with another ``TABLE``, several entries to a line."""
+        return self.with_literal("TABLE", format_table(table))
+
+    def with_literal(self, name: str, text: str) -> Program:
+        """The same module with another expression assigned to a top-level name, if it has one."""
+        node = assigned(self._tree, name)
+        return self if node is None else Program.parse(replace_nodes(self.source, [(node, text)]))
+
+    def lifted(self) -> Program:
+        """The same policy with the float literals of its methods as ``PARAMS``.
+
+        What cannot be lifted so that `unlifted` gives the same program again comes back as it is.
+        """
+        lifted = Program.parse(lift_constants(self.source, self._tree))
+        if lifted.source == self.source:
+            return self
+        faithful = lifted.contract.takes_params and lifted.unlifted().digest == self.digest
+        return lifted if faithful else self
+
+    def unlifted(self) -> Program:
+        """The inverse of `lifted`: the values of lifted ``PARAMS`` as literals in the methods."""
+        return Program.parse(unlift_constants(self.source, self._tree))
+
+    def renamed(self, name: str) -> Program:
+        """The same module with a top-level name changed to one that is not in use."""
+        taken, new = identifiers(self._tree), f"{name}_"
+        while new in taken:
+            new += "_"
+        return Program.parse(rename(self.source, name, new))
+
+
+@lru_cache(maxsize=64)
+def _remembered(source: str) -> Program:
+    return Program(source)

@@ -1,0 +1,271 @@
+"""`Program`: what is known of a source without running it, and rewriting that keeps what it does."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpo.program import Program
+from promptpo.program.answers import extract
+
+FULL = '''# A comment first.
+"""Push along the velocity."""; import math
+import numpy as np
+
+PARAMS = {"kp": (1.2, 0.0, 5.0)}
+TABLE = {0: 1}
+ACTIONS = (0, 1)
+
+
+def helper(x):
+    inner = x
+    return inner
+
+
+class Base:
+    def __init__(self, params):
+        self.kp = params["kp"]
+
+    def reset(self):
+        self.t = 0
+
+
+class Pusher(Base):
+    def act(self, obs):
+        return helper(self.kp * obs[1])
+
+
+Policy = Pusher
+'''
+
+HUGE = "0x" + "f" * 5000
+"""An integer that Python reads and refuses to write."""
+
+RECORDED = sorted((Path(__file__).parents[2] / "recordings").glob("*/*.md"))
+
+
+def touch_everything(program):
+    """Use all that a program offers."""
+    _ = program.digest, program.is_python, program.names, program.reads, program.imports, program.contract
+    _ = program.params, program.values, program.table, program.actions, program.docstring
+    _ = program.number("DISCOUNT", 0.5), program.without_docstring
+    for name in program.names:
+        program.renamed(name)
+    return [
+        program.with_values(dict.fromkeys(program.params, 1.5)),
+        program.with_table({1: 2}),
+        program.lifted(),
+        program.unlifted(),
+    ]
+
+
+def test_what_is_known_of_a_program():
+    """Everything is read off the text."""
+    program = Program.parse(FULL)
+    assert program.docstring == "Push along the velocity."
+    assert program.names == {"math", "np", "PARAMS", "TABLE", "ACTIONS", "helper", "Base", "Pusher", "Policy"}
+    assert program.imports == ("math", "numpy")
+    assert program.params == {"kp": (1.2, 0.0, 5.0)}
+    assert program.values == {"kp": 1.2}
+    assert (program.table, program.actions) == ({0: 1}, (0, 1))
+    assert (program.contract.takes_params, program.contract.resets) == (True, True)
+    assert Program.parse(FULL) is program
+    assert Program(FULL) == program
+
+
+def test_the_docstring_comes_off_alone():
+    """What shares its line stays."""
+    assert Program(FULL).without_docstring.splitlines()[:2] == ["# A comment first.", "import math"]
+    assert Program("x = 1\n").without_docstring == "x = 1\n"
+    assert Program("('d') ; x = 1\n").without_docstring == "x = 1\n"
+
+
+def test_text_that_is_no_python_is_a_program_too():
+    """A rejected answer is a candidate: it has an identity, and nothing else."""
+    program = Program("class Policy(")
+    assert not program.is_python
+    assert program.values is None
+    assert program.names == frozenset()
+    assert program.contract.takes_params is None
+    assert touch_everything(program) == [program] * 4
+    assert program.digest != Program("class Policy((").digest
+
+
+@pytest.mark.parametrize(
+    ("head", "takes", "resets"),
+    [
+        ("class Policy:\n    pass", False, False),
+        ("class Policy(object):\n    def __init__(self): pass", False, False),
+        ("class Policy:\n    def __init__(self, *args): pass", True, False),
+        ("class Policy:\n    def reset(self, seed): pass", False, False),
+        ("class Policy(abc.ABC):\n    pass", None, None),
+        ("@dataclass\nclass Policy:\n    t: int = 0", None, None),
+        ("class A:\n    def __init__(self, p): pass\nclass Policy(A):\n    pass", True, False),
+        ("if x:\n    class Policy:\n        pass", None, None),
+        ("Policy = make()", None, None),
+        ("Policy = A\nA = Policy", None, None),
+    ],
+)
+def test_how_a_policy_is_made(head, takes, resets):
+    """As the sandbox makes it; None where only running the module can tell."""
+    contract = Program(head + "\n").contract
+    assert (contract.takes_params, contract.resets) == (takes, resets)
+
+
+SNIPPETS = [
+    "PARAMS = ", "TABLE = ", "ACTIONS = ", "{", "}", "(", ")", "[", "]", ":", ",", "\n", "    ", "'kp'", "1.5",
+    "-2", "None", "class Policy", "class Policy:\n", "    def act(self, obs):\n", "        return 0.5\n",
+    "def __init__(self, params)", "self.lifted", "import numpy as np\n", '"""doc"""', ";", "#x\n", "\r", "\f",
+    "global act\n", "\x00", "\ud800", "é", HUGE, "1e999", "1j", "lambda act: act", "f'{act}'", "act", " = ", "*a",
+    "match act:\n", "    case 0.5: pass\n", "try:\n", "except E as act: pass\n", "<think>", "</think>", "```python\n",
+    "```\n", "~~~\n",
+]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=25).map("".join))
+def test_nothing_makes_a_program_raise(text):
+    """Any text has a digest, parameters, rewritings and so on, and any answer is read."""
+    for program in touch_everything(Program(text)):
+        assert program.is_python == Program(text).is_python
+    answer = extract(text)
+    assert bool(answer.source) != bool(answer.problem)
+    answer.source.encode()
+    touch_everything(Program(answer.source))
+
+
+@pytest.mark.parametrize("name", ["PARAMS", "TABLE", "ACTIONS"])
+@pytest.mark.parametrize(
+    "value", ["{'a': HUGE}", "{HUGE: 1}", "{1: HUGE}", "(HUGE, 1)", "{0: [1]}", "([0], [1])"]
+)
+def test_numbers_beyond_the_limit_of_digits(name, value):
+    """They are literals that nobody can write down again: ignored, never a traceback."""
+    text = f"{name} = {value}\n\n\nclass Policy:\n    def act(self, obs):\n        return 0.5 + HUGE\n"
+    program = Program(text.replace("HUGE", HUGE))
+    assert program.is_python
+    assert len(program.digest) == 20
+    assert not program.params
+    touch_everything(program)
+
+
+def test_digests_tell_huge_numbers_apart():
+    """Also where Python cannot write them as decimal digits."""
+    assert Program(f"x = {HUGE}\n").digest != Program(f"x = {HUGE[:-1]}e\n").digest
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_kind_of_line_end_is_rewritten_in_place(end):
+    """Positions are counted as Python counts lines."""
+    text = 'x = """a\nb"""\nPARAMS = {"kp": (1.0, 0.0, 5.0)}\ny = 2\n'.replace("\n", end)
+    assert Program(text).with_values({"kp": 3.5}).source == text.replace("(1.0", "(3.5")
+
+
+def test_escape_sequences_are_not_warned_of(recwarn):
+    """Reading a policy prints nothing about its backslashes."""
+    assert Program('"""\\d"""\nx = "\\w"\n').is_python
+    assert not recwarn.list
+
+
+def test_an_answer_with_half_a_character_can_be_written():
+    """Lone surrogates, which no file can hold, are replaced before anything is kept."""
+    answer = extract(
+        '```python\n"""\ud800"""\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n\udfff'
+    )
+    answer.source.encode()
+    answer.prose.encode()
+    assert answer.problem is None
+    assert Program(answer.source).docstring == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>" * 60_000,
+        "<think>a</thinking>" * 30_000,
+        "<think><reasoning>" * 30_000 + "</reasoning>" * 30_000,
+        "`" * 200_000 + "x" + "`" * 199_999,
+        "```\n````\n" * 40_000,
+        "~~~\n" * 100_001,
+        json.dumps({"a": "x\n" * 50_000}),
+    ],
+    ids=["open", "crossed", "nested", "marks", "fences", "tildes", "json"],
+)
+@pytest.mark.timeout(20)
+def test_extraction_takes_linear_time(text):
+    """Repeated tags and fences of any kind are read in one go."""
+    import time
+
+    started = time.process_time()
+    extract(text)
+    assert time.process_time() - started < 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a<think>b</think>c", "ac"),
+        ("a<think>b<think>c</think>d", "ad"),
+        ("a<think>b</reasoning>c</THINK>d<thinking>e", "ad"),
+        ("a</think>b", "a</think>b"),
+        ("<think>x</think><reasoning>y</reasoning>z", "z"),
+    ],
+)
+def test_thinking_is_cut_out(text, kept):
+    """Up to the next closing tag of the same name; from one that is never closed on, to the end."""
+    from promptpo.program.answers import _without_thinking
+
+    assert _without_thinking(text) == kept
+
+
+def test_recorded_answers_survive_every_rewriting():
+    """On what models really wrote: lifting goes back, values are set and read again, renaming is undone."""
+    assert RECORDED
+    for path in RECORDED:
+        program = Program(extract(path.read_text(encoding="utf-8")).source)
+        if not program.is_python:
+            continue
+        assert program.lifted().unlifted().digest == program.digest
+        values = {name: (low + high) / 2 for name, (_, low, high) in program.params.items()}
+        again = program.with_values(values)
+        assert again.values == (pytest.approx(values, rel=1e-5, abs=1e-12) if values else None)
+        name = min(program.names)
+        assert name not in program.renamed(name).names
+
+
+RENAMED = [
+    ("predict = 1\nx = predict\n", "predict_ = 1\nx = predict_\n"),
+    ("def predict(a):\n    return a\nclass P:\n    def predict(self):\n        return predict(self.predict)\n",
+     "def predict_(a):\n    return a\nclass P:\n    def predict(self):\n        return predict_(self.predict)\n"),
+    ("def predict():\n    pass\ndef f(predict):\n    return predict\ndef g():\n    predict = 1\n    return predict\n",
+     "def predict_():\n    pass\ndef f(predict):\n    return predict\ndef g():\n    predict = 1\n    return predict\n"),
+    ("def f():\n    global predict\n    predict = 2\npredict = 1\n",
+     "def f():\n    global predict_\n    predict_ = 2\npredict_ = 1\n"),
+    ("from m import predict\nfrom m import a as predict\nimport predict\npredict()  # predict\n",
+     "from m import predict as predict_\nfrom m import a as predict_\nimport predict as predict_\npredict_()  # predict\n"),
+    ("predict = 1\nclass C:\n    predict = predict + 1\n    q = predict\n    def m(self):\n        return predict\n",
+     "predict_ = 1\nclass C:\n    predict = predict_ + 1\n    q = predict\n    def m(self):\n        return predict_\n"),
+    ("predict = [1]\nx = [predict for predict in predict]\ny = lambda predict=predict: predict\nf(predict=predict)\n",
+     "predict_ = [1]\nx = [predict for predict in predict_]\ny = lambda predict=predict_: predict\nf(predict=predict_)\n"),
+    ("predict = predict_ = 1\n", "predict__ = predict_ = 1\n"),
+    ("def o():\n    predict = 1\n    def i():\n        nonlocal predict\n        predict += 1\npredict = 3\n",
+     "def o():\n    predict = 1\n    def i():\n        nonlocal predict\n        predict += 1\npredict_ = 3\n"),
+    ("try:\n    pass\nexcept E as predict:\n    predict()\n", "try:\n    pass\nexcept E as predict_:\n    predict_()\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), RENAMED)
+def test_a_top_level_name_is_renamed_where_it_is_meant(before, after):
+    """Arguments, local variables, attributes, keywords and comments of the same name stay."""
+    assert Program(before).renamed("predict").source == after
+
+
+def test_names_inside_of_f_strings_are_renamed():
+    """Where positions are uncertain the module is written anew, but never wrongly."""
+    text = 'predict = 2\nx = f"{predict!r:>{predict}} {[predict for _ in (1,)]}"\n'
+    tree = ast.parse(Program(text).renamed("predict").source)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert "predict_" in names
+    assert "predict" not in names
