@@ -20,7 +20,7 @@ from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import Provenance, exported, summary_of
+from promptpo.output.exporting import Provenance, exported
 from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.run_result import BEST, RunResult
@@ -255,7 +255,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         run_id=directory.resolve().name,
         candidate=content["best"]["candidate"],
         date=f"{datetime.now(UTC):%Y-%m-%d}",
-        test=summary_of(test),
+        test=test,
         success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
     )

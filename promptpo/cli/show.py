@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError
 from promptpo.output.report import RESULT
+from promptpo.output.report.result import failures_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import Event, Kind, from_json, read_run
@@ -208,7 +209,10 @@ def _ending(run: Path, events: Mapping[Kind, list[Event]]) -> str:
     if best is None:
         return f"Stopped: {stops[-1].data['reason']}. No policy ran."
     low, high = test["ci95"]
-    return (
-        f"Stopped: {stops[-1].data['reason']}. Best: {best['candidate']}, held-out return {test['mean_return']:.6g} "
-        f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)."
-    )
+    text = f"Stopped: {stops[-1].data['reason']}. Best: {best['candidate']}"
+    if test["mean_return"] is not None:
+        text += (
+            f", held-out return {test['mean_return']:.6g} "
+            f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)"
+        )
+    return f"{text}. {failures_in_words(test)}".strip()

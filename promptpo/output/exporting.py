@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from promptpo.output.report.result import failures_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
 
@@ -37,7 +38,7 @@ class Provenance:
         run_id: Name of the run directory.
         candidate: Id of the candidate.
         date: ISO date.
-        test: Mean return, its interval and the number of episodes on test seeds; None before the test.
+        test: The test part of ``result.json``; None before the test.
         success_rate: On test seeds; None where the environment does not report success.
         test_seeds: First and last.
     """
@@ -48,7 +49,7 @@ class Provenance:
     run_id: str
     candidate: str
     date: str
-    test: tuple[float, tuple[float, float], int] | None = None
+    test: Mapping[str, Any] | None = None
     success_rate: float | None = None
     test_seeds: tuple[int, int] | None = None
 
@@ -183,14 +184,19 @@ def _author(model: str) -> str:
 
 def _facts(provenance: Provenance) -> str:
     lines = []
-    if provenance.test is not None:
-        mean, (low, high), episodes = provenance.test
-        seeds = ""
-        if provenance.test_seeds:
-            seeds = f", seeds {provenance.test_seeds[0]} to {provenance.test_seeds[1]}"
-        lines.append(
-            f"Held-out mean return {mean:.6g} (95 % interval {low:.6g} to {high:.6g}; {episodes} episodes{seeds})."
-        )
+    test = provenance.test
+    if test is not None:
+        if test["mean_return"] is not None:
+            low, high = test["ci95"]
+            seeds = ""
+            if provenance.test_seeds:
+                seeds = f", seeds {provenance.test_seeds[0]} to {provenance.test_seeds[1]}"
+            lines.append(
+                f"Held-out mean return {test['mean_return']:.6g} (95 % interval {low:.6g} to {high:.6g}; "
+                f"{test['episodes']} episodes{seeds})."
+            )
+        if failed := failures_in_words(test):
+            lines.append(_line(failed))
     if provenance.success_rate is not None:
         lines.append(f"Success in {provenance.success_rate:.0%} of them.")
     lines.append(
@@ -272,11 +278,3 @@ def _literal(bound: Any) -> str:
     same = bool(values.size) and bool((values == values[0]).all())
     text = repr(float(values[0])) if same else repr(bound.tolist())
     return re.sub(r"\binf\b", "np.inf", text)
-
-
-def summary_of(test: Mapping[str, Any] | None) -> tuple[float, tuple[float, float], int] | None:
-    """The test part of a result as `Provenance` wants it."""
-    if not test:
-        return None
-    low, high = test["ci95"]
-    return test["mean_return"], (low, high), test["episodes"]

@@ -113,3 +113,4 @@ for _name, _class in {
     "DiesOnce": DiesOnce,
 }.items():
     gymnasium.register(f"Test/{_name}-v0", entry_point=_class, max_episode_steps=50)
+gymnasium.register("Test/Endless-v0", entry_point=Thermostat)  # no time limit, and it never ends

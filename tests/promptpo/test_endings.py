@@ -4,9 +4,13 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
+from promptpo.envs.task import Task
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, FatalProviderError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.exporting import Provenance, exported
+from promptpo.output.report.result import failures_in_words, tested
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import read_run
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
 from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
@@ -142,3 +146,82 @@ def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path):
     assert "r1c2" not in attempts_of(again)
     assert "overloaded" in overview(tmp_path / "run")
     assert again.data["best"] == first.data["best"]
+
+
+def test_what_was_asked_within_the_limit_on_calls_is_tried_out(tmp_path):
+    """The sample that is refused takes nothing away from those that are asked already."""
+    model = Model({"r1.c1": WEAK, "r1.c2": GOOD})
+    run = optimize(model, tmp_path / "run", rounds=5, candidates=4, max_calls=3)
+    assert "3 language-model calls" in run.stop_reason
+    assert model.asked() == ["feedback", "r1.c1", "r1.c2"]
+    assert run.data["best"]["candidate"] == "r1c2"
+    assert run.mean_return > 300
+    more = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), calls=5)
+    assert model.asked() == ["feedback", "r1.c1", "r1.c2", "r1.c3", "r1.c4"]
+    assert set(attempts_of(more)) == {"r1c1", "r1c2", "r1c3", "r1c4"}
+
+
+CRASHES_LATE = """```python
+class Policy:
+    def act(self, obs):
+        if obs[0] > 0.03 and not hasattr(self, "begun"):
+            raise ValueError("too far right")
+        self.begun = True
+        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
+```
+"""
+"""Fails at once where the cart starts far to the right, which it does in about one start of five."""
+
+
+def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path):
+    """Failures count as the worst episodes, and the result, the file and the terminal say how many there were."""
+    run = optimize(
+        Model(default=CRASHES_LATE), tmp_path / "run", rounds=1, episodes=1, validation_episodes=1,
+        candidates=1, test_episodes=60, repairs=0, seed=1,
+    )  # fmt: skip
+    test = run.data["test"]
+    assert test["episodes"] == 60
+    assert 1 <= test["failed_episodes"] < 30
+    assert "too far right" in test["failure"]
+    assert test["returns"].count(min(test["returns"])) > test["failed_episodes"]
+    assert f"{test['failed_episodes']} of 60" in run.policy_path.read_text()
+    assert f"{test['failed_episodes']} of 60" in overview(run.directory)
+
+
+def test_a_policy_that_fails_in_every_test_episode_has_a_result():
+    """No number is made up: there is none, and a sentence says why."""
+    test = tested(Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10))
+    assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
+    said = failures_in_words(test)
+    assert said == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"
+    facts = Provenance(Task("E"), "m", "0", "r", "c", "d", test=test)
+    assert "failed in 10 of 10" in exported("class Policy: ...", facts, action_space=None)
+
+
+def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(tmp_path):
+    """Episodes that never end do not swallow the budget: every candidate gets a result."""
+    run = promptpo.optimize(
+        "tests.environments:Test/Endless-v0", out=tmp_path / "run", max_steps=30_000, rounds=2, candidates=2,
+        model="search", test_episodes=3,
+    )  # fmt: skip
+    assert run.data["best"] is not None
+    assert sum(n for purpose, n in run.data["steps"].items() if purpose != "test") <= 30_000
+
+
+def test_the_paper_recipe_runs_all_its_rounds(tmp_path):
+    """As published: no stop at a threshold, and every reflection is shown again."""
+
+    def model(request):
+        return {"feedback": FEEDBACK, "reflection": f"Lesson of {request.key}."}.get(request.purpose, GOOD)
+
+    asked = []
+
+    def listening(request):
+        asked.append(request)
+        return model(request)
+
+    run = optimize(listening, tmp_path / "run", rounds=3, candidates=1, recipe="paper", stop_at=10.0)
+    assert run.data["rounds"] == 3
+    last = next(request for request in asked if request.key == "r3.c1").messages[-1].content
+    assert "Lesson of r1.reflection" in last
+    assert "Lesson of r2.reflection" in last

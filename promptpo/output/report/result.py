@@ -95,6 +95,15 @@ def tested(test: Evaluation | None) -> dict[str, Any] | None:
     }
 
 
+def failures_in_words(test: Mapping[str, Any] | None) -> str:
+    """What the test part of a result says of episodes in which the policy failed; empty where there were none."""
+    failed = (test or {}).get("failed_episodes", 0)
+    if not test or not failed:
+        return ""
+    counted = ", which count like the worst of the others" if failed < test["episodes"] else ""
+    return f"The policy failed in {failed} of {test['episodes']} test episodes{counted}: {test['failure']}"
+
+
 def result(
     *,
     task_name: tuple[str, Mapping[str, Any]],

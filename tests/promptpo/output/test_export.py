@@ -147,7 +147,11 @@ def test_the_header_tells_the_number_and_where_it_is_from():
     """Return, interval, episodes, seeds, model, version and run are in the header."""
     text = exported(
         BARE,
-        provenance("CartPole-v1", test=(487.2, (470.0, 500.0), 100), test_seeds=(20_000_000, 20_000_099)),
+        provenance(
+            "CartPole-v1",
+            test={"mean_return": 487.2, "ci95": (470.0, 500.0), "episodes": 100},
+            test_seeds=(20_000_000, 20_000_099),
+        ),
         action_space=None,
     )
     header = text.split('"""')[1]
@@ -221,7 +225,13 @@ def test_header_values_are_data(data):
     """Whatever a model, an environment, a run or a file is called, the file is the same program."""
     odd = [data.draw(ODD) for _ in range(9)]
     facts = Provenance(
-        Task(odd[0], {odd[1]: odd[2]}), odd[3], odd[4], odd[5], odd[6], odd[7], test=(1.0, (0.0, 2.0), 3)
+        Task(odd[0], {odd[1]: odd[2]}),
+        odd[3],
+        odd[4],
+        odd[5],
+        odd[6],
+        odd[7],
+        test={"mean_return": 1.0, "ci95": (0.0, 2.0), "episodes": 3},
     )
     docstring = odd[8].encode("utf-8", "replace").decode()
     source = f"{docstring!r}\n{BARE}"

@@ -1,67 +1,58 @@
-"""An interrupted tuning of a run: what was found is there, and resuming goes on at the same batch."""
+"""An interrupted tuning: what was found is kept, and resuming goes on at the same batch."""
 
-import asyncio
+import signal
 
-import pytest
-from promptpo.search.arena import Arena
-
-from promptpo.envs.task import Task
-from promptpo.program import Program
-from promptpo.rollouts import LocalExecutor, Settings
-from promptpo.run.config import Budget, Config
-from promptpo.run.journal import Journal
-from promptpo.run.ledger import Ledger
-from promptpo.search.tuning import Start
-from sandbox import Limits
-
-LEANING = """PARAMS = {"lean": (0.0, -1.0, 1.0), "speed": (0.0, -1.0, 1.0)}
+import promptpo
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.journal import read_run
+from tests.promptpo.optimizing import QUICK, Model
+from tests.promptpo.policies import TUNABLE
 
 
-class Policy:
-    def __init__(self, params):
-        self.lean, self.speed = params["lean"], params["speed"]
+class CtrlC(promptpo.Observer):
+    """Presses Ctrl-C after so many batches of tuning."""
 
-    def act(self, obs):
-        return 1 if self.lean * obs[2] + self.speed * obs[3] > 0 else 0
-"""
+    def __init__(self, batches):
+        self.left = batches
 
-
-@pytest.fixture(scope="module")
-def executor():
-    """One worker with CartPole."""
-    executor = LocalExecutor(Settings(Task("CartPole-v1"), Limits(), allow_weaker=True), 1)
-    yield executor
-    executor.close()
+    def event(self, event):
+        """Count down."""
+        self.left -= event.kind == "tuning"
+        if self.left == 0:
+            self.left = -1
+            signal.raise_signal(signal.SIGINT)
 
 
-def tune_until(executor, directory, batches):
-    """Tune CartPole, cancel after so many batches; returns the best so far and what the journal holds."""
-    task = Task("CartPole-v1")
-    with Journal(directory) as journal:
-        config = Config(task, budget=Budget())
-        arena = Arena(executor, 500, config, journal, Ledger(config.budget, journal.events))
-        start = Start("r1c1", Program(LEANING), 9.4)
+def test_the_best_so_far_survives_an_interruption(tmp_path):
+    """Cut in the middle, the run delivers the tuned numbers; resumed, it goes on and never gets worse."""
+    model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 20}
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(model),
+        out=tmp_path / "run",
+        observer=CtrlC(6),
+        rounds=1,
+        candidates=1,
+        max_steps=60_000,
+        **more,
+    )
+    assert run.stop_reason == "interrupted by Ctrl-C"
+    assert run.data["best"]["candidate"].startswith("r1c1t")
+    assert run.data["best"]["tuned"]
+    assert run.mean_return > 60
+    batches = [event.key for event in read_run(tmp_path / "run")["tuning"]]
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model))
+    assert [event.key for event in read_run(tmp_path / "run")["tuning"]][: len(batches)] == batches
+    assert again.mean_return >= run.mean_return - 20
+    assert again.data["best"]["tuned"]
 
-        def enough():
-            return sum(event.kind == "tuning" for event in journal.events) >= batches
 
-        async def work():
-            tuning = asyncio.ensure_future(arena.tune(1, [start], 50_000, None))
-            journal.listen(lambda _: enough() and tuning.cancel())
-            await asyncio.wait([tuning])
-
-        assert arena.tuned_so_far(1) == ()
-        asyncio.run(work())
-        return arena.tuned_so_far(1), [e.key for e in journal.events if e.kind == "tuning"]
-
-
-def test_the_best_so_far_survives_a_cancellation(executor, tmp_path):
-    """Cancelled in the middle, the tuned numbers are better than those that it began with; so again after a resume."""
-    (tuned,), keys = tune_until(executor, tmp_path / "run", 6)
-    assert tuned.changes
-    assert tuned.score > 50
-    assert tuned.program.values["lean"] + tuned.program.values["speed"] > 0
-    (later,), more = tune_until(executor, tmp_path / "run", 9)
-    assert more[: len(keys)] == keys
-    assert len(more) > len(keys)
-    assert later.score >= tuned.score - 50
+def test_a_search_without_time_keeps_what_it_had(tmp_path):
+    """Resuming with a limit that is over at once changes nothing for the worse."""
+    run = promptpo.optimize(
+        "CartPole-v1", llm=ScriptedLLM(Model(default=TUNABLE)), out=tmp_path / "run", rounds=1, **QUICK
+    )
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model()), rounds=3, seconds=0.001)
+    assert "seconds is reached" in again.stop_reason
+    assert again.data["best"] == run.data["best"]
+    assert again.data["test"] == run.data["test"]
