@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.llm.base import FatalProviderError
+from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.run.control import together
 from promptpo.run.records import Attempt, Evaluation
 from promptpo.search.attempts import Laboratory

@@ -25,7 +25,7 @@ from promptpo.output.report import result, versions, write_atomically, write_res
 from promptpo.output.report.page import write_report
 from promptpo.output.run_result import BEST, RunResult
 from promptpo.rollouts import Settings, make_executor
-from promptpo.run.calls import completion_of
+from promptpo.run.calls import check_limits, completion_of
 from promptpo.run.config import CONFIG, Config, load_config, save_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
@@ -55,8 +55,14 @@ class Session:
     async def _run(self) -> RunResult:
         config = self.config
         llm = self._given_llm or make_llm(
-            config.model, base_url=config.base_url, answered=answered(self.directory), search=SearchLLM
+            config.model,
+            base_url=config.base_url,
+            answered=answered(self.directory),
+            run=str(self.directory.resolve()),
+            price=config.price,
+            search=SearchLLM,
         )
+        check_limits(config.budget, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)
         spec = describe(
@@ -205,7 +211,7 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     kind, _, asked = llm.name.partition(":")
     # a policy is passed on: it need not show where its author keeps recordings
-    name = f"{kind}:{Path(asked).name}" if kind == "replay" else llm.name
+    name = f"{kind}:{Path(asked).name}" if kind in {"replay", "inbox"} else llm.name
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
 
 

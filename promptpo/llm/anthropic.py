@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
-from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
+from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
@@ -19,44 +19,17 @@ _FINISH: dict[str | None, Finish] = {
 
 
 class AnthropicLLM(SDKProvider):
-    """Messages through the official client.
-
-    Args:
-        model: As the service calls it.
-        base_url: Address of a compatible server; the key is then optional.
-        timeout: Seconds until a request is given up.
-        max_retries: How often the client retries a request.
-
-    Raises:
-        MissingKeyError: ``ANTHROPIC_API_KEY`` is not set, and no other address is.
-    """
+    """Messages through the official client."""
 
     provider = "anthropic"
+    client = "AsyncAnthropic"
     key_variable = "ANTHROPIC_API_KEY"
     address_variable = "ANTHROPIC_BASE_URL"
     official_host = "api.anthropic.com"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        max_retries: int = MAX_RETRIES,
-    ) -> None:
-        import anthropic
-
-        if base_url:  # the client adds the version to the path itself
-            base_url = base_url.rstrip("/").removesuffix("/v1")
-        super().__init__(
-            anthropic,
-            anthropic.AsyncAnthropic,
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-        )
-        self._timeout = timeout
+    def _address(self, base_url: str | None) -> str | None:
+        # The client adds the version to the path itself.
+        return base_url.rstrip("/").removesuffix("/v1") if base_url else None
 
     @property
     def _limit_names(self) -> tuple[str, ...]:

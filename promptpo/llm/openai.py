@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
-from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
+from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
@@ -18,40 +18,14 @@ class OpenAILLM(SDKProvider):
 
     The prefix of a prompt is cached by the service itself; what was read from the cache is recorded.
 
-    Args:
-        model: As the service calls it.
-        base_url: Address of a compatible server, usually ending in ``/v1`` (Ollama, vLLM, llama.cpp,
-            LM Studio, OpenRouter); the key is then optional.
-        timeout: Seconds until a request is given up.
-        max_retries: How often the client retries a request.
-
-    Raises:
-        MissingKeyError: ``OPENAI_API_KEY`` is not set, and no other address is.
+    The address of a compatible server (Ollama, vLLM, llama.cpp, LM Studio, OpenRouter) usually ends in ``/v1``.
     """
 
     provider = "openai"
+    client = "AsyncOpenAI"
     key_variable = "OPENAI_API_KEY"
     address_variable = "OPENAI_BASE_URL"
     official_host = "api.openai.com"
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        max_retries: int = MAX_RETRIES,
-    ) -> None:
-        import openai
-
-        super().__init__(
-            openai,
-            openai.AsyncOpenAI,
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-        )
 
     @property
     def _limit_names(self) -> tuple[str, ...]:

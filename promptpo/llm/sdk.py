@@ -7,18 +7,19 @@ without text, prices, and errors in one sentence.
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage
 from promptpo.llm.failures import (
     SAMPLING_SETTINGS,
     Service,
@@ -28,11 +29,12 @@ from promptpo.llm.failures import (
     read_key,
     refused_setting,
 )
-from promptpo.llm.prices import known_prices, price_of, user_prices
+from promptpo.llm.prices import price_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
+
+    from promptpo.llm.prices import Pricing
 
 EMPTY_RETRIES = 2
 """Further tries after an answer without text."""
@@ -72,18 +74,21 @@ class SDKProvider(ABC):
     Subclasses name the service and speak its wire format.
 
     Args:
-        sdk: The imported SDK.
-        make_client: Its asynchronous client class.
         model: As the service calls it.
-        base_url: Address of a compatible server; without one the SDK's own variable, then the service.
+        base_url: Address of a compatible server; without one the SDK's own variable, then the service. The
+            key is optional where there is one.
         timeout: Seconds until a request is given up.
         max_retries: How often the client retries a request.
+        price: What the user says that a call costs; None looks it up.
 
     Raises:
         MissingKeyError: There is no key, and no address of a server that may need none.
     """
 
     provider: ClassVar[str]
+    """As in ``--model provider:MODEL``; also the name of the SDK's module."""
+    client: ClassVar[str]
+    """The SDK's asynchronous client class."""
     key_variable: ClassVar[str]
     address_variable: ClassVar[str]
     official_host: ClassVar[str]
@@ -93,20 +98,21 @@ class SDKProvider(ABC):
 
     def __init__(
         self,
-        sdk: ModuleType,
-        make_client: Callable[..., Any],
         model: str,
         *,
-        base_url: str | None,
-        timeout: float,
-        max_retries: int,
+        base_url: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        max_retries: int = MAX_RETRIES,
+        price: Pricing | None = None,
     ) -> None:
+        sdk = importlib.import_module(self.provider)
         self.name = f"{self.provider}:{model}"
         self.model = model
-        base_url = base_url or os.environ.get(self.address_variable) or None
+        base_url = self._address(base_url or os.environ.get(self.address_variable) or None)
         key = read_key(self.key_variable, provider=self.provider, placeholder_allowed=base_url is not None)
         self._sdk = sdk
-        self._client = make_client(
+        self._timeout = timeout
+        self._client = getattr(sdk, self.client)(
             api_key=key,
             base_url=base_url,
             timeout=timeout,
@@ -118,10 +124,18 @@ class SDKProvider(ABC):
         self._service = Service(
             self.provider, model, self.key_variable, public_address(address), timeout, key
         )
-        # The list prices are the service's own; what another seller at another address asks is not known.
-        self._prices = (user_prices(), known_prices()) if self._official else (user_prices(),)
+        self._price = price or self._price_of(model)
+        self.price_known = self._price is not None
         self._refused: set[str] = set()
         self._room = 1
+
+    def _address(self, base_url: str | None) -> str | None:
+        """The address as the client wants it."""
+        return base_url
+
+    def _price_of(self, model: str) -> Pricing | None:
+        # The list prices are the service's own; what another seller at another address asks is not known.
+        return price_of(self.provider, model, listed=self._official)
 
     @property
     @abstractmethod
@@ -209,7 +223,7 @@ class SDKProvider(ABC):
                 refused = None
                 failure = not_an_answer(str(error), self._service)
             else:
-                return self._checked(response)
+                return self._checked(request, response)
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
             if refused is None:
@@ -220,17 +234,22 @@ class SDKProvider(ABC):
                 )
             self._refused.add(refused)
 
-    def _checked(self, response: Any) -> Reply:
+    def _checked(self, request: Request, response: Any) -> Reply:
         """What a response says; the SDKs hand over whatever came, unvalidated."""
         try:
-            return self._read(response)
+            reply = self._read(response)
         except (AttributeError, TypeError, LookupError):
             raise not_an_answer(str(response), self._service) from None
+        if reply.usage.total:
+            return reply
+        return replace(
+            reply, usage=estimated_usage(request, reply.text)
+        )  # some compatible servers do not count
 
     def _cost(self, replies: list[Reply]) -> float | None:
         total = 0.0
         for reply in replies:
-            price = price_of(self.model, *self._prices) or price_of(reply.model, *self._prices)
+            price = self._price or self._price_of(reply.model)
             cost = price.cost(reply.usage, reply.cache_write_tokens) if price else None
             if cost is None:
                 return None

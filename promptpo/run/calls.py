@@ -6,14 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from promptpo.errors import UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
+from promptpo.llm.text import visible
 from promptpo.program.answers import text_digest
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
-    from promptpo.run.config import Config
+    from promptpo.run.config import Budget, Config
     from promptpo.run.journal import Journal
     from promptpo.run.ledger import Ledger
+
+
+def check_limits(budget: Budget, llm: LLM) -> None:
+    """Refuse a limit that cannot be kept, before anything is asked.
+
+    Raises:
+        UsageError: It is on money, and the calls have no known price.
+    """
+    if budget.usd is not None and not getattr(llm, "price_known", True):
+        raise UsageError(
+            f"--max-usd cannot limit {visible(llm.name)}, whose price is not known: state it with --price IN,OUT "
+            f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
+        )
 
 
 class Caller:

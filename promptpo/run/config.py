@@ -108,6 +108,7 @@ class Config:
         task: What is to be solved.
         model: As in ``--model``; None chooses by the keys in the environment.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
+        price: US dollars per million input and output tokens; None looks them up.
         recipe: The procedure; see docs/recipes.md.
         candidates: Samples per round (the paper's N).
         episodes: Training episodes per candidate; None lets `with_episodes` choose.
@@ -137,6 +138,7 @@ class Config:
     task: Task
     model: str | None = None
     base_url: str | None = None
+    price: tuple[float, float] | None = None
     recipe: RecipeName = "default"
     candidates: int = 4
     episodes: int | None = None

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
+from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
+from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import answers
 from promptpo.run.calls import Caller
 from promptpo.run.records import Attempt, Candidate, Evaluation, Measured

@@ -52,7 +52,7 @@ def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ("given", "says"),
     [
         ("opneai:gpt-x", "Did you mean openai?"),
-        ("gpt-5", "providers are: anthropic, openai, exec, replay, embedded, search"),
+        ("gpt-5", "providers are: anthropic, openai, exec, inbox, replay, embedded, search"),
         ("exec", "write exec:COMMAND"),
         ("replay:", "write replay:RUN_OR_FILE"),
         ("search:fast", "search takes no model"),
