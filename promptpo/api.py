@@ -54,7 +54,7 @@ def optimize(
 
     Args:
         env_id: As Gymnasium writes it, ``module:EnvId`` included.
-        model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "replay:RUN" or "search"; None chooses
+        model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
             by the keys in the environment.
         rounds: Prompts.
         candidates: Samples per round.
