@@ -25,7 +25,7 @@ from promptpo.output.report import result, versions, write_atomically, write_res
 from promptpo.output.report.page import write_report
 from promptpo.output.run_result import BEST, RunResult
 from promptpo.rollouts import Settings, make_executor
-from promptpo.run.calls import check_limits, completion_of
+from promptpo.run.calls import check_wishes, completion_of
 from promptpo.run.config import CONFIG, Config, load_config, save_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
@@ -62,7 +62,7 @@ class Session:
             price=config.price,
             search=SearchLLM,
         )
-        check_limits(config.budget, llm)
+        check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)
         spec = describe(

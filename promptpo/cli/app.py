@@ -217,7 +217,13 @@ def optimize(
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
     ] = None,
-    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer.")] = 16_384,
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            help="How hard a reasoning model thinks: low, medium or high; its default when not given."
+        ),
+    ] = None,
+    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer, thinking included.")] = 16_384,
     max_prompt_tokens: Annotated[
         int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
     ] = 24_000,
@@ -271,6 +277,7 @@ def optimize(
         clip_actions=not no_clip,
         stop_at=stop_at,
         temperature=temperature,
+        effort=one_of("--effort", effort, ("low", "medium", "high")) if effort else None,
         max_output_tokens=max_output_tokens,
         max_prompt_tokens=max_prompt_tokens,
         repairs=repairs,

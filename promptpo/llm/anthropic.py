@@ -8,7 +8,7 @@ from promptpo.llm.base import Usage
 from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Finish, Request
+    from promptpo.llm.base import Effort, Finish, Request
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _FINISH: dict[str | None, Finish] = {
@@ -35,6 +35,9 @@ class AnthropicLLM(SDKProvider):
     def _limit_names(self) -> tuple[str, ...]:
         return ("max_tokens",)
 
+    def _effort(self, effort: Effort) -> dict[str, Any]:
+        return {"output_config": {"effort": effort}, "thinking": {"type": "adaptive"}}
+
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
         return await self._client.messages.create(
             model=self.model,
@@ -43,7 +46,8 @@ class AnthropicLLM(SDKProvider):
             system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
             # With each call, because the client otherwise insists on streaming for large limits.
             timeout=self._timeout,
-            # The client has no keyword for the temperature any more, but older models take it.
+            # What is left is sent as it is: the client has no keyword for the temperature any more, which
+            # older models take.
             extra_body=settings or None,
         )
 
@@ -59,6 +63,7 @@ class AnthropicLLM(SDKProvider):
                 input_tokens=(response.usage.input_tokens or 0) + written + read,
                 cached_input_tokens=read,
                 output_tokens=response.usage.output_tokens or 0,
+                reasoning_tokens=getattr(response.usage.output_tokens_details, "thinking_tokens", None) or 0,
             ),
             cache_write_tokens=written,
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Purpose = Literal["policy", "repair", "reflection", "feedback", "spec"]
 Finish = Literal["stop", "length", "refusal"]
+Effort = Literal["low", "medium", "high"]
 
 ALL_PURPOSES: frozenset[Purpose] = frozenset(get_args(Purpose))
 """What a language model can answer."""
@@ -109,6 +110,7 @@ class Request:
             provider can mark them for prompt caching (the system prompt always is).
         max_output_tokens: Limit for the answer.
         temperature: None leaves the provider's default (and some models accept nothing else).
+        effort: How hard a reasoning model should think; None leaves the provider's default.
         situation: The same facts as values; None where the purpose is not "policy".
     """
 
@@ -119,6 +121,7 @@ class Request:
     stable_messages: int = 0
     max_output_tokens: int = 8192
     temperature: float | None = None
+    effort: Effort | None = None
     situation: Situation | None = field(default=None, compare=False, repr=False)
 
 
@@ -167,7 +170,7 @@ class LLM(Protocol):
     """Answers requests; many may be in flight at once.
 
     One whose calls have no known price says so in an attribute ``price_known`` that is False, so that a limit
-    on money is refused before anything is asked.
+    on money is refused before anything is asked; one that heeds `Request.effort` says ``takes_effort = True``.
 
     Attributes:
         name: What ``--model`` would say, for example "openai:gpt-5.2".

@@ -37,6 +37,13 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _REFUSES = (400, 422)
+_ALSO_CALLED = {
+    "reasoning_effort": "reasoning_effort|reasoning|effort",
+    "reasoning": "reasoning|effort",
+    "output_config": "output_config|effort",
+    "thinking": "thinking|adaptive",
+}
+"""By what names a service speaks of a setting, as a regular expression."""
 _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
@@ -126,7 +133,11 @@ def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     if getattr(error, "status_code", None) not in _REFUSES:
         return None
     said = f"{getattr(error, 'param', '')} {error} {error.body}"
-    named = [(found.start(), name) for name in settings if (found := re.search(rf"\b{name}\b", said))]
+    named = [
+        (found.start(), name)
+        for name in settings
+        if (found := re.search(rf"\b(?:{_ALSO_CALLED.get(name, name)})\b", said))
+    ]
     if not named:
         return None
     first = min(named)[1]

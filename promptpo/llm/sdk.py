@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, Effort, Finish, Request, Usage, estimated_usage
 from promptpo.llm.failures import (
-    SAMPLING_SETTINGS,
     Service,
     explain,
     not_an_answer,
@@ -30,6 +29,7 @@ from promptpo.llm.failures import (
     refused_setting,
 )
 from promptpo.llm.prices import price_of
+from promptpo.llm.text import visible
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -95,6 +95,7 @@ class SDKProvider(ABC):
 
     purposes = ALL_PURPOSES
     language_model = True
+    takes_effort = True
 
     def __init__(
         self,
@@ -127,6 +128,7 @@ class SDKProvider(ABC):
         self._price = price or self._price_of(model)
         self.price_known = self._price is not None
         self._refused: set[str] = set()
+        self._cut_while_thinking = False
         self._room = 1
 
     def _address(self, base_url: str | None) -> str | None:
@@ -141,6 +143,15 @@ class SDKProvider(ABC):
     @abstractmethod
     def _limit_names(self) -> tuple[str, ...]:
         """What the wire format calls the token limit; a later name is used where an earlier is refused."""
+
+    @abstractmethod
+    def _effort(self, effort: Effort) -> dict[str, Any]:
+        """The settings by which the wire format says how hard to think."""
+
+    def _belongs_elsewhere(self, error: Any) -> bool:
+        """Whether the service says that this model is asked in another way, which is then used from now on."""
+        del error
+        return False
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
@@ -187,6 +198,8 @@ class SDKProvider(ABC):
             if reply.finish == "length":
                 self._room = ROOM_FACTOR
         last = replies[-1]
+        if last.finish == "length" and not last.text.strip():
+            self._warn_of_thinking(last)
         return Completion(
             text=last.text,
             model=last.model,
@@ -195,6 +208,17 @@ class SDKProvider(ABC):
             cost_usd=self._cost(replies),
             seconds=time.perf_counter() - started,
         )
+
+    def _warn_of_thinking(self, reply: Reply) -> None:
+        """Say once that there will be no answers like this; each candidate's error says it again."""
+        if not self._cut_while_thinking:
+            self._cut_while_thinking = True
+            logger.warning(
+                "%s was cut off at the token limit while it was still thinking (%s tokens, no text); "
+                "raise --max-output-tokens or lower --effort.",
+                visible(self.name),
+                f"{reply.usage.reasoning_tokens or reply.usage.output_tokens:,}",
+            )
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
         """The settings of a call, without those that the model has refused, and which it may still refuse.
@@ -208,6 +232,9 @@ class SDKProvider(ABC):
         settings: dict[str, Any] = {name: limit}
         if request.temperature is not None and "temperature" not in self._refused:
             settings["temperature"] = request.temperature
+        if request.effort is not None:
+            effort = self._effort(request.effort)
+            settings |= {name: value for name, value in effort.items() if name not in self._refused}
         return settings, [setting for setting in settings if setting != last]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
@@ -219,6 +246,8 @@ class SDKProvider(ABC):
             except self._sdk.APIError as error:
                 refused = refused_setting(error, refusable)
                 failure = explain(error, self._sdk, self._service)
+                if self._belongs_elsewhere(error):
+                    continue
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
                 failure = not_an_answer(str(error), self._service)
@@ -228,7 +257,7 @@ class SDKProvider(ABC):
             # headers and so the key, is not chained to ours.
             if refused is None:
                 raise failure
-            if refused in SAMPLING_SETTINGS and refused not in self._refused:
+            if refused not in self._limit_names and refused not in self._refused:
                 logger.warning(
                     "%s does not take %s=%s; going on without it.", self.name, refused, settings[refused]
                 )

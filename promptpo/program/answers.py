@@ -17,7 +17,7 @@ from typing import Literal
 MAX_SOURCE_BYTES = 100_000
 """The sandbox refuses longer sources, so they are not even parsed here."""
 
-Problem = Literal["empty", "cut", "no_code", "too_long"]
+Problem = Literal["thought", "empty", "cut", "no_code", "too_long"]
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*$", re.MULTILINE)
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)

@@ -13,18 +13,20 @@ from promptpo.program.answers import text_digest
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
-    from promptpo.run.config import Budget, Config
+    from promptpo.run.config import Config
     from promptpo.run.journal import Journal
     from promptpo.run.ledger import Ledger
 
 
-def check_limits(budget: Budget, llm: LLM) -> None:
-    """Refuse a limit that cannot be kept, before anything is asked.
+def check_wishes(config: Config, llm: LLM) -> None:
+    """Refuse what a provider cannot heed, before anything is asked.
 
     Raises:
-        UsageError: It is on money, and the calls have no known price.
+        UsageError: A limit on money for calls without a known price, or an effort for what takes none.
     """
-    if budget.usd is not None and not getattr(llm, "price_known", True):
+    if config.effort is not None and not getattr(llm, "takes_effort", False):
+        raise UsageError(f"--effort is for anthropic: and openai: models; {visible(llm.name)} takes none.")
+    if config.budget.usd is not None and not getattr(llm, "price_known", True):
         raise UsageError(
             f"--max-usd cannot limit {visible(llm.name)}, whose price is not known: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
@@ -75,6 +77,7 @@ class Caller:
             messages=tuple(messages),
             max_output_tokens=self._config.max_output_tokens,
             temperature=self._config.temperature,
+            effort=self._config.effort,
             situation=situation,
         )
         self._ledger.reserve_call()

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
+from promptpo.llm.base import Effort
 from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
@@ -123,6 +124,7 @@ class Config:
         stop_at: Stop when the validation mean return reaches this; None takes the environment's
             registered threshold.
         temperature: Sampling temperature; None leaves the provider's default.
+        effort: How hard a reasoning model thinks; None leaves the provider's default.
         max_output_tokens: Limit for one answer.
         max_prompt_tokens: Bound on the prompt; history is shortened to fit.
         repairs: Repair calls per broken candidate.
@@ -151,6 +153,7 @@ class Config:
     clip_actions: bool = True
     stop_at: float | None = None
     temperature: float | None = None
+    effort: Effort | None = None
     max_output_tokens: int = 16_384
     max_prompt_tokens: int = 24_000
     repairs: int = 2

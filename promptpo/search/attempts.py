@@ -36,6 +36,7 @@ UNBOUNDED_HORIZON = 10_000
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
+    "thought": "had no text: the token limit was reached in the middle of thinking",
     "cut": "was cut off before the code was complete",
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",
@@ -286,7 +287,9 @@ class Laboratory:
 
 
 def _read(completion: Completion) -> answers.Answer:
-    return answers.extract(completion.text, cut=completion.finish == "length")
+    cut = completion.finish == "length"
+    answer = answers.extract(completion.text, cut=cut)
+    return replace(answer, problem="thought") if cut and not completion.text.strip() else answer
 
 
 def _once_more(completion: Completion, answer: answers.Answer) -> list[Message]:
