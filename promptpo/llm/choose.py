@@ -169,7 +169,7 @@ def _parse(name: str, reason: str) -> Choice:
         raise UsageError(f"{provider} needs to know what: write {provider}:{ARGUMENTS[provider]}.")
     if argument != visible(argument) and provider in DEFAULT_MODELS:
         raise UsageError(
-            f"{visible(argument)} is no model: its name has control characters or runs of spaces."
+            f"{visible(argument)} is no name of a model: it has control characters or runs of spaces."
         )
     if argument and provider == SEARCH:
         raise UsageError("search takes no model; write --model search.")

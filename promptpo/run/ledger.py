@@ -99,7 +99,7 @@ class Ledger:
             raise BudgetSpentError(f"the limit of ${budget.usd:g} is reached")
         if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
             raise BudgetSpentError(
-                f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (--price states one)"
+                f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"
             )
         spent = self.usage.total
         if budget.tokens is not None and spent >= budget.tokens:

@@ -95,6 +95,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path):
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["model"] == "inbox:box"
     assert result["llm"]["estimated_tokens"] > 0
+    assert "out, estimated)" in promptpo("show", "run", cwd=tmp_path).stdout
     assert "no run is asking" in promptpo("inbox", "box", cwd=tmp_path).stdout
 
 
