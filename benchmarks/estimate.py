@@ -134,11 +134,12 @@ def _column(
 def _dollars(model: str | None, calls: int, budget: Budget, cells: int) -> float | None:
     from promptpo.llm.base import Usage
     from promptpo.llm.choose import choose
-    from promptpo.llm.prices import known_prices, price_of, user_prices
+    from promptpo.llm.prices import price_of
 
     if not calls or model is None or model.startswith(("replay", "search", "embedded")):
         return 0.0
-    price = price_of(choose(model).argument, user_prices(), known_prices())
+    choice = choose(model)
+    price = price_of(choice.provider, choice.argument)
     cost = price.cost(Usage(INPUT_TOKENS, 0, OUTPUT_TOKENS)) if price else None
     if cost is None:
         return None

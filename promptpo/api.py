@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
+from promptpo.llm.prices import check_price
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -53,7 +54,7 @@ def optimize(
 
     Args:
         env_id: As Gymnasium writes it, ``module:EnvId`` included.
-        model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "replay:RUN" or "search"; None chooses
+        model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
             by the keys in the environment.
         rounds: Prompts.
         candidates: Samples per round.
@@ -113,6 +114,9 @@ def resume(
     *,
     llm: LLM | None = None,
     observer: Observer | None = None,
+    price: tuple[float, float] | None = None,
+    max_prompt_tokens: int | None = None,
+    max_output_tokens: int | None = None,
     **budget: float | None,
 ) -> RunResult:
     """Go on with a run that was interrupted, or extend one that ended.
@@ -121,6 +125,9 @@ def resume(
         run: The run directory.
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
+        price: US dollars per million input and output tokens, where they were not known.
+        max_prompt_tokens: New bound on a prompt.
+        max_output_tokens: New limit for one answer.
         **budget: Fields of `promptpo.run.config.Budget` to change, for example ``rounds=10``.
 
     Raises:
@@ -129,7 +136,13 @@ def resume(
     directory = Path(run)
     config = load_config(directory / CONFIG)
     changes = {name: value for name, value in budget.items() if value is not None}
-    config = replace(config, budget=replace(config.budget, **changes))  # type: ignore[arg-type] # checked next
+    config = replace(
+        config,
+        price=price or config.price,
+        max_prompt_tokens=max_prompt_tokens or config.max_prompt_tokens,
+        max_output_tokens=max_output_tokens or config.max_output_tokens,
+        budget=replace(config.budget, **changes),  # type: ignore[arg-type] # checked next
+    )
     check_config(config)
     return Session(config, directory, llm, observer or Observer()).run()
 
@@ -146,6 +159,8 @@ def check_config(config: Config) -> None:
         "episodes": config.episodes,
         "validation episodes": config.validation_episodes,
         "test episodes": config.test_episodes,
+        "max_prompt_tokens": config.max_prompt_tokens,
+        "max_output_tokens": config.max_output_tokens,
     }
     for name, value in at_least_one.items():
         if value is not None and value < 1:
@@ -155,6 +170,8 @@ def check_config(config: Config) -> None:
     for name, limit in limits.items():
         if limit is not None and limit <= 0:
             raise UsageError(f"the limit on {name} must be more than 0, not {limit:g}.")
+    if config.price is not None:
+        check_price(config.price)
     if config.seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {config.seed}.")
     if config.task.max_episode_steps is not None and config.task.max_episode_steps < 1:

@@ -7,17 +7,27 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 ├── EnvironmentFaultError     the environment itself raised, hung or died
 ├── SandboxFaultError         policies cannot be confined here
 ├── MissingExtraError         a package that an extra brings is not installed
-├── ProviderError             the language model cannot be reached or refuses every call
-│   └── MissingKeyError       no API key where one is needed
+├── RenderingError            an environment cannot be rendered, or its picture cannot be written
+├── PolicyFailedError         a policy that the user asked to act did not
+├── ProviderError             the language model cannot answer this call; the next may be answered
+│   ├── MissingKeyError       no API key where one is needed
+│   └── FatalProviderError    no later call can be answered either
 ├── RunError                  a run directory that cannot be read, or is open elsewhere
 └── BudgetSpentError          the next call would pass a limit; the loop turns this into a clean end
 
-What a *policy* does wrong is never raised: it is an outcome, a value (see ``sandbox.Failure``).
+What a policy does wrong in a run is never raised: it is an outcome, a value (see ``sandbox.Failure``). Only
+whoever plays one action by action gets it as an exception, since there is no episode to report it in.
 """
+
+from __future__ import annotations
 
 import sysconfig
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sandbox import Failure
 
 
 class PromptPOError(Exception):
@@ -48,12 +58,32 @@ class MissingExtraError(PromptPOError, ImportError):
     """A package that an extra brings is not installed."""
 
 
+class RenderingError(PromptPOError, RuntimeError):
+    """No pictures here; the sentence says what is missing."""
+
+
+class PolicyFailedError(PromptPOError, RuntimeError):
+    """The policy did something wrong in the sandbox.
+
+    Attributes:
+        failure: What, and in which step.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"the policy failed ({failure.kind}): {failure.message}")
+        self.failure = failure
+
+
 class ProviderError(PromptPOError, RuntimeError):
-    """The language model cannot be reached or refuses every call."""
+    """The language model cannot answer this call; the next one may be answered."""
 
 
 class MissingKeyError(ProviderError):
     """No API key where one is needed."""
+
+
+class FatalProviderError(ProviderError):
+    """No later call can succeed either: a wrong key, an unknown model, an exhausted recording."""
 
 
 class RunError(PromptPOError, OSError):

@@ -18,8 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.llm.base import FatalProviderError
+from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt, Seeds

@@ -31,7 +31,7 @@ from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.observer import Observer
 from promptpo.run.records import Attempt, Seeds
-from promptpo.run.spender import Spender, completion_of
+from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
 
@@ -55,8 +55,14 @@ class Session:
     async def _run(self) -> RunResult:
         config = self.config
         llm = self._given_llm or make_llm(
-            config.model, base_url=config.base_url, answered=answered(self.directory), search=SearchLLM
+            config.model,
+            base_url=config.base_url,
+            answered=answered(self.directory),
+            run=str(self.directory.resolve()),
+            price=config.price,
+            search=SearchLLM,
         )
+        check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name)
         spec = describe(
@@ -213,7 +219,7 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     kind, _, asked = llm.name.partition(":")
     # a policy is passed on: it need not show where its author keeps recordings
-    name = f"{kind}:{Path(asked).name}" if kind == "replay" else llm.name
+    name = f"{kind}:{Path(asked).name}" if kind in {"replay", "inbox"} else llm.name
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
 
 

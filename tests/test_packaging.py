@@ -55,7 +55,6 @@ def test_the_wheel_has_all_of_the_packages_and_nothing_else(built):
         "promptpo/templates/policy.py.j2",
         "promptpo/prompts/system.md.j2",
         "promptpo/report/assets/page.html.j2",
-        "promptpo/llm/prices.toml",
         "benchmarks/suites/quick.toml",
     ):
         assert needed in inside

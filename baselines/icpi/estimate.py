@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from baselines.icpi.assembly import WITH_ENGINE
 from promptpo.llm.base import Usage
-from promptpo.llm.prices import known_prices, price_of, user_prices
+from promptpo.llm.prices import price_of
 
 if TYPE_CHECKING:
     from baselines.icpi.assembly import Method
@@ -116,7 +116,8 @@ def estimate(
     if method not in WITH_ENGINE:
         return Estimate(0, 0, 0, 0, 0.0, 0.0)
     length = episode_steps or TEST_STEPS
-    price = None if free else price_of(model.partition(":")[2], user_prices(), known_prices())
+    provider, _, name = model.partition(":")
+    price = None if free else price_of("openai" if provider == "completion" else provider, name)
 
     def dollars(calls: int, tokens: int) -> float | None:
         if free:

@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import looking, results, specs
+from promptpo.cli import inbox, looking, results, specs
 from promptpo.cli.arguments import (
     AsJson,
     EnvId,
@@ -29,6 +29,7 @@ from promptpo.cli.arguments import (
     Film,
     Horizon,
     Jobs,
+    ModelPrice,
     Quiet,
     RunDir,
     Track,
@@ -147,7 +148,7 @@ def optimize(
     model: Annotated[
         str | None,
         typer.Option(
-            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
+            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
         ),
     ] = None,
     rounds: Annotated[int, typer.Option(help="Prompts.")] = 5,
@@ -171,7 +172,10 @@ def optimize(
     ] = 500_000,
     max_calls: Annotated[int | None, typer.Option(help="Language-model calls.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Input plus output tokens.")] = None,
-    max_usd: Annotated[float | None, typer.Option(help="Money, for models whose price is known.")] = None,
+    max_usd: Annotated[
+        float | None, typer.Option(help="Money; refused for a model without a known price.")
+    ] = None,
+    price: ModelPrice = None,
     max_seconds: Annotated[float | None, typer.Option(help="Wall time.")] = None,
     stop_at: Annotated[
         float | None,
@@ -213,7 +217,13 @@ def optimize(
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
     ] = None,
-    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer.")] = 16_384,
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            help="How hard a reasoning model thinks: low, medium or high; its default when not given."
+        ),
+    ] = None,
+    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer, thinking included.")] = 16_384,
     max_prompt_tokens: Annotated[
         int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
     ] = 24_000,
@@ -246,6 +256,7 @@ def optimize(
     from promptpo.api import start
     from promptpo.cli.options import one_of, options_of
     from promptpo.envs.task import Task
+    from promptpo.llm.prices import stated_price
     from promptpo.run.config import RECIPES, Budget, Config
 
     task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
@@ -253,6 +264,7 @@ def optimize(
         task=task,
         model=model,
         base_url=base_url,
+        price=stated_price(price),
         recipe=one_of("--recipe", recipe, tuple(RECIPES)),
         candidates=candidates,
         episodes=episodes,
@@ -265,6 +277,7 @@ def optimize(
         clip_actions=not no_clip,
         stop_at=stop_at,
         temperature=temperature,
+        effort=one_of("--effort", effort, ("low", "medium", "high")) if effort else None,
         max_output_tokens=max_output_tokens,
         max_prompt_tokens=max_prompt_tokens,
         repairs=repairs,
@@ -289,7 +302,10 @@ def resume(
     max_calls: Annotated[int | None, typer.Option(help="New limit on language-model calls.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None,
     max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None,
+    price: ModelPrice = None,
     max_seconds: Annotated[float | None, typer.Option(help="New limit on wall time.")] = None,
+    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None,
+    max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None,
     track: Track = None,
     film: Film = True,
     quiet: Quiet = False,
@@ -300,6 +316,7 @@ def resume(
     Nothing that is in the journal is asked or rolled out again.
     """
     from promptpo.api import resume as go_on
+    from promptpo.llm.prices import stated_price
 
     with _display(quiet=quiet, as_json=as_json, track=track) as observer:
         result = go_on(
@@ -311,6 +328,9 @@ def resume(
             tokens=max_tokens,
             usd=max_usd,
             seconds=max_seconds,
+            price=stated_price(price),
+            max_prompt_tokens=max_prompt_tokens,
+            max_output_tokens=max_output_tokens,
         )
     _finish(result, as_json=as_json, film=film)
 
@@ -342,3 +362,4 @@ def _finish(run: RunResult, *, as_json: bool, film: bool) -> None:
 results.add_to(app)
 specs.add_to(app)
 looking.add_to(app)
+inbox.add_to(app)

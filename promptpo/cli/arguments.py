@@ -58,6 +58,13 @@ Weaker = Annotated[
     bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
+ModelPrice = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IN,OUT",
+        help="US dollars per million input and output tokens of the model; looked up when not given.",
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
 ]

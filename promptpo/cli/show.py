@@ -191,7 +191,7 @@ def _spent(ledger: Ledger) -> str:
     steps = ", ".join(f"{purpose} {count:,}" for purpose, count in ledger.steps.items() if count)
     text = f"Steps: {steps or 'none'}.  Calls: {ledger.calls}"
     if ledger.usage.input_tokens:
-        text += f" ({ledger.usage.input_tokens:,} tokens in, {ledger.usage.cached_input_tokens:,} of them cached, {ledger.usage.output_tokens:,} out)"
+        text += f" ({ledger.usage.input_tokens:,} tokens in, {ledger.usage.cached_input_tokens:,} of them cached, {ledger.usage.output_tokens:,} out{', estimated' if ledger.usage.estimated_tokens else ''})"
     if ledger.cost_usd:
         text += f", ${ledger.cost_usd:.4f}"
     if ledger.unpriced_calls:

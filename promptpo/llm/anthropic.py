@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
-from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
+from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Finish, Request
+    from promptpo.llm.base import Effort, Finish, Request
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _FINISH: dict[str | None, Finish] = {
@@ -19,48 +19,24 @@ _FINISH: dict[str | None, Finish] = {
 
 
 class AnthropicLLM(SDKProvider):
-    """Messages through the official client.
-
-    Args:
-        model: As the service calls it.
-        base_url: Address of a compatible server; the key is then optional.
-        timeout: Seconds until a request is given up.
-        max_retries: How often the client retries a request.
-
-    Raises:
-        MissingKeyError: ``ANTHROPIC_API_KEY`` is not set, and no other address is.
-    """
+    """Messages through the official client."""
 
     provider = "anthropic"
+    client = "AsyncAnthropic"
     key_variable = "ANTHROPIC_API_KEY"
     address_variable = "ANTHROPIC_BASE_URL"
     official_host = "api.anthropic.com"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        max_retries: int = MAX_RETRIES,
-    ) -> None:
-        import anthropic
-
-        if base_url:  # the client adds the version to the path itself
-            base_url = base_url.rstrip("/").removesuffix("/v1")
-        super().__init__(
-            anthropic,
-            anthropic.AsyncAnthropic,
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-        )
-        self._timeout = timeout
+    def _address(self, base_url: str | None) -> str | None:
+        # The client adds the version to the path itself.
+        return base_url.rstrip("/").removesuffix("/v1") if base_url else None
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
         return ("max_tokens",)
+
+    def _effort(self, effort: Effort) -> dict[str, Any]:
+        return {"output_config": {"effort": effort}, "thinking": {"type": "adaptive"}}
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
         return await self._client.messages.create(
@@ -70,7 +46,8 @@ class AnthropicLLM(SDKProvider):
             system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
             # With each call, because the client otherwise insists on streaming for large limits.
             timeout=self._timeout,
-            # The client has no keyword for the temperature any more, but older models take it.
+            # What is left is sent as it is: the client has no keyword for the temperature any more, which
+            # older models take.
             extra_body=settings or None,
         )
 
@@ -86,6 +63,7 @@ class AnthropicLLM(SDKProvider):
                 input_tokens=(response.usage.input_tokens or 0) + written + read,
                 cached_input_tokens=read,
                 output_tokens=response.usage.output_tokens or 0,
+                reasoning_tokens=getattr(response.usage.output_tokens_details, "thinking_tokens", None) or 0,
             ),
             cache_write_tokens=written,
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
-from promptpo.errors import ProviderError
+from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
+from promptpo.llm.text import visible, whole
 
 if TYPE_CHECKING:
     from typing import Any
@@ -14,32 +15,44 @@ if TYPE_CHECKING:
 
 Purpose = Literal["policy", "repair", "reflection", "feedback", "spec"]
 Finish = Literal["stop", "length", "refusal"]
+Effort = Literal["low", "medium", "high"]
 
 ALL_PURPOSES: frozenset[Purpose] = frozenset(get_args(Purpose))
 """What a language model can answer."""
 
 
-class FatalProviderError(ProviderError):
-    """No later call can succeed either: a wrong key, an unknown model, an exhausted recording.
-
-    A plain `ProviderError` concerns one call; the next may succeed.
-    """
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more language-model calls; cached tokens are part of the input tokens."""
+    """Tokens of one or more language-model calls.
+
+    Attributes:
+        input_tokens: Of the prompt, cached ones included.
+        cached_input_tokens: Those of the prompt that were read from a cache.
+        output_tokens: Generated, reasoning included.
+        reasoning_tokens: Those generated that are reasoning and not text, where the provider says so.
+        estimated_tokens: How many of the input and output tokens nobody counted; they are estimated
+            from the length of the texts.
+    """
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input_tokens + other.input_tokens,
             self.cached_input_tokens + other.cached_input_tokens,
             self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.estimated_tokens + other.estimated_tokens,
         )
+
+    @property
+    def total(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +107,10 @@ class Request:
         system: System prompt; the same for all calls of a run.
         messages: The conversation, ending with a user turn.
         stable_messages: How many leading messages are identical in the calls to come, so that a
-            provider can mark them for prompt caching.
+            provider can mark them for prompt caching (the system prompt always is).
         max_output_tokens: Limit for the answer.
         temperature: None leaves the provider's default (and some models accept nothing else).
+        effort: How hard a reasoning model should think; None leaves the provider's default.
         situation: The same facts as values; None where the purpose is not "policy".
     """
 
@@ -107,12 +121,16 @@ class Request:
     stable_messages: int = 0
     max_output_tokens: int = 8192
     temperature: float | None = None
+    effort: Effort | None = None
     situation: Situation | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """One answer, as it came.
+
+    Lone surrogates in its text are replaced (U+FFFD), and its model's name is made one visible line, when it
+    is made: this is where foreign text enters.
 
     Attributes:
         text: The raw text.
@@ -130,10 +148,31 @@ class Completion:
     cost_usd: float | None = None
     seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        if isinstance(self.text, str):  # the conformance check says so where it is not
+            object.__setattr__(self, "text", whole(self.text))
+        if isinstance(self.model, str):
+            object.__setattr__(self, "model", visible(self.model))
+
+
+CHARACTERS_PER_TOKEN = 4
+
+
+def estimated_usage(request: Request, text: str) -> Usage:
+    """What a call may have taken, where nobody counts: a token for four characters of prompt and answer."""
+    prompt = len(request.system) + sum(len(message.content) for message in request.messages)
+    asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
+    return Usage(asked, 0, answered, estimated_tokens=asked + answered)
+
 
 @runtime_checkable
 class LLM(Protocol):
     """Answers requests; many may be in flight at once.
+
+    One whose calls have no known price says so in an attribute ``price_known`` that is False, so that a limit
+    on money is refused before anything is asked; one that heeds `Request.effort` says ``takes_effort = True``;
+    one that can be asked again for the same answer at no cost says ``repeats = True``, and is not waited for when
+    a search is ended.
 
     Attributes:
         name: What ``--model`` would say, for example "openai:gpt-5.2".

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptpo.errors import UsageError
+from promptpo.llm.prices import Price
+from promptpo.llm.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +59,8 @@ class _Options:
 
     base_url: str | None
     answered: Sequence[Completion]
+    run: str
+    price: Price | None
 
 
 def choose(name: str | None = None) -> Choice:
@@ -86,7 +90,12 @@ def describe_choice(name: str | None, llm: LLM) -> str:
         name: What `make_llm` was given.
         llm: What it returned.
     """
-    what = llm.name if llm.language_model else f"{llm.name} (program search: no language model)"
+    named = visible(llm.name)
+    what = named if llm.language_model else f"{named} (program search: no language model)"
+    if named.startswith("inbox:"):
+        return (
+            f"model: {what}; see what waits for an answer with: promptpo inbox {named.removeprefix('inbox:')}"
+        )
     if name is not None:
         return f"model: {what}, {choose(name).reason}"
     other = "search (no language model)" if llm.language_model else "anthropic:MODEL or openai:MODEL"
@@ -98,6 +107,8 @@ def make_llm(
     *,
     base_url: str | None = None,
     answered: Sequence[Completion] = (),
+    run: str = "",
+    price: tuple[float, float] | None = None,
     search: Callable[[], LLM] | None = None,
 ) -> LLM:
     """The provider that a name means.
@@ -106,6 +117,8 @@ def make_llm(
         name: As for `choose`.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
         answered: Answers that earlier processes of the same run have had, for a replay that goes on.
+        run: What tells this run from others that ask the same inbox, for example its directory.
+        price: US dollars per million input and output tokens, where the user states them.
         search: Makes what writes policies without a language model; None where only a language model will do.
 
     Raises:
@@ -124,7 +137,8 @@ def make_llm(
                 "this needs a language model, and program search is no language model: name one with --model."
             )
         return search()
-    return PROVIDERS[choice.provider](choice.argument, _Options(base_url, answered))
+    options = _Options(base_url, answered, run, Price(*price) if price else None)
+    return PROVIDERS[choice.provider](choice.argument, options)
 
 
 def _check_address(base_url: str) -> None:
@@ -144,7 +158,7 @@ def _parse(name: str, reason: str) -> Choice:
         near = difflib.get_close_matches(provider, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(
-            f"there is no provider {provider!r}.{hint} A model is written provider:MODEL, and the providers "
+            f"there is no provider {visible(provider)!r}.{hint} A model is written provider:MODEL, and the providers "
             f"are: {', '.join(known)}."
         )
     if not argument and provider in DEFAULT_MODELS:
@@ -153,6 +167,10 @@ def _parse(name: str, reason: str) -> Choice:
         )
     if not argument and provider in ARGUMENTS:
         raise UsageError(f"{provider} needs to know what: write {provider}:{ARGUMENTS[provider]}.")
+    if argument != visible(argument) and provider in DEFAULT_MODELS:
+        raise UsageError(
+            f"{visible(argument)} is no name of a model: it has control characters or runs of spaces."
+        )
     if argument and provider == SEARCH:
         raise UsageError("search takes no model; write --model search.")
     return Choice(provider, argument, reason)
@@ -161,19 +179,25 @@ def _parse(name: str, reason: str) -> Choice:
 def _anthropic(argument: str, options: _Options) -> LLM:
     from promptpo.llm.anthropic import AnthropicLLM
 
-    return AnthropicLLM(argument, base_url=options.base_url)
+    return AnthropicLLM(argument, base_url=options.base_url, price=options.price)
 
 
 def _openai(argument: str, options: _Options) -> LLM:
     from promptpo.llm.openai import OpenAILLM
 
-    return OpenAILLM(argument, base_url=options.base_url)
+    return OpenAILLM(argument, base_url=options.base_url, price=options.price)
 
 
-def _exec(argument: str, _: _Options) -> LLM:
+def _exec(argument: str, options: _Options) -> LLM:
     from promptpo.llm.command import CommandLLM
 
-    return CommandLLM(argument)
+    return CommandLLM(argument, price=options.price)
+
+
+def _inbox(argument: str, options: _Options) -> LLM:
+    from promptpo.llm.inbox import InboxLLM
+
+    return InboxLLM(argument, run=options.run, price=options.price)
 
 
 def _replay(argument: str, options: _Options) -> LLM:
@@ -192,9 +216,10 @@ PROVIDERS: Mapping[str, Callable[[str, _Options], LLM]] = {
     "anthropic": _anthropic,
     "openai": _openai,
     "exec": _exec,
+    "inbox": _inbox,
     "replay": _replay,
     "embedded": _embedded,
 }
 
-ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "replay": "RUN_OR_FILE"}
+ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "inbox": "DIR", "replay": "RUN_OR_FILE"}
 """Providers that mean nothing without an argument, and what it is."""

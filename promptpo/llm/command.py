@@ -11,11 +11,13 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from promptpo.errors import ProviderError, UsageError
-from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError
+from promptpo.errors import FatalProviderError, ProviderError, UsageError
+from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
+from promptpo.llm.text import visible, whole
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Request
+    from promptpo.llm.prices import Pricing
 
 TIMEOUT_SECONDS = 600.0
 EMPTY_RETRIES = 2
@@ -35,6 +37,7 @@ class CommandLLM:
     Args:
         command: Program and arguments, quoted as in a shell.
         timeout: Seconds for one answer.
+        price: What a call costs; tokens are estimated, since a program does not count them.
 
     Raises:
         UsageError: The command cannot be parsed, or there is no such program.
@@ -43,7 +46,9 @@ class CommandLLM:
     purposes = ALL_PURPOSES
     language_model = True
 
-    def __init__(self, command: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, command: str, *, timeout: float = TIMEOUT_SECONDS, price: Pricing | None = None
+    ) -> None:
         try:
             self._argv = shlex.split(command)
         except ValueError as error:
@@ -51,7 +56,8 @@ class CommandLLM:
         if not self._argv or shutil.which(self._argv[0]) is None:
             raise UsageError(f"exec:{command} names a program that does not exist; write its path.")
         self.name = f"exec:{command}"
-        self._timeout = timeout
+        self.price_known = price is not None
+        self._timeout, self._price = timeout, price
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request; an empty answer is asked for again, twice at most.
@@ -60,12 +66,14 @@ class CommandLLM:
             ProviderError: The program fails or takes too long.
         """
         started = time.perf_counter()
-        text = ""
+        text, usage = "", Usage()
         for _ in range(1 + EMPTY_RETRIES):
-            text = await self._run(as_text(request).encode())
+            text = await self._run(whole(as_text(request)).encode())
+            usage += estimated_usage(request, text)
             if text.strip():
                 break
-        return Completion(text, self.name, seconds=time.perf_counter() - started)
+        cost = self._price.cost(usage) if self._price else None
+        return Completion(text, self.name, usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
 
     async def _run(self, prompt: bytes) -> str:
         try:
@@ -117,4 +125,4 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _last_line(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return lines[-1].strip()[:_EXCERPT] if lines else "it said nothing on standard error."
+    return visible(lines[-1][-10 * _EXCERPT :])[:_EXCERPT] if lines else "it said nothing on standard error."

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.errors import MissingExtraError, UsageError
-from promptpo.llm.base import ALL_PURPOSES, FatalProviderError
+from promptpo.errors import FatalProviderError, MissingExtraError, UsageError
+from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.openai import OpenAILLM
 
 if TYPE_CHECKING:

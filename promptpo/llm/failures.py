@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from promptpo.errors import MissingKeyError, ProviderError
-from promptpo.llm.base import FatalProviderError
+from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
+from promptpo.llm.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,13 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _REFUSES = (400, 422)
+_ALSO_CALLED = {
+    "reasoning_effort": "reasoning_effort|reasoning|effort",
+    "reasoning": "reasoning|effort",
+    "output_config": "output_config|effort",
+    "thinking": "thinking|adaptive",
+}
+"""By what names a service speaks of a setting, as a regular expression."""
 _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
@@ -46,8 +53,8 @@ _SENTENCES = {
     "forbidden": "{provider}: the key in {key_variable} may not use {model} ({said}).",
     "unknown": "{provider}: {address} knows no model {model!r}; name another with --model {provider}:NAME, "
     "or correct --base-url ({said}).",
-    "long": "{provider}: prompt and answer do not fit into the context of {model}; lower max_prompt_tokens "
-    "or max_output_tokens ({said}).",
+    "long": "{provider}: prompt and answer do not fit into the context of {model}; lower --max-prompt-tokens "
+    "or --max-output-tokens, which promptpo resume takes too ({said}).",
     "rate": "{provider}: the rate limit of {model} still holds after several tries; wait, or ask for fewer "
     "candidates at once ({said}).",
     "failed": "{provider}: {address} failed with status {status}, several times over ({said}).",
@@ -126,7 +133,11 @@ def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     if getattr(error, "status_code", None) not in _REFUSES:
         return None
     said = f"{getattr(error, 'param', '')} {error} {error.body}"
-    named = [(found.start(), name) for name in settings if (found := re.search(rf"\b{name}\b", said))]
+    named = [
+        (found.start(), name)
+        for name in settings
+        if (found := re.search(rf"\b(?:{_ALSO_CALLED.get(name, name)})\b", said))
+    ]
     if not named:
         return None
     first = min(named)[1]
@@ -203,5 +214,5 @@ def _excerpt(text: str, service: Service) -> str:
     """One line of bounded length, with the key struck out."""
     if service.key != PLACEHOLDER_KEY:
         text = text.replace(service.key, "***")
-    line = " ".join(text.split())
+    line = visible(text)
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

@@ -1,16 +1,25 @@
-"""``openai:MODEL``: OpenAI's chat completions, and every server that speaks that format."""
+"""``openai:MODEL``: OpenAI's chat completions, and every server that speaks that format.
+
+Models that OpenAI offers through its Responses API only are asked there, once the service has said so.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
-from promptpo.llm.sdk import MAX_RETRIES, TIMEOUT_SECONDS, Reply, SDKProvider
+from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Finish, Request
+    from promptpo.llm.base import Effort, Finish, Request
 
-_FINISH: dict[str | None, Finish] = {"length": "length", "content_filter": "refusal"}
+_RESPONSES_ONLY = re.compile(r"(?:supported|use|available)\b.{0,40}\bv1/responses", re.IGNORECASE)
+_FINISH: dict[str | None, Finish] = {
+    "length": "length",
+    "max_output_tokens": "length",
+    "content_filter": "refusal",
+}
 
 
 class OpenAILLM(SDKProvider):
@@ -18,48 +27,45 @@ class OpenAILLM(SDKProvider):
 
     The prefix of a prompt is cached by the service itself; what was read from the cache is recorded.
 
-    Args:
-        model: As the service calls it.
-        base_url: Address of a compatible server, usually ending in ``/v1`` (Ollama, vLLM, llama.cpp,
-            LM Studio, OpenRouter); the key is then optional.
-        timeout: Seconds until a request is given up.
-        max_retries: How often the client retries a request.
-
-    Raises:
-        MissingKeyError: ``OPENAI_API_KEY`` is not set, and no other address is.
+    The address of a compatible server (Ollama, vLLM, llama.cpp, LM Studio, OpenRouter) usually ends in ``/v1``.
     """
 
     provider = "openai"
+    client = "AsyncOpenAI"
     key_variable = "OPENAI_API_KEY"
     address_variable = "OPENAI_BASE_URL"
     official_host = "api.openai.com"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        max_retries: int = MAX_RETRIES,
-    ) -> None:
-        import openai
-
-        super().__init__(
-            openai,
-            openai.AsyncOpenAI,
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-        )
+    _responses = False
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
+        if self._responses:
+            return ("max_output_tokens",)
         # OpenAI's reasoning models know only the new name; compatible servers all know the old one.
         names = ("max_completion_tokens", "max_tokens")
         return names if self._official else names[::-1]
 
+    def _effort(self, effort: Effort) -> dict[str, Any]:
+        return {"reasoning": {"effort": effort}} if self._responses else {"reasoning_effort": effort}
+
+    def _belongs_elsewhere(self, error: Any) -> bool:
+        # By where this call went, since several may be in flight when the first of them finds out.
+        asked_there = error.request.url.path.endswith("/responses")
+        if asked_there or not _RESPONSES_ONLY.search(f"{error} {getattr(error, 'body', '')}"):
+            return False
+        self._responses = True
+        return True
+
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
+        if self._responses:
+            return await self._client.responses.create(
+                model=self.model,
+                instructions=request.system or self._sdk.omit,
+                input=[{"role": message.role, "content": message.content} for message in request.messages],
+                store=False,
+                **settings,
+            )
         system = [{"role": "system", "content": request.system}] if request.system else []
         turns = [{"role": message.role, "content": message.content} for message in request.messages]
         return await self._client.chat.completions.create(
@@ -67,6 +73,8 @@ class OpenAILLM(SDKProvider):
         )
 
     def _read(self, response: Any) -> Reply:
+        if isinstance(response, self._sdk.types.responses.Response):
+            return _read_response(response, self.model)
         choice = response.choices[0]
         message, reason = choice.message, choice.finish_reason
         refusal = getattr(message, "refusal", None)
@@ -75,8 +83,38 @@ class OpenAILLM(SDKProvider):
             model=response.model or self.model,
             finish="refusal" if refusal else _FINISH.get(reason, "stop"),
             usage=_usage(response.usage),
-            cache_write_tokens=_detail(response.usage, "cache_write_tokens"),
+            cache_write_tokens=_detail(
+                getattr(response.usage, "prompt_tokens_details", None), "cache_write_tokens"
+            ),
         )
+
+
+def _read_response(response: Any, model: str) -> Reply:
+    """A response of the Responses API.
+
+    Raises:
+        LookupError: It says that it failed.
+    """
+    if response.status == "failed":
+        raise LookupError(response.error)
+    parts = [part for item in response.output if item.type == "message" for part in item.content]
+    refusals = [part.refusal for part in parts if part.type == "refusal"]
+    reason = getattr(response.incomplete_details, "reason", None)
+    usage = response.usage
+    return Reply(
+        text=response.output_text or "".join(refusals),
+        model=response.model or model,
+        finish="refusal" if refusals else _FINISH.get(reason, "stop"),
+        usage=Usage(
+            input_tokens=usage.input_tokens or 0,
+            cached_input_tokens=_detail(usage.input_tokens_details, "cached_tokens"),
+            output_tokens=usage.output_tokens or 0,
+            reasoning_tokens=_detail(usage.output_tokens_details, "reasoning_tokens"),
+        )
+        if usage
+        else Usage(),
+        cache_write_tokens=_detail(getattr(usage, "input_tokens_details", None), "cache_write_tokens"),
+    )
 
 
 def _usage(usage: Any) -> Usage:
@@ -85,10 +123,11 @@ def _usage(usage: Any) -> Usage:
         return Usage()
     return Usage(
         input_tokens=usage.prompt_tokens or 0,
-        cached_input_tokens=_detail(usage, "cached_tokens"),
+        cached_input_tokens=_detail(getattr(usage, "prompt_tokens_details", None), "cached_tokens"),
         output_tokens=usage.completion_tokens or 0,
+        reasoning_tokens=_detail(getattr(usage, "completion_tokens_details", None), "reasoning_tokens"),
     )
 
 
-def _detail(usage: Any, name: str) -> int:
-    return getattr(getattr(usage, "prompt_tokens_details", None), name, None) or 0
+def _detail(details: Any, name: str) -> int:
+    return getattr(details, name, None) or 0

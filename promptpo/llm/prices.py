@@ -1,34 +1,47 @@
 """What a call costs, where the price is known.
 
-The table ``prices.toml`` is dated and names its sources. A model that is not in it has no price, and
-its calls have no cost: nothing is guessed. ``PROMPTPO_PRICES`` names a file of the same form whose
-entries go first, for newer models, discounts and other sellers.
+List prices are genai-prices' own, which come with that package and are never fetched. A model that is not
+among them has no price, and its calls have no cost: nothing is guessed. The user's prices go first:
+``--price`` for one run, and the file that ``PROMPTPO_PRICES`` names for newer models, discounts and other sellers.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Usage
 
-TABLE = Path(__file__).with_name("prices.toml")
 VARIABLE = "PROMPTPO_PRICES"
 
 MILLION = 1_000_000
 
 
+class Pricing(Protocol):
+    """Says what a call costs."""
+
+    def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float | None:
+        """US dollars for one call; None where that is not known.
+
+        Args:
+            usage: Its tokens.
+            cache_write_tokens: How many of the input tokens were written to the cache.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens.
+    """US dollars per million tokens, as a user states them.
 
     Attributes:
         input: Prompt tokens that were not in the cache.
@@ -45,12 +58,7 @@ class Price:
     up_to: int | None = None
 
     def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float | None:
-        """Dollars for one call; None for a prompt beyond `up_to`.
-
-        Args:
-            usage: Its tokens.
-            cache_write_tokens: How many of the input tokens were written to the cache.
-        """
+        """US dollars for one call; None for a prompt beyond `up_to`."""
         if self.up_to is not None and usage.input_tokens > self.up_to:
             return None
         plain = usage.input_tokens - usage.cached_input_tokens - cache_write_tokens
@@ -65,8 +73,75 @@ class Price:
         return dollars / MILLION
 
 
+@dataclass(frozen=True, slots=True)
+class ListPrice:
+    """The seller's own price, with its steps for long prompts.
+
+    Attributes:
+        provider: The seller, as genai-prices calls it.
+        model: As the seller calls it; must be on its list.
+    """
+
+    provider: str
+    model: str
+
+    def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float | None:
+        """US dollars for one call."""
+        import genai_prices
+
+        priced = genai_prices.Usage(
+            input_tokens=usage.input_tokens,
+            cache_read_tokens=usage.cached_input_tokens,
+            cache_write_tokens=cache_write_tokens,
+            output_tokens=usage.output_tokens,
+        )
+        return float(genai_prices.calc_price(priced, self.model, provider_id=self.provider).total_price)
+
+
 Prices = Mapping[str, Price]
 """Model name, or the beginning of one, to its price."""
+
+
+def price_of(provider: str, model: str, *, listed: bool = True) -> Pricing | None:
+    """The price of a model: the user's, else the seller's own; None where neither is known.
+
+    Args:
+        provider: As in ``--model provider:MODEL``.
+        model: As the provider calls it.
+        listed: The seller itself is asked; what another one at another address charges is on no list.
+
+    Raises:
+        UsageError: The user's price file cannot be read.
+    """
+    return price_in(user_prices(), model) or (list_price(provider, model) if listed else None)
+
+
+def list_price(provider: str, model: str) -> ListPrice | None:
+    """The seller's own price; None where it is not on the list."""
+    from genai_prices import Usage, calc_price
+
+    try:
+        calc_price(Usage(), model, provider_id=provider)
+    except LookupError:
+        return None
+    return ListPrice(provider, model)
+
+
+def price_in(table: Prices, model: str) -> Price | None:
+    """The price of a model in a user's table.
+
+    A dated or suffixed name ("gpt-5.5-2026-04-23") has the price of the longest name that it extends at
+    a date or at "-latest"; "gpt-5.5-mini" is another model than "gpt-5.5", not an extension of it.
+    """
+    matches = [name for name in table if _is_version_of(model, name)]
+    return table[max(matches, key=len)] if matches else None
+
+
+_VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})")
+
+
+def _is_version_of(model: str, name: str) -> bool:
+    return model.startswith(name) and bool(_VERSION.fullmatch(model[len(name) :] or "-latest"))
 
 
 def read_prices(path: Path) -> Prices:
@@ -99,30 +174,30 @@ def user_prices() -> Prices:
     return read_prices(Path(path)) if path else {}
 
 
-def known_prices() -> Prices:
-    """The table that comes with promptpo."""
-    return read_prices(TABLE)
+def stated_price(text: str | None) -> tuple[float, float] | None:
+    """The price that ``--price IN,OUT`` states; None when it is not given.
 
-
-def price_of(model: str, *tables: Prices) -> Price | None:
-    """The price of a model in the first table that has one.
-
-    A dated or suffixed name ("gpt-5.5-2026-04-23") has the price of the longest name that it extends at
-    a date or at "-latest"; "gpt-5.5-mini" is another model than "gpt-5.5", not an extension of it.
-
-    Args:
-        model: As the provider calls it.
-        tables: Asked in this order.
+    Raises:
+        UsageError: It is no such pair.
     """
-    for table in tables:
-        matches = [name for name in table if _is_version_of(model, name)]
-        if matches:
-            return table[max(matches, key=len)]
-    return None
+    if text is None:
+        return None
+    return check_price(text.split(","))
 
 
-_VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})")
+def check_price(values: Any) -> tuple[float, float]:
+    """US dollars per million input and output tokens, from whatever was given as these.
 
-
-def _is_version_of(model: str, name: str) -> bool:
-    return model.startswith(name) and bool(_VERSION.fullmatch(model[len(name) :] or "-latest"))
+    Raises:
+        UsageError: It is no such pair.
+    """
+    try:
+        given, generated = map(float, values)
+    except (TypeError, ValueError):
+        given = generated = math.nan
+    if not (0 <= given < math.inf and 0 <= generated < math.inf):
+        raise UsageError(
+            f"--price takes IN,OUT, a price each for input and output in US dollars per million tokens, "
+            f"such as 2.5,10, not {values}."
+        )
+    return given, generated

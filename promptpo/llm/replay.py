@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import UsageError
-from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Purpose, Request, Usage
+from promptpo.errors import FatalProviderError, UsageError
+from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,12 +126,13 @@ def _read_text(path: Path) -> Recorded:
 
 def _read_lines(path: Path) -> Iterator[Recorded]:
     """The answers in a journal, or in a plain file of them; a torn last line is left out."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            event = json.loads(line)
+            event = json.loads(line.decode("utf-8", "surrogatepass"))
             if "kind" in event:
                 if event["kind"] == "completion":
                     yield _recorded(event["data"], event["key"])

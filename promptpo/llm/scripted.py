@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
-from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Purpose, Request
+from promptpo.errors import FatalProviderError
+from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request
 
 Answer: TypeAlias = str | Completion | BaseException
 Step: TypeAlias = Answer | float

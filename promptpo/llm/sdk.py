@@ -7,20 +7,20 @@ without text, prices, and errors in one sentence.
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, Effort, Finish, Request, Usage, estimated_usage
 from promptpo.llm.failures import (
-    SAMPLING_SETTINGS,
     Service,
     explain,
     not_an_answer,
@@ -28,11 +28,13 @@ from promptpo.llm.failures import (
     read_key,
     refused_setting,
 )
-from promptpo.llm.prices import known_prices, price_of, user_prices
+from promptpo.llm.prices import price_of
+from promptpo.llm.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
+
+    from promptpo.llm.prices import Pricing
 
 EMPTY_RETRIES = 2
 """Further tries after an answer without text."""
@@ -72,41 +74,46 @@ class SDKProvider(ABC):
     Subclasses name the service and speak its wire format.
 
     Args:
-        sdk: The imported SDK.
-        make_client: Its asynchronous client class.
         model: As the service calls it.
-        base_url: Address of a compatible server; without one the SDK's own variable, then the service.
+        base_url: Address of a compatible server; without one the SDK's own variable, then the service. The
+            key is optional where there is one.
         timeout: Seconds until a request is given up.
         max_retries: How often the client retries a request.
+        price: What the user says that a call costs; None looks it up.
 
     Raises:
         MissingKeyError: There is no key, and no address of a server that may need none.
     """
 
     provider: ClassVar[str]
+    """As in ``--model provider:MODEL``; also the name of the SDK's module."""
+    client: ClassVar[str]
+    """The SDK's asynchronous client class."""
     key_variable: ClassVar[str]
     address_variable: ClassVar[str]
     official_host: ClassVar[str]
 
     purposes = ALL_PURPOSES
     language_model = True
+    takes_effort = True
 
     def __init__(
         self,
-        sdk: ModuleType,
-        make_client: Callable[..., Any],
         model: str,
         *,
-        base_url: str | None,
-        timeout: float,
-        max_retries: int,
+        base_url: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        max_retries: int = MAX_RETRIES,
+        price: Pricing | None = None,
     ) -> None:
+        sdk = importlib.import_module(self.provider)
         self.name = f"{self.provider}:{model}"
         self.model = model
-        base_url = base_url or os.environ.get(self.address_variable) or None
+        base_url = self._address(base_url or os.environ.get(self.address_variable) or None)
         key = read_key(self.key_variable, provider=self.provider, placeholder_allowed=base_url is not None)
         self._sdk = sdk
-        self._client = make_client(
+        self._timeout = timeout
+        self._client = getattr(sdk, self.client)(
             api_key=key,
             base_url=base_url,
             timeout=timeout,
@@ -118,15 +125,33 @@ class SDKProvider(ABC):
         self._service = Service(
             self.provider, model, self.key_variable, public_address(address), timeout, key
         )
-        # The list prices are the service's own; what another seller at another address asks is not known.
-        self._prices = (user_prices(), known_prices()) if self._official else (user_prices(),)
+        self._price = price or self._price_of(model)
+        self.price_known = self._price is not None
         self._refused: set[str] = set()
+        self._cut_while_thinking = False
         self._room = 1
+
+    def _address(self, base_url: str | None) -> str | None:
+        """The address as the client wants it."""
+        return base_url
+
+    def _price_of(self, model: str) -> Pricing | None:
+        # The list prices are the service's own; what another seller at another address asks is not known.
+        return price_of(self.provider, model, listed=self._official)
 
     @property
     @abstractmethod
     def _limit_names(self) -> tuple[str, ...]:
         """What the wire format calls the token limit; a later name is used where an earlier is refused."""
+
+    @abstractmethod
+    def _effort(self, effort: Effort) -> dict[str, Any]:
+        """The settings by which the wire format says how hard to think."""
+
+    def _belongs_elsewhere(self, error: Any) -> bool:
+        """Whether the service says that this model is asked in another way, which is then used from now on."""
+        del error
+        return False
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
@@ -173,6 +198,8 @@ class SDKProvider(ABC):
             if reply.finish == "length":
                 self._room = ROOM_FACTOR
         last = replies[-1]
+        if last.finish == "length" and not last.text.strip():
+            self._warn_of_thinking(last)
         return Completion(
             text=last.text,
             model=last.model,
@@ -181,6 +208,17 @@ class SDKProvider(ABC):
             cost_usd=self._cost(replies),
             seconds=time.perf_counter() - started,
         )
+
+    def _warn_of_thinking(self, reply: Reply) -> None:
+        """Say once that there will be no answers like this; each candidate's error says it again."""
+        if not self._cut_while_thinking:
+            self._cut_while_thinking = True
+            logger.warning(
+                "%s was cut off at the token limit while it was still thinking (%s tokens, no text); "
+                "raise --max-output-tokens or lower --effort.",
+                visible(self.name),
+                f"{reply.usage.reasoning_tokens or reply.usage.output_tokens:,}",
+            )
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
         """The settings of a call, without those that the model has refused, and which it may still refuse.
@@ -194,6 +232,9 @@ class SDKProvider(ABC):
         settings: dict[str, Any] = {name: limit}
         if request.temperature is not None and "temperature" not in self._refused:
             settings["temperature"] = request.temperature
+        if request.effort is not None:
+            effort = self._effort(request.effort)
+            settings |= {name: value for name, value in effort.items() if name not in self._refused}
         return settings, [setting for setting in settings if setting != last]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
@@ -205,32 +246,39 @@ class SDKProvider(ABC):
             except self._sdk.APIError as error:
                 refused = refused_setting(error, refusable)
                 failure = explain(error, self._sdk, self._service)
+                if self._belongs_elsewhere(error):
+                    continue
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
                 failure = not_an_answer(str(error), self._service)
             else:
-                return self._checked(response)
+                return self._checked(request, response)
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
             if refused is None:
                 raise failure
-            if refused in SAMPLING_SETTINGS and refused not in self._refused:
+            if refused not in self._limit_names and refused not in self._refused:
                 logger.warning(
                     "%s does not take %s=%s; going on without it.", self.name, refused, settings[refused]
                 )
             self._refused.add(refused)
 
-    def _checked(self, response: Any) -> Reply:
+    def _checked(self, request: Request, response: Any) -> Reply:
         """What a response says; the SDKs hand over whatever came, unvalidated."""
         try:
-            return self._read(response)
+            reply = self._read(response)
         except (AttributeError, TypeError, LookupError):
             raise not_an_answer(str(response), self._service) from None
+        if reply.usage.total:
+            return reply
+        return replace(
+            reply, usage=estimated_usage(request, reply.text)
+        )  # some compatible servers do not count
 
     def _cost(self, replies: list[Reply]) -> float | None:
         total = 0.0
         for reply in replies:
-            price = price_of(self.model, *self._prices) or price_of(reply.model, *self._prices)
+            price = self._price or self._price_of(reply.model)
             cost = price.cost(reply.usage, reply.cache_write_tokens) if price else None
             if cost is None:
                 return None

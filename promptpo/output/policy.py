@@ -19,7 +19,8 @@ import gymnasium
 import numpy as np
 
 from promptpo.envs.task import Task
-from promptpo.errors import PromptPOError, UsageError
+from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
+from promptpo.errors import UsageError
 from promptpo.output.exporting import policy_part, task_of
 from promptpo.program import Program
 
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
 
 State = tuple[int, ...]
 """What `predict` returns and takes back: the episode that each lane is in."""
-
-
-class PolicyFailedError(PromptPOError, RuntimeError):
-    """The policy did something wrong in the sandbox.
-
-    Attributes:
-        failure: What, and in which step.
-    """
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(f"the policy failed ({failure.kind}): {failure.message}")
-        self.failure = failure
 
 
 def load_policy(

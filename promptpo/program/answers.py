@@ -15,7 +15,7 @@ from typing import Literal
 
 from promptpo.program.tree import MAX_SOURCE_BYTES, parse
 
-Problem = Literal["empty", "cut", "no_code", "too_long"]
+Problem = Literal["thought", "empty", "cut", "no_code", "too_long"]
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*$", re.MULTILINE)
 _THINK = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)

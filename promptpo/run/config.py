@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
+from promptpo.llm.base import Effort
 from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
@@ -111,6 +112,7 @@ class Config:
         task: What is to be solved.
         model: As in ``--model``; None chooses by the keys in the environment.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
+        price: US dollars per million input and output tokens; None looks them up.
         recipe: The procedure; see docs/recipes.md.
         candidates: Samples per round (the paper's N).
         episodes: Training episodes per candidate; None lets `with_episodes` choose.
@@ -125,6 +127,7 @@ class Config:
         stop_at: Stop when the validation mean return reaches this; None takes the environment's
             registered threshold.
         temperature: Sampling temperature; None leaves the provider's default.
+        effort: How hard a reasoning model thinks; None leaves the provider's default.
         max_output_tokens: Limit for one answer.
         max_prompt_tokens: Bound on the prompt; history is shortened to fit.
         repairs: Repair calls per broken candidate.
@@ -140,6 +143,7 @@ class Config:
     task: Task
     model: str | None = None
     base_url: str | None = None
+    price: tuple[float, float] | None = None
     recipe: RecipeName = "default"
     candidates: int = 4
     episodes: int | None = None
@@ -152,6 +156,7 @@ class Config:
     clip_actions: bool = True
     stop_at: float | None = None
     temperature: float | None = None
+    effort: Effort | None = None
     max_output_tokens: int = 16_384
     max_prompt_tokens: int = 24_000
     repairs: int = 2

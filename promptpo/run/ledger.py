@@ -48,6 +48,7 @@ class Ledger:
             last = event.t
         if session_start and last:
             self._seconds_before += last - session_start
+        self._unpriced_before = self.unpriced_calls
 
     def add(self, event: Event) -> None:
         """Take one event of the journal into account."""
@@ -55,7 +56,7 @@ class Ledger:
         if event.kind == "completion":
             self.calls += 1
             usage = data["usage"]
-            self.usage += Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"])
+            self.usage += Usage(**usage)
             if data["cost_usd"] is None:
                 self.unpriced_calls += 1
             else:
@@ -96,7 +97,11 @@ class Ledger:
             raise BudgetSpentError(f"the limit of {budget.calls} language-model calls is reached")
         if budget.usd is not None and self.cost_usd >= budget.usd:
             raise BudgetSpentError(f"the limit of ${budget.usd:g} is reached")
-        spent = self.usage.input_tokens + self.usage.output_tokens
+        if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
+            raise BudgetSpentError(
+                f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"
+            )
+        spent = self.usage.total
         if budget.tokens is not None and spent >= budget.tokens:
             raise BudgetSpentError(f"the limit of {budget.tokens} tokens is reached")
         self._calls_in_flight += 1

@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.errors import BudgetSpentError
+from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
+from promptpo.llm.text import visible
 from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
@@ -42,6 +43,21 @@ MOST_VALUES = 2_000_000
 """Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
 
 Kind = Literal["evaluation", "validation", "test", "reference"]
+
+
+def check_wishes(config: Config, llm: LLM) -> None:
+    """Refuse what a provider cannot heed, before anything is asked.
+
+    Raises:
+        UsageError: A limit on money for calls without a known price, or an effort for what takes none.
+    """
+    if config.effort is not None and not getattr(llm, "takes_effort", False):
+        raise UsageError(f"--effort is for anthropic: and openai: models; {visible(llm.name)} takes none.")
+    if config.budget.usd is not None and not getattr(llm, "price_known", True):
+        raise UsageError(
+            f"--max-usd cannot limit {visible(llm.name)}, whose price is not known: state it with --price IN,OUT "
+            f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +163,7 @@ class Spender:
             messages=tuple(messages),
             max_output_tokens=self._config.max_output_tokens,
             temperature=self._config.temperature,
+            effort=self._config.effort,
             situation=situation,
         )
         self.ledger.reserve_call()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
+from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
+from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate, Seeds
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
+    "thought": "had no text: the token limit was reached in the middle of thinking",
     "cut": "was cut off before the code was complete",
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",
@@ -288,7 +289,9 @@ def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:
 
 
 def _read(completion: Completion) -> answers.Answer:
-    return answers.extract(completion.text, cut=completion.finish == "length")
+    cut = completion.finish == "length"
+    answer = answers.extract(completion.text, cut=cut)
+    return replace(answer, problem="thought") if cut and not completion.text.strip() else answer
 
 
 def _once_more(completion: Completion, answer: answers.Answer) -> list[Message]:

@@ -10,7 +10,7 @@ from baselines.icpi.values import Request, Result
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Usage
 from promptpo.llm.failures import Service, explain, public_address, read_key
-from promptpo.llm.prices import known_prices, price_of, user_prices
+from promptpo.llm.prices import price_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class CompletionServer:
         )
         address = public_address(str(self._client.base_url))
         self._service = Service(dialect, model, KEY_VARIABLE, address, timeout, key)
-        self._price = price_of(model, user_prices(), {} if base_url else known_prices())
+        self._price = price_of("openai", model, listed=base_url is None)
         self._free = base_url is not None and dialect != "completion"
 
     async def complete(self, request: Request) -> Result:

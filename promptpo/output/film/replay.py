@@ -13,17 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
-from promptpo.errors import PromptPOError
+from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.run.journal import to_json
 from promptpo.run.packing import deflate
 
 if TYPE_CHECKING:
     from sandbox import Episode
-
-
-class RenderingError(PromptPOError, RuntimeError):
-    """No pictures here; the sentence says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from promptpo.errors import PromptPOError
-from promptpo.output.film import Film, RenderingError, film, record, trajectory_of
+from promptpo.errors import PromptPOError, RenderingError
+from promptpo.output.film import Film, film, record, trajectory_of
 from promptpo.output.report.story import Story
 from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.spec.reading import names_of

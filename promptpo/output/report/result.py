@@ -151,6 +151,8 @@ def result(
             "input_tokens": ledger.usage.input_tokens,
             "cached_input_tokens": ledger.usage.cached_input_tokens,
             "output_tokens": ledger.usage.output_tokens,
+            "reasoning_tokens": ledger.usage.reasoning_tokens,
+            "estimated_tokens": ledger.usage.estimated_tokens,
             "cost_usd": round(ledger.cost_usd, 6),
             "calls_of_unknown_price": ledger.unpriced_calls,
         },

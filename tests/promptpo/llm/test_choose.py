@@ -52,10 +52,12 @@ def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ("given", "says"),
     [
         ("opneai:gpt-x", "Did you mean openai?"),
-        ("gpt-5", "providers are: anthropic, openai, exec, replay, embedded, search"),
+        ("gpt-5", "providers are: anthropic, openai, exec, inbox, replay, embedded, search"),
         ("exec", "write exec:COMMAND"),
         ("replay:", "write replay:RUN_OR_FILE"),
         ("search:fast", "search takes no model"),
+        ("openai:gpt\x1b]0;title\x07", "control characters"),
+        ("inbox", "write inbox:DIR"),
     ],
 )
 def test_unusable_name(given: str, says: str) -> None:

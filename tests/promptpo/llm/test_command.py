@@ -13,9 +13,10 @@ import pytest
 from asking import REQUEST, ask
 
 from promptpo.errors import ProviderError, UsageError
-from promptpo.llm.base import Message
+from promptpo.llm.base import Message, Usage
 from promptpo.llm.command import CommandLLM
 from promptpo.llm.conformance import check
+from promptpo.llm.prices import Price
 
 
 def python(code: str) -> str:
@@ -47,6 +48,26 @@ def test_prompt_goes_in_and_the_answer_comes_out() -> None:
     assert completion.text == "You write policies.\n\nWrite one.\n"
     assert completion.model == "exec:cat"
     assert completion.cost_usd is None
+    assert completion.usage == Usage(8, 0, 8, estimated_tokens=16)  # 29 and 32 characters, four to a token
+
+
+def test_a_stated_price_gives_estimated_costs() -> None:
+    """Every try counts, also those without text."""
+    llm = CommandLLM("true", price=Price(1_000_000.0, 0.0))
+    [completion] = ask(llm)
+    assert completion.cost_usd == completion.usage.input_tokens == 3 * 8
+    assert llm.price_known
+    assert not CommandLLM("true").price_known
+
+
+def test_what_a_program_says_is_harmless() -> None:
+    """Bytes that are no text, lone surrogates in the prompt, escape sequences in the error."""
+    [completion] = ask(CommandLLM("cat"), replace(REQUEST, messages=(Message("user", "a\udc80b"),)))
+    assert completion.text.endswith("a\ufffdb\n")
+    with pytest.raises(ProviderError) as caught:
+        ask(CommandLLM(python(r"import sys; sys.exit('\x1b]0;title\x07 went wrong')")))
+    assert str(caught.value).isprintable()
+    assert r"\x1b]0;title\x07 went wrong" in str(caught.value)
 
 
 def test_turns_have_headings() -> None:

@@ -66,7 +66,11 @@ def test_slow_answer(provider: Provider, server: WireServer) -> None:
             False,
             "do not fit into the context",
         ),
-        (Reply("This model's maximum context length is 8192", status=400), False, "max_prompt_tokens"),
+        (
+            Reply("This model's maximum context length is 8192", status=400),
+            False,
+            "lower --max-prompt-tokens",
+        ),
         (Reply("request too large", status=413), False, "do not fit into the context"),
         (Reply("too many requests", status=429), False, "fewer candidates at once"),
         (Reply("overloaded", status=529), False, "failed with status 529"),

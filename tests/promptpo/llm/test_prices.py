@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from promptpo.errors import UsageError
 from promptpo.llm.base import Usage
 from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES
-from promptpo.llm.prices import TABLE, Price, known_prices, price_of, read_prices, user_prices
+from promptpo.llm.prices import Price, list_price, price_in, price_of, read_prices, stated_price, user_prices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,34 +60,93 @@ def test_longer_prompts_have_no_known_price() -> None:
 def test_a_dated_name_has_the_price_of_its_model(model: str, name: str | None) -> None:
     """A sibling with a suffix is another model, and an unknown model has no price."""
     table = {"gpt-5": Price(1.0, 1.0), "gpt-5-mini": Price(2.0, 2.0)}
-    assert price_of(model, table) == (table[name] if name else None)
+    assert price_in(table, model) == (table[name] if name else None)
 
 
-def test_earlier_tables_win() -> None:
-    """The user's price goes before the built-in one."""
-    assert price_of("m", {"m": PRICE}, {"m": Price(9.0, 9.0)}) == PRICE
-    assert price_of("n", {"m": PRICE}, {"n": Price(9.0, 9.0)}) == Price(9.0, 9.0)
+@pytest.mark.parametrize("provider", KEY_VARIABLES.values())
+def test_default_models_have_a_price(provider: str) -> None:
+    """--max-usd works with the models that are chosen by default, dated names included."""
+    model = DEFAULT_MODELS[provider]
+    for name in (model, f"{model}-20261001" if provider == "anthropic" else f"{model}-2026-10-01"):
+        price = list_price(provider, model)
+        assert price is not None, name
+        assert 0 < price.cost(Usage(1000, 0, 1000)) < 0.2  # type: ignore[operator] # known, see above
 
 
-def test_built_in_table_is_plausible_and_dated() -> None:
-    """Every entry has sane proportions, and the file says when and where it was read."""
-    table = known_prices()
-    assert len(table) > 10
-    for name, price in table.items():
-        assert 0 < price.input < price.output < 200, name
-        assert price.cached_input is not None
-        assert price.cached_input < price.input, name
-        assert price.cache_write is not None
-        assert price.cache_write == pytest.approx(1.25 * price.input), name
-    text = TABLE.read_text(encoding="utf-8")
-    assert re.search(r"^read = \d{4}-\d{2}-\d{2}$", text, re.MULTILINE)
-    assert "https://" in text
+def test_each_kind_of_token_has_its_list_price() -> None:
+    """Cached tokens are part of the input tokens and cheaper; written ones are dearer; nothing is counted twice."""
+    price = list_price("anthropic", "claude-sonnet-4-5")
+    assert price is not None
+    million = 100_000  # below the length at which this model's prices change
+    plain, cached, written, output = (
+        price.cost(usage, write)
+        for usage, write in (
+            (Usage(million, 0, 0), 0),
+            (Usage(million, million, 0), 0),
+            (Usage(million, 0, 0), million),
+            (Usage(0, 0, million), 0),
+        )
+    )
+    assert (plain, cached, written, output) == pytest.approx((0.3, 0.03, 0.375, 1.5))
+    together = price.cost(Usage(3 * million // 2, million // 2, million), million // 2)
+    assert together == pytest.approx((plain + cached + written) / 2 + output)  # type: ignore[operator]
 
 
-def test_default_models_have_a_price() -> None:
-    """--max-usd works with the models that are chosen by default."""
-    for provider in KEY_VARIABLES.values():
-        assert price_of(DEFAULT_MODELS[provider], known_prices()) is not None
+def test_long_prompts_have_the_price_of_long_prompts() -> None:
+    """Where the seller charges more per token beyond a length, so do we."""
+    price = list_price("anthropic", "claude-sonnet-4-5")
+    assert price is not None
+    assert price.cost(Usage(300_000, 0, 0)) > 3 * price.cost(Usage(100_000, 0, 0))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("openai", "gpt-5-bananas"),
+        ("openai", "my-gpt-5"),
+        ("anthropic", "gpt-5"),
+        ("anthropic", "claude-sonnet-99"),
+        ("openai", ""),
+        ("vllm", "gpt-5"),
+    ],
+)
+def test_what_is_on_no_list_has_no_price(provider: str, model: str) -> None:
+    """A sibling, another seller's model, an unknown seller: nothing is guessed."""
+    assert price_of(provider, model) is None
+
+
+def test_the_users_price_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the list price, at every address; the list holds at the seller's own address only."""
+    assert price_of("openai", "gpt-5", listed=False) is None
+    path = tmp_path / "prices.toml"
+    path.write_text('[models."gpt-5"]\ninput = 1\noutput = 2\n', encoding="utf-8")
+    monkeypatch.setenv("PROMPTPO_PRICES", str(path))
+    assert price_of("openai", "gpt-5") == price_of("openai", "gpt-5", listed=False) == Price(1.0, 2.0)
+
+
+def test_list_prices_need_no_network() -> None:
+    """They are data of a package: a process that cannot open a connection knows them."""
+    code = (
+        "import socket\n"
+        "def refused(*_, **__): raise OSError('network used')\n"
+        "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refused\n"
+        "from promptpo.llm.prices import price_of\n"
+        "assert price_of('openai', 'gpt-5') is not None\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_stated_price() -> None:
+    """--price IN,OUT."""
+    assert stated_price(None) is None
+    assert stated_price("2.5, 10") == (2.5, 10.0)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "-1,2", "1,inf", "nan,1", "1;2"])
+def test_stated_price_that_is_none(text: str) -> None:
+    """One sentence says how to write it."""
+    with pytest.raises(UsageError, match="--price takes IN,OUT"):
+        stated_price(text)
 
 
 def test_users_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
 from promptpo.llm.replay import ReplayLLM
+from promptpo.run.journal import Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,10 +147,30 @@ def test_empty_directory(tmp_path: Path) -> None:
         ReplayLLM(tmp_path)
 
 
-@given(answers=st.lists(st.text(), min_size=1, max_size=8))
-def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, answers: list[str]) -> None:
+# Line ends of Unicode are frequent, since JSON may carry them as they are.
+TEXT = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("\u2028\u2029\x85\x0b\x0c\x1c\r\n"))
+)
+
+
+@given(answers=st.lists(TEXT, min_size=1, max_size=4))
+def test_any_journal_can_be_replayed(tmp_path_factory: pytest.TempPathFactory, answers: list[str]) -> None:
+    """What a run wrote down is what replaying it gives."""
+    directory = tmp_path_factory.mktemp("replay")
+    with Journal(directory) as journal:
+        for n, text in enumerate(answers):
+            data = {"purpose": "policy", "prompt": "p", **asdict(Completion(text, "m"))}
+            journal.add("completion", f"r1.c{n}", data)
+    assert texts(ReplayLLM(directory), *(call(f"r1.c{n}") for n in range(len(answers)))) == answers
+
+
+@given(answers=st.lists(TEXT, min_size=1, max_size=8), ascii_only=st.booleans())
+def test_any_text_survives(
+    tmp_path_factory: pytest.TempPathFactory, answers: list[str], *, ascii_only: bool
+) -> None:
     """Every text that JSON carries comes back as it was, each once, in order."""
     path = tmp_path_factory.mktemp("replay") / "answers.jsonl"
-    path.write_bytes(b"".join(json.dumps({"text": text}).encode() + b"\n" for text in answers))
+    lines = (json.dumps({"text": text}, ensure_ascii=ascii_only) for text in answers)
+    path.write_bytes(b"".join(line.encode() + b"\n" for line in lines))
     llm = ReplayLLM(path)
     assert texts(llm, *(call(f"r1.c{n}") for n in range(len(answers)))) == answers

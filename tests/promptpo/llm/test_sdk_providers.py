@@ -288,8 +288,8 @@ def test_official_address_has_list_prices(provider: Provider) -> None:
     """Without a base URL the built-in table applies; nothing is sent here."""
     model = {"openai": "gpt-6.1-sol", "anthropic": "claude-sonnet-5-5"}[provider.name]
     official, other = provider.make(model, base_url=None), provider.make(model)
-    assert len(official._prices) == 2  # type: ignore[attr-defined]
-    assert len(other._prices) == 1  # type: ignore[attr-defined]
+    assert official.price_known  # type: ignore[attr-defined]
+    assert not other.price_known  # type: ignore[attr-defined]
 
 
 def test_clients_are_imported_only_when_chosen() -> None:

@@ -25,6 +25,7 @@ class Reply:
         delay: Seconds before the response.
         drop: Close the connection without a response.
         raw: A body to send instead of one in the wire format; HTML when it begins like it, else JSON.
+        thought: Tokens of reasoning, of the 10 that were generated.
         cached: Prompt tokens read from the cache, of 100.
         written: Prompt tokens written to the cache, of 100.
     """
@@ -37,6 +38,7 @@ class Reply:
     delay: float = 0.0
     drop: bool = False
     raw: bytes | None = None
+    thought: int = 0
     cached: int = 0
     written: int = 0
 
@@ -118,8 +120,7 @@ class WireServer:
                     self.close_connection = True
                     self.connection.close()
                     return
-                anthropic = self.path.endswith("/messages")
-                content = (anthropic_body if anthropic else openai_body)(reply, body["model"])
+                content = BODIES[self.path.rpartition("/")[2]](reply, body["model"])
                 payload = json.dumps(content).encode() if reply.raw is None else reply.raw
                 try:
                     self.send_response(reply.status)
@@ -161,6 +162,7 @@ def openai_body(reply: Reply, model: str) -> dict[str, Any]:
             "prompt_tokens": 100,
             "completion_tokens": 10,
             "total_tokens": 110,
+            "completion_tokens_details": {"reasoning_tokens": reply.thought},
             "prompt_tokens_details": {"cached_tokens": reply.cached, "cache_write_tokens": reply.written},
         },
     }
@@ -185,5 +187,46 @@ def anthropic_body(reply: Reply, model: str) -> dict[str, Any]:
             "cache_read_input_tokens": reply.cached,
             "cache_creation_input_tokens": reply.written,
             "output_tokens": 10,
+            "output_tokens_details": {"thinking_tokens": reply.thought},
         },
     }
+
+
+def responses_body(reply: Reply, model: str) -> dict[str, Any]:
+    """A response of POST /responses."""
+    if reply.status >= 400:
+        return openai_body(reply, model)
+    kind, field_name = ("refusal", "refusal") if reply.finish == "refusal" else ("output_text", "text")
+    part = {"type": kind, field_name: reply.text, "annotations": []}
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
+    cut = reply.finish == "length"
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "failed" if reply.finish == "failed" else "incomplete" if cut else "completed",
+        "error": {"code": "server_error", "message": reply.text} if reply.finish == "failed" else None,
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "model": f"{model}-2026-10-01",
+        "output": [{"id": "rs_1", "type": "reasoning", "summary": []}, *([message] if reply.text else [])],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": reply.cached, "cache_write_tokens": reply.written},
+            "output_tokens": 10,
+            "output_tokens_details": {"reasoning_tokens": reply.thought},
+            "total_tokens": 110,
+        },
+    }
+
+
+BODIES = {"messages": anthropic_body, "completions": openai_body, "responses": responses_body}
+"""The last part of a path to what answers there."""

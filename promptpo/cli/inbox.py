@@ -1,0 +1,104 @@
+"""``promptpo inbox``: what waits for an answer by hand, and how to give it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from promptpo.cli.arguments import AsJson
+
+if TYPE_CHECKING:
+    from promptpo.llm.inbox import Question
+
+LOOK_SECONDS = 0.5
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(epilog="Example: promptpo inbox box --answer 3 < answer.md")(inbox)
+
+
+def inbox(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="As in --model inbox:DIR.")],
+    answer: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Answer this question with the text on standard input."),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="Wait this long for a question, or for the end of the run."
+        ),
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """List the questions that a run with --model inbox:DIR waits for, or answer one.
+
+    Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
+    through --answer. The run goes on as soon as the answer is there. Exit code 0, whether or not any wait.
+    """
+    from promptpo.llm.inbox import put_answer, someone_asks, waiting
+
+    if answer is not None:
+        path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
+        print(json.dumps({"answer": str(path)}) if as_json else f"wrote {path}")
+        return
+    end, was_alive = time.monotonic() + wait, False
+    while time.monotonic() < end and not (directory.exists() and waiting(directory)):
+        alive = someone_asks(directory)
+        if was_alive and not alive:
+            break  # the run has ended
+        was_alive = alive
+        time.sleep(LOOK_SECONDS)
+    found, alive = waiting(directory), someone_asks(directory)
+    if as_json:
+        print(json.dumps({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}))
+    else:
+        print(_told(directory, found, alive=alive))
+
+
+def _facts(question: Question) -> dict[str, Any]:
+    return {
+        "number": question.number,
+        "call": question.call,
+        "purpose": question.purpose,
+        "run": question.run,
+        "seconds": round(max(0.0, time.time() - question.asked), 1),
+        "characters": _characters(question),
+        "question": str(question.path),
+        "answer": str(question.answer),
+    }
+
+
+def _characters(question: Question) -> int:
+    return len(question.path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _told(directory: Path, found: list[Question], *, alive: bool) -> str:
+    """What waits, and how to answer, in words."""
+    if not found:
+        return f"No question waits in {directory}" + (
+            "; a run is at work and may ask more." if alive else ", and no run is asking."
+        )
+    from promptpo.llm.text import visible
+
+    lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
+    for item in found:
+        minutes = max(0.0, time.time() - item.asked) / 60
+        what = visible(f"{item.call}  {item.purpose}")
+        lines.append(f"  {item.path}  {what}  {_characters(item):,} characters  {minutes:.0f} min")
+    first = found[0]
+    lines += [
+        "",
+        f"Give the whole text of a file to a chat or an agent, and its whole answer to {first.answer.name}",
+        f"beside it, or to: promptpo inbox {directory} --answer {first.number} < ANSWER.md",
+    ]
+    if not alive:
+        runs = " ".join(dict.fromkeys(visible(item.run) for item in found if item.run)) or "RUN"
+        lines.append(f"No run is asking now; it takes the answers after: promptpo resume {runs}")
+    return "\n".join(lines)

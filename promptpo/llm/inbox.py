@@ -1,0 +1,262 @@
+"""``inbox:DIR``: a model that answers by hand.
+
+Each request is a file in a directory, and the run waits until somebody, a person or a program, has put the
+answer's file beside it:
+
+    DIR/0003.md          the question: the whole prompt as one text, complete as soon as it is there
+    DIR/0003.answer.md   its answer, taken when it is not empty and has kept its size for `SETTLE_SECONDS`
+    DIR/.0003.json       which call of which run it is
+
+A question is known by its run, its call and its text. So a run that was killed finds its questions again, asks
+none twice, and takes the answers that came while it was gone; several runs can share a directory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpo.errors import FatalProviderError, ProviderError, UsageError
+from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
+from promptpo.llm.command import as_text
+from promptpo.llm.text import whole
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import Request
+    from promptpo.llm.prices import Pricing
+
+LOOK_SECONDS = 0.3
+"""Between two looks for an answer."""
+
+SETTLE_SECONDS = 1.0
+"""How long an answer's file must not have changed: long enough for whoever writes it in one go."""
+
+LOCK = ".asking"
+"""Locked by every run that waits here, for as long as it lives."""
+
+_NOTE = re.compile(r"\.(\d{4,})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request in an inbox.
+
+    Attributes:
+        directory: The inbox.
+        number: Its number there, from 1.
+        run: The run that asks.
+        call: The request's key.
+        purpose: What the answer is for.
+        digest: Of its text.
+        asked: When, in seconds since the epoch.
+    """
+
+    directory: Path
+    number: int
+    run: str
+    call: str
+    purpose: str
+    digest: str
+    asked: float
+
+    @property
+    def path(self) -> Path:
+        """The file to be read."""
+        return self.directory / f"{self.number:04d}.md"
+
+    @property
+    def answer(self) -> Path:
+        """The file to be written."""
+        return self.directory / f"{self.number:04d}.answer.md"
+
+    @property
+    def note(self) -> Path:
+        """The file that says which call of which run it is."""
+        return self.directory / f".{self.number:04d}.json"
+
+
+class InboxLLM:
+    """Asks by file, and waits without a limit.
+
+    Args:
+        directory: The inbox; created with the first request.
+        run: What tells this run from others that ask here.
+        price: What a call costs, where the user states it; tokens are estimated.
+
+    Raises:
+        UsageError: There is something else at that path.
+    """
+
+    purposes = ALL_PURPOSES
+    language_model = True
+    repeats = True
+
+    def __init__(self, directory: Path | str, *, run: str = "", price: Pricing | None = None) -> None:
+        self._directory = Path(directory).expanduser().absolute()
+        if self._directory.exists() and not self._directory.is_dir():
+            raise UsageError(f"{self._directory} is no directory; name a directory for the requests.")
+        self.name = f"inbox:{self._directory}"  # absolute, so that a run can be resumed from anywhere
+        self.price_known = price is not None
+        self._run, self._price = run, price
+        self._lock: int | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        """Ask, unless that was done before, and wait for the answer.
+
+        Raises:
+            ProviderError: Somebody took the question away.
+            FatalProviderError: The directory cannot be written, or is gone.
+        """
+        started = time.perf_counter()
+        try:
+            question = self._ask(request)
+            text = await _answer_to(question)
+        except OSError as error:
+            raise FatalProviderError(f"cannot use the inbox {self._directory}: {error.strerror}.") from error
+        usage = estimated_usage(request, text)
+        cost = self._price.cost(usage) if self._price else None
+        return Completion(text, "inbox", usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
+
+    def _ask(self, request: Request) -> Question:
+        """The question's files, written where they are not there yet."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        if self._lock is None:
+            self._lock = _hold(self._directory)
+        text = whole(as_text(request))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        same = (self._run, request.key, digest)
+        found = (item for item in questions(self._directory) if (item.run, item.call, item.digest) == same)
+        question = next(found, None) or self._numbered(request, digest)
+        if not question.path.exists():
+            partial = question.path.with_suffix(".part")
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(question.path)
+        return question
+
+    def _numbered(self, request: Request, digest: str) -> Question:
+        """A question under a number that nobody has, another process included."""
+        number = max((taken for taken, _ in _notes(self._directory)), default=0) + 1
+        while True:
+            question = Question(
+                self._directory, number, self._run, request.key, request.purpose, digest, time.time()
+            )
+            try:
+                with question.note.open("x", encoding="utf-8") as note:
+                    facts = asdict(question)
+                    del facts["directory"], facts["number"]
+                    json.dump(facts, note)
+            except FileExistsError:
+                number += 1
+            else:
+                return question
+
+    async def aclose(self) -> None:
+        """Let go of the directory; questions without an answer stay. Calling it twice is harmless."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
+
+async def _answer_to(question: Question) -> str:
+    """The text of the answer, once it is all there."""
+    seen, since = None, 0.0
+    while True:
+        now = time.monotonic()
+        with contextlib.suppress(FileNotFoundError):
+            found = question.answer.stat()
+            state = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if state != seen:
+                seen, since = state, now
+            elif now - since >= SETTLE_SECONDS and (text := _answer(question)):
+                return text
+        if seen is None and not question.path.exists():
+            question.directory.stat()  # gone altogether: no later question can be answered either
+            raise ProviderError(f"{question.path} was taken away without an answer.")
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def questions(directory: Path) -> Iterator[Question]:
+    """All questions of an inbox, in their order; what a kill has torn is left out."""
+    for number, note in sorted(_notes(directory)):
+        with contextlib.suppress(ValueError, TypeError, OSError):
+            yield Question(directory, number, **json.loads(note.read_text(encoding="utf-8")))
+
+
+def _notes(directory: Path) -> list[tuple[int, Path]]:
+    return [(int(found[1]), path) for path in directory.iterdir() if (found := _NOTE.fullmatch(path.name))]
+
+
+def waiting(directory: Path) -> list[Question]:
+    """The questions that have no answer yet, in their order.
+
+    Raises:
+        UsageError: There is no such directory.
+    """
+    try:
+        found = list(questions(directory))
+    except OSError as error:
+        raise UsageError(
+            f"there is no inbox {directory}; a run makes one: promptpo optimize ENV_ID --model inbox:{directory}"
+        ) from error
+    return [item for item in found if item.path.exists() and not _answer(item)]
+
+
+def _answer(question: Question) -> str:
+    """What its answer's file says now; empty when there is none, or nothing in it."""
+    try:
+        text = question.answer.read_text(encoding="utf-8-sig", errors="replace")
+    except FileNotFoundError:
+        return ""
+    return text if text.strip() else ""
+
+
+def put_answer(directory: Path, number: int, text: str) -> Path:
+    """Write the answer to a question, whole or not at all.
+
+    Raises:
+        UsageError: No such question waits, or the text is empty.
+    """
+    open_ones = waiting(directory)
+    question = next((item for item in open_ones if item.number == number), None)
+    if question is None:
+        numbers = ", ".join(str(item.number) for item in open_ones) or "none"
+        raise UsageError(f"no question {number} waits in {directory}; those that do: {numbers}.")
+    if not text.strip():
+        raise UsageError("the answer is empty; give it on standard input.")
+    partial = question.answer.with_suffix(".part")
+    partial.write_text(whole(text), encoding="utf-8")
+    partial.replace(question.answer)
+    return question.answer
+
+
+def someone_asks(directory: Path) -> bool:
+    """Whether a run that waits for answers here is alive."""
+    try:
+        lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _hold(directory: Path) -> int:
+    """A descriptor that shows `someone_asks` that this process is there."""
+    lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with contextlib.suppress(OSError):  # a file system without locks: nobody can tell, nothing else is lost
+        fcntl.flock(lock, fcntl.LOCK_SH)
+    return lock

@@ -1,0 +1,119 @@
+"""``--model inbox:DIR`` and ``promptpo inbox``: real processes ask, a real process answers, one is killed."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from promptpo.cli.app import run as command
+from promptpo.run.journal import read_run
+from tests.promptpo.cli.test_command_line import ROOT, environment, promptpo
+from tests.promptpo.policies import FEEDBACK, WEAK
+
+OPTIMIZE = [
+    *(
+        "optimize",
+        "CartPole-v1",
+        "--model",
+        "inbox:box",
+        "--out",
+        "run",
+        "--rounds",
+        "2",
+        "--candidates",
+        "2",
+    ),
+    *("--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5", "--no-film", "--tune", "none"),
+    *("--jobs", "1", "--stop-at", "501"),
+]
+
+ANSWERER = f"""
+import json, pathlib, subprocess, sys
+PROMPTPO = [sys.executable, "-m", "promptpo", "inbox", "box"]
+for _ in range(40):
+    listed = subprocess.run([*PROMPTPO, "--wait", "60", "--json"], capture_output=True, text=True)
+    if listed.returncode:
+        continue  # the run has not made its inbox yet
+    found = json.loads(listed.stdout)
+    for item in found["waiting"]:
+        assert "Policy" in pathlib.Path(item["question"]).read_text() or item["purpose"] == "feedback"
+        text = {FEEDBACK!r} if item["purpose"] == "feedback" else {WEAK!r} + "<!-- " + item["call"] + " -->"
+        if item["number"] % 2:
+            subprocess.run([*PROMPTPO, "--answer", str(item["number"])], input=text, text=True, check=True)
+        else:
+            pathlib.Path(item["answer"]).write_text(text)
+    if not found["waiting"] and not found["run_alive"]:
+        break
+"""
+
+
+def start(*arguments, cwd):
+    """Start one command."""
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def listed(folder):
+    """What ``promptpo inbox --json`` says, from a process of its own."""
+    done = promptpo("inbox", "box", "--json", cwd=folder)
+    return json.loads(done.stdout) if done.returncode == 0 else {"waiting": [], "run_alive": False}
+
+
+def test_killed_in_the_middle_and_resumed(tmp_path):
+    """A run that was killed while it waited goes on with the same questions, and asks none twice."""
+    asking = start("-m", "promptpo", *OPTIMIZE, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (first := listed(tmp_path))["waiting"]:
+        assert time.monotonic() < deadline, asking.communicate()
+    assert first["run_alive"]
+    asking.send_signal(signal.SIGKILL)
+    asking.communicate()
+    after = promptpo("inbox", "box", cwd=tmp_path)
+    assert "1 question waits" in after.stdout
+    assert f"promptpo resume {tmp_path / 'run'}" in after.stdout
+
+    answering = start("-c", ANSWERER, cwd=tmp_path)
+    resumed = promptpo("resume", "run", "--no-film", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    _, errors = answering.communicate(timeout=60)
+    assert answering.returncode == 0, errors
+
+    completions = {event.key: event.data["text"] for event in read_run(tmp_path / "run")["completion"]}
+    assert set(completions) == {"feedback", "r1.c1", "r1.c2", "r2.c1", "r2.c2"}
+    assert all(f"<!-- {key} -->" in text for key, text in completions.items() if key != "feedback")
+    assert len(list((tmp_path / "box").glob("[0-9]*.answer.md"))) == len(completions)
+    assert len(list((tmp_path / "box").glob("[0-9][0-9][0-9][0-9].md"))) == len(completions)
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["model"] == "inbox:box"
+    assert result["llm"]["estimated_tokens"] > 0
+    assert "out, estimated)" in promptpo("show", "run", cwd=tmp_path).stdout
+    assert "no run is asking" in promptpo("inbox", "box", cwd=tmp_path).stdout
+
+
+def test_a_time_limit_ends_the_wait(tmp_path):
+    """Nobody answers: the run ends at its limit with a sentence, and its question stays open."""
+    started = time.monotonic()
+    done = promptpo(*OPTIMIZE, "--max-seconds", "3", cwd=tmp_path)
+    assert time.monotonic() - started < 40
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "limit of 3 seconds" in done.stdout + done.stderr
+    assert [item["call"] for item in listed(tmp_path)["waiting"]] == ["feedback"]
+
+
+@pytest.mark.parametrize("arguments", [["box"], ["box", "--answer", "1"], ["box", "--json"]])
+def test_no_inbox(arguments, tmp_path, monkeypatch, capsys):
+    """One sentence says how one comes to be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", (ROOT / "LICENSE").open(encoding="utf-8"))
+    assert command(["inbox", *arguments]) == 2
+    assert "there is no inbox box; a run makes one" in capsys.readouterr().err
