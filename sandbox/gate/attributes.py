@@ -21,7 +21,7 @@ def _own(kind: type) -> Iterable[str]:
     return (name for name in dir(kind) if name not in dir(object))
 
 
-_HARMLESS = frozenset("_all _call _init _invalid _msg _name _over _under".split())
+_HARMLESS = frozenset(["_all", "_call", "_init", "_invalid", "_msg", "_name", "_over", "_under"])
 """Private names that programs like to use and that lead nowhere in a library."""
 
 TAKEN = (
@@ -41,10 +41,37 @@ TAKEN = (
     | {f"{kind}_{part}" for kind in ("gi", "cr", "ag") for part in ("frame", "code", "yieldfrom", "await")}
     | (PRIVATE - _HARMLESS)
     # arrays: files, raw memory, memory that is freed while others use it, objects reinterpreted as numbers
-    | frozenset("ctypes dump dumps getfield newbyteorder byteswap resize setfield setflags tofile".split())
-    | frozenset("bit_generator cffi capsule generate_state random_raw seed_seq state_address".split())
+    | frozenset(
+        [
+            "ctypes",
+            "dump",
+            "dumps",
+            "getfield",
+            "newbyteorder",
+            "byteswap",
+            "resize",
+            "setfield",
+            "setflags",
+            "tofile",
+        ]
+    )
+    | frozenset(
+        ["bit_generator", "cffi", "capsule", "generate_state", "random_raw", "seed_seq", "state_address"]
+    )
+    # scipy: modules that a Rotation carries, containers that all interpolators share
+    | frozenset(
+        [
+            "_backend",
+            "_xp",
+            "_ALL_METHODS",
+            "_SPLINE_DEGREE_MAP",
+            "_SPLINE_METHODS",
+            "_SPLINE_METHODS_ndbspl",
+            "_SPLINE_METHODS_recursive",
+        ]
+    )
     # text that is taken for an attribute's name or for code
-    | frozenset("attrname format format_map".split())
+    | frozenset(["attrname", "format", "format_map"])
     # classes out of thin air, and what rewires those that exist
     | frozenset({"mro"})
     # what modules would be asked for, if one should come within reach after all

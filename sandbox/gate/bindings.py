@@ -112,7 +112,14 @@ def bindings_of(tree: ast.Module) -> Bindings:
 
 
 _KEEPING = frozenset(
-    {"dataclasses", "dataclasses.dataclass", "functools", "functools.total_ordering", "typing", "typing.final"}
+    {
+        "dataclasses",
+        "dataclasses.dataclass",
+        "functools",
+        "functools.total_ordering",
+        "typing",
+        "typing.final",
+    }
     | {"enum", "enum.unique", "typing.runtime_checkable"}
 )
 """Decorators that give the class back, and the modules that have them."""
@@ -122,7 +129,12 @@ def _head(decorator: ast.AST) -> ast.Name | None:
     """The name that a decorator begins with: dataclasses in ``@dataclasses.dataclass(frozen=True)``."""
     if isinstance(decorator, ast.Call):
         decorator = decorator.func
-    if isinstance(decorator, ast.Attribute) and decorator.attr in {"dataclass", "total_ordering", "final", "unique"}:
+    if isinstance(decorator, ast.Attribute) and decorator.attr in {
+        "dataclass",
+        "total_ordering",
+        "final",
+        "unique",
+    }:
         decorator = decorator.value
     return decorator if isinstance(decorator, ast.Name) else None
 
@@ -179,7 +191,13 @@ def _binds(scope: ast.AST, name: str) -> bool:
 def _locals(function: Function) -> tuple[set[str], set[str]]:
     """A function's own variables, and the names that it declares global."""
     arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    every = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]
     names, declared = _within(function)
     return (names | {argument.arg for argument in every if argument is not None}) - declared, declared
 

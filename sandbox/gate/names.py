@@ -206,6 +206,7 @@ BUILTINS = frozenset(
     """
     ArithmeticError AssertionError AttributeError BaseException Ellipsis Exception False
     FloatingPointError IndexError KeyError LookupError MemoryError NameError None NotImplemented
+    BufferError EOFError ImportError ModuleNotFoundError OSError TimeoutError
     NotImplementedError OverflowError RecursionError RuntimeError StopIteration True TypeError
     UnboundLocalError UnicodeError UserWarning ValueError Warning DeprecationWarning RuntimeWarning
     ZeroDivisionError __build_class__ __debug__ abs all any ascii bin bool bytearray bytes callable chr
@@ -262,7 +263,8 @@ ATTRIBUTES = frozenset(
     """.split()
     # random generators
     + list(DISTRIBUTIONS)
-    + "integers permuted spawn hypergeometric".split()
+    + sorted(RANDOM - {"Random"})
+    + "integers permuted spawn hypergeometric limit_denominator rand randn random_sample".split()
     # scipy's results
     + """
     x y fun success message nfev nit jac hess status cost y_events t t_events sol solution derivative antiderivative

@@ -11,7 +11,9 @@ import ast
 from sandbox.gate.bindings import COMPREHENSIONS, Bindings
 
 _VIEWS = frozenset({"items", "keys", "values", "get", "copy"})
-_READERS = frozenset({"len", "dict", "list", "sorted", "tuple", "enumerate", "set", "zip", "sum", "max", "min"})
+_READERS = frozenset(
+    {"len", "dict", "list", "sorted", "tuple", "enumerate", "set", "zip", "sum", "max", "min"}
+)
 
 
 class SafeKeys:

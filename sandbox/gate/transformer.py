@@ -119,7 +119,7 @@ class PolicyTransformer(RestrictingNodeTransformer):
                 if not isinstance(part, ast.Constant | ast.Tuple | ast.List | ast.Load):
                     self.error(node, 'the attributes in __slots__ are written out, such as ("x", "y")')
                 elif isinstance(part, ast.Constant) and str(part.value).startswith("__"):
-                    self.error(node, f"the attribute {part.value} is not allowed in __slots__")
+                    self.error(node, f"the attribute {part.value!r} is not allowed in __slots__")
         return self.node_contents_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Node:
@@ -303,9 +303,7 @@ class PolicyTransformer(RestrictingNodeTransformer):
         if module in names.MODULES:
             return True
         top = module.split(".", maxsplit=1)[0]
-        self.error(
-            node, f"the module {module} is not available{hint(top) or '; use one of ' + _MODULE_LIST}"
-        )
+        self.error(node, f"the module {module} is not available{hint(top) or '; use one of ' + _MODULE_LIST}")
         return False
 
 

@@ -60,7 +60,10 @@ class UseReview:
                 yield node.lineno, f"the name {node.name} is taken; choose another name for the function"
         for name, nodes in self.bindings.rebound.items():
             if name in _BUILTIN_RULES:
-                yield getattr(nodes[0], "lineno", 0), f"the name {name} is taken; give the variable another name"
+                yield (
+                    getattr(nodes[0], "lineno", 0),
+                    f"the name {name} is taken; give the variable another name",
+                )
             path = self.bindings.imports.get(name, "")
             if path not in NAMESPACES and path not in RULES:
                 continue
@@ -76,7 +79,10 @@ class UseReview:
             for name, path in imported(node):
                 first = self.bindings.imports[name]
                 if name in _BUILTIN_RULES or (first != path and {first, path} & _ALL_RULES):
-                    yield getattr(node, "lineno", 0), f"the name {name} stands for two things; choose another one"
+                    yield (
+                        getattr(node, "lineno", 0),
+                        f"the name {name} stands for two things; choose another one",
+                    )
 
     def _is_none(self, node: ast.Name) -> bool:
         parent = self.bindings.parents[node]
@@ -155,7 +161,11 @@ class UseReview:
             if isinstance(parent, ast.Subscript):
                 fits = below is parent.value or self._is_type(parent.value)
             elif isinstance(parent, ast.BinOp):
-                fits = isinstance(parent.op, ast.BitOr) and self._is_type(parent.left) and self._is_type(parent.right)
+                fits = (
+                    isinstance(parent.op, ast.BitOr)
+                    and self._is_type(parent.left)
+                    and self._is_type(parent.right)
+                )
             else:
                 fits = isinstance(parent, ast.Tuple | ast.List)
             if not fits:
@@ -300,8 +310,12 @@ def _field(review: UseReview, node: Node, path: str) -> str | None:
         name = assignment.target.id
         named = (n for n in ast.walk(owner) if isinstance(n, ast.Name) and n.id == name)
         reads = [n for n in named if not _within_function(review, n, owner)]
-        return None if len(reads) == 1 else f"the field {name} is used in its class's body; set it in a method"
-    return f"{path}() may only be the value of an annotated field of a dataclass, such as x: list = field(...)"
+        return (
+            None if len(reads) == 1 else f"the field {name} is used in its class's body; set it in a method"
+        )
+    return (
+        f"{path}() may only be the value of an annotated field of a dataclass, such as x: list = field(...)"
+    )
 
 
 def _within_function(review: UseReview, node: ast.AST, owner: ast.AST) -> bool:
@@ -379,12 +393,18 @@ def _result(review: UseReview, node: Node, path: str) -> str | None:
     if isinstance(target, ast.Name):
         around = review.function_around(call)
         uses = [n for n in ast.walk(around) if isinstance(n, ast.Name) and n.id == target.id]
-        if isinstance(around, FUNCTIONS) and all(
-            isinstance(review.bindings.parents[use], ast.Attribute)
-            if isinstance(use.ctx, ast.Load)
-            else not isinstance(review.bindings.parents[use], ast.AugAssign)
-            for use in uses
-        ) and not any(isinstance(n, ast.Global | ast.Nonlocal) and target.id in n.names for n in ast.walk(around)):
+        if (
+            isinstance(around, FUNCTIONS)
+            and all(
+                isinstance(review.bindings.parents[use], ast.Attribute)
+                if isinstance(use.ctx, ast.Load)
+                else not isinstance(review.bindings.parents[use], ast.AugAssign)
+                for use in uses
+            )
+            and not any(
+                isinstance(n, ast.Global | ast.Nonlocal) and target.id in n.names for n in ast.walk(around)
+            )
+        ):
             return None
     return f"only attributes of what {path} returns can be used: in a function, result = {path}(...), then result.x"
 
@@ -403,7 +423,7 @@ def _type(review: UseReview, node: Node, _path: str) -> str | None:
         return None if parent.attr == "__name__" else "only __name__ of type(x) is available; name the class"
     if isinstance(parent, ast.FormattedValue | ast.Expr) or review.in_type(call):
         return None
-    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func is not call:
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and call in parent.args:
         shown = parent.func.id in {"str", "repr", "print"} and parent.func.id not in review.bindings.rebound
         return None if shown and not _has_method(review, parent.func.id) else _TYPE_AS_VALUE
     return _TYPE_AS_VALUE
@@ -413,11 +433,13 @@ def _has_method(review: UseReview, name: str) -> bool:
     return any(isinstance(n, ast.FunctionDef) and n.name == name for n in ast.walk(review.tree))
 
 
-_TYPE_AS_VALUE = "type(x) may only be compared or named, as in type(x) is int or type(x).__name__; name the class"
+_TYPE_AS_VALUE = (
+    "type(x) may only be compared or named, as in type(x) is int or type(x).__name__; name the class"
+)
 
 
 def _lookup(review: UseReview, node: Node, path: str) -> str | None:
-    """getattr and hasattr, with the name written out."""
+    """Getattr and hasattr, with the name written out."""
     call = review.call_of(node)
     if call is None or len(call.args) < 2 or call.keywords:  # noqa: PLR2004
         return f"{path} can only be called, with the attribute's name written out"
@@ -436,7 +458,9 @@ def _lookup(review: UseReview, node: Node, path: str) -> str | None:
     if space not in NAMESPACES and len(prefix) > 1 and not prefix.startswith("__"):
         if path == "hasattr" or not any(taken.startswith(prefix) for taken in TAKEN | {"obj"}):
             return None
-    return f"the name for {path} is written out, or begins so, as in {path}(self, f'mode_{{i}}'); or use a dict"
+    return (
+        f"the name for {path} is written out, or begins so, as in {path}(self, f'mode_{{i}}'); or use a dict"
+    )
 
 
 def _setattr(review: UseReview, node: Node, path: str) -> str | None:
@@ -478,7 +502,8 @@ _BUILTIN_RULES: dict[str, Rule] = {
 }
 _BUILTIN_RULES |= dict.fromkeys(("isinstance", "issubclass"), lambda _review, _node, _path: None)
 _REFUSED_BUILTINS = (
-    frozenset(dir(builtins)) | frozenset("aiter anext copyright credits exit help license quit reveal_type".split())
+    frozenset(dir(builtins))
+    | frozenset(["aiter", "anext", "copyright", "credits", "exit", "help", "license", "quit", "reveal_type"])
 ) - (names.BUILTINS | set(_BUILTIN_RULES) | {"print"})
 _REFUSED_BUILTINS = frozenset(name for name in _REFUSED_BUILTINS if not name.startswith("__"))
 _ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum"))
@@ -487,21 +512,48 @@ _BASES = (
     | {"abc.ABC", "random.Random", "decimal.Decimal", "fractions.Fraction", "numpy.linalg.LinAlgError"}
     | {f"collections.{name}" for name in ("ChainMap", "Counter", "OrderedDict", "defaultdict", "deque")}
     | {f"collections.abc.{name}" for name in names.MODULES["collections.abc"]}
-    | {f"typing.{name}" for name in "Generic Protocol NamedTuple TypedDict Dict List Sequence Mapping Iterator Iterable Callable".split()}  # fmt: skip
+    | {
+        f"typing.{name}"
+        for name in [
+            "Generic",
+            "Protocol",
+            "NamedTuple",
+            "TypedDict",
+            "Dict",
+            "List",
+            "Sequence",
+            "Mapping",
+            "Iterator",
+            "Iterable",
+            "Callable",
+        ]
+    }  # fmt: skip
 )
 _BUILTIN_BASES = frozenset(
     name
     for name in names.BUILTINS
     if isinstance(kind := getattr(builtins, name, None), type)
-    and (issubclass(kind, BaseException) or kind in {object, dict, list, tuple, set, frozenset, str, int, float, complex})
+    and (
+        issubclass(kind, BaseException)
+        or kind in {object, dict, list, tuple, set, frozenset, str, int, float, complex}
+    )
 )
-_BUILTIN_TYPES = frozenset(n for n in names.BUILTINS | {"type"} if isinstance(getattr(builtins, n, None), type))
+_BUILTIN_TYPES = frozenset(
+    n for n in names.BUILTINS | {"type"} if isinstance(getattr(builtins, n, None), type)
+)
 _RANDOM = frozenset({"scipy.optimize.differential_evolution"})
 _PLAIN_UNLESS_FULL = frozenset({"scipy.optimize.brentq", "scipy.optimize.newton"})
-_RESULTS = _RANDOM | _PLAIN_UNLESS_FULL | {
-    "scipy.integrate.solve_ivp",
-    *(f"scipy.optimize.{name}" for name in "least_squares linprog lsq_linear minimize minimize_scalar root".split()),
-}
+_RESULTS = (
+    _RANDOM
+    | _PLAIN_UNLESS_FULL
+    | {
+        "scipy.integrate.solve_ivp",
+        *(
+            f"scipy.optimize.{name}"
+            for name in ["least_squares", "linprog", "lsq_linear", "minimize", "minimize_scalar", "root"]
+        ),
+    }
+)
 RULES: dict[str, Rule] = {
     "dataclasses.dataclass": _dataclass,
     "dataclasses.field": _field,

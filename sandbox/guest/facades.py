@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import random
 import sys
+import typing
 from types import ModuleType
 from typing import Any
 
@@ -184,6 +186,10 @@ class _Children:
 
 def preload() -> None:
     """Import what numpy would otherwise import later, when no file can be opened any more."""
+    module = ModuleType("policy")
+    module.__dict__.update({name: getattr(typing, name) for name in ("ClassVar", "Final", "Optional")})
+    module.__dict__.update(typing=typing, dataclasses=dataclasses, InitVar=dataclasses.InitVar)
+    sys.modules["policy"] = module  # where dataclasses look up annotations that are text
     for name in (
         "numpy.ma",
         "numpy.linalg",

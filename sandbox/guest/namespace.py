@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from sandbox.gate.exposed import EXPOSED
@@ -43,7 +44,7 @@ class Output:
 
 def _foreign(obj: Any, name: str) -> bool:
     """Whether an object has this attribute from somewhere else than the policy's own classes."""
-    return not isinstance(obj, Facade) and (
+    return not isinstance(obj, Facade | SimpleNamespace) and (
         any(name in vars(kind) for kind in type(obj).__mro__ if kind.__module__ != MODULE_NAME)
         or (
             type(obj).__module__ != MODULE_NAME
