@@ -76,7 +76,7 @@ class Bindings:
         return False
 
 
-def bindings_of(tree: ast.Module) -> Bindings:
+def bindings_of(tree: ast.Module) -> Bindings:  # noqa: C901 - one look at each kind of statement
     """Look at every statement that binds a name."""
     found = Bindings()
     for node in ast.walk(tree):

@@ -455,9 +455,8 @@ def _lookup(review: UseReview, node: Node, path: str) -> str | None:
             return f"the attribute {name.value} is not allowed{hint(name.value)}"
         return read_problem(name.value, review.defined | {name.value}, exceptions=review.exceptions)
     prefix = _literal_prefix(name)
-    if space not in NAMESPACES and len(prefix) > 1 and not prefix.startswith("__"):
-        if path == "hasattr" or not any(taken.startswith(prefix) for taken in TAKEN | {"obj"}):
-            return None
+    if space not in NAMESPACES and _begins_well(prefix):
+        return None
     return (
         f"the name for {path} is written out, or begins so, as in {path}(self, f'mode_{{i}}'); or use a dict"
     )
@@ -475,12 +474,17 @@ def _setattr(review: UseReview, node: Node, path: str) -> str | None:
             return f"the attribute {name.value} is not allowed"
         return read_problem(name.value, review.defined | {name.value}, exceptions=review.exceptions)
     prefix = _literal_prefix(name)
-    if len(prefix) > 1 and not prefix.startswith("__"):
-        if not any(taken.startswith(prefix) for taken in TAKEN | {"obj"}):
-            return None
+    if _begins_well(prefix):
+        return None
     if isinstance(name, ast.Name) and review.keys.is_key(name):
         return None
     return f"the name for {path} is written out, or is a key of PARAMS: for name in PARAMS: setattr(self, name, params[name])"
+
+
+def _begins_well(prefix: str) -> bool:
+    """Whether no attribute that leads out begins with this text."""
+    long_enough = len(prefix) > 1 and not prefix.startswith("__")
+    return long_enough and not any(taken.startswith(prefix) for taken in TAKEN | {"obj"})
 
 
 def _literal_prefix(name: ast.AST) -> str:
@@ -527,7 +531,7 @@ _BASES = (
             "Iterable",
             "Callable",
         ]
-    }  # fmt: skip
+    }
 )
 _BUILTIN_BASES = frozenset(
     name
