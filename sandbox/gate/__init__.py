@@ -1,6 +1,6 @@
 """The gate: a check of the syntax tree that decides, before anything runs, what a policy may say.
 
-It is hygiene and good error messages, not the wall: the wall is the process and the kernel.
+In the sandbox it is not the wall: that is the process and the kernel. For an exported file it is all there is.
 """
 
 from sandbox.gate.check import Rejected, admit, check

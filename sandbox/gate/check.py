@@ -7,8 +7,10 @@ import re
 import warnings
 from dataclasses import dataclass
 
+from sandbox.gate.bindings import bindings_of
 from sandbox.gate.defined import defined_names
 from sandbox.gate.transformer import PolicyTransformer
+from sandbox.gate.uses import UseReview
 
 MAX_NODES = 60_000
 MAX_BRACKETS = 60
@@ -62,18 +64,31 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
 
 
 def _transformed(tree: ast.Module) -> ast.Module | Rejected:
-    transformer = PolicyTransformer(defined_names(tree))
+    defined, exceptions = defined_names(tree), _has_exceptions(tree)
+    bindings = bindings_of(tree)
+    review = UseReview(tree, bindings, defined, exceptions=exceptions)
+    transformer = PolicyTransformer(defined, bindings, review.keys.are_safe, exceptions=exceptions)
     try:
+        problems = list(review.problems())
         result = transformer.visit(tree)
     except RecursionError:
         return Rejected("the source is nested too deeply; split long expressions into statements")
-    if not transformer.problems:
+    problems = sorted({*problems, *transformer.problems})
+    if not problems:
         return result  # type: ignore[no-any-return]
-    problems = sorted(set(transformer.problems))
     reasons = [f"line {line}: {info}" for line, info in problems[:MAX_REASONS]]
     more = len(problems) - MAX_REASONS
     detail = f"and {more} more" if more > 0 else ""
     return Rejected("; also ".join(reasons), detail)
+
+
+def _has_exceptions(tree: ast.Module) -> bool:
+    """Whether some code of the module gets hold of an exception."""
+    return any(
+        (isinstance(node, ast.ExceptHandler) and node.name is not None)
+        or (isinstance(node, ast.FunctionDef) and node.name == "__exit__")
+        for node in ast.walk(tree)
+    )
 
 
 _PREFIX = re.compile(r"(?:[-+~]\s*|\bnot\b\s*|\blambda\s*:\s*)+")

@@ -1,4 +1,4 @@
-"""Names of attributes that objects within a policy's reach have: reading one may lead out.
+"""Names of attributes that objects within a policy's reach have.
 
 The set is computed from the types themselves, so that a new release of Python or numpy cannot add a door
 that a list written by hand does not know.
@@ -6,6 +6,7 @@ that a list written by hand does not know.
 
 from __future__ import annotations
 
+import abc
 import collections
 import dataclasses
 import enum
@@ -59,7 +60,7 @@ def _objects() -> Iterator[object]:
     yield from (np.generic, *_subclasses(np.generic), *_subclasses(np.ndarray), np.finfo, np.iinfo, np.poly1d)
     yield from (np.random.Generator, np.random.RandomState, np.random.SeedSequence, np.random.BitGenerator)
     yield from (np, np.linalg, np.random, np.fft, np.lib, np.mgrid, np.r_, random, typing, collections, enum)
-    yield from (dataclasses, functools)
+    yield from (dataclasses, functools, abc.ABCMeta)
 
 
 def _subclasses(root: type) -> Iterator[type]:
@@ -71,3 +72,13 @@ def _subclasses(root: type) -> Iterator[type]:
 
 
 EXPOSED = frozenset(name for item in _objects() for name in dir(item))
+"""What they have: where a program has an attribute of that name too, the guest looks whose it is."""
+
+PRIVATE = frozenset(
+    name
+    for item in _objects()
+    if not isinstance(item, types.ModuleType)
+    for name in dir(item)
+    if name.startswith("_") and not name.endswith("__")
+)
+"""Those that nobody outside the library is meant to read."""

@@ -82,6 +82,9 @@ RANDOM = frozenset(
     """.split()
 )
 
+CONTINUOUS = frozenset("beta expon gamma norm uniform".split())
+_CONTINUOUS_METHODS = frozenset("cdf isf logcdf logpdf logsf mean median pdf ppf sf std var".split())
+
 MODULES: dict[str, frozenset[str]] = {
     "__future__": frozenset({"annotations", "division"}),
     "abc": frozenset({"ABC", "abstractmethod"}),
@@ -97,7 +100,7 @@ MODULES: dict[str, frozenset[str]] = {
         """.split()
     ),
     "copy": frozenset({"copy", "deepcopy"}),
-    "dataclasses": frozenset("asdict astuple dataclass field fields replace".split()),
+    "dataclasses": frozenset("asdict astuple dataclass field replace".split()),
     "decimal": frozenset({"Decimal"}),
     "enum": frozenset("Enum Flag IntEnum IntFlag StrEnum auto unique".split()),
     "fractions": frozenset({"Fraction"}),
@@ -173,19 +176,37 @@ MODULES: dict[str, frozenset[str]] = {
         "cdist cityblock cosine euclidean mahalanobis pdist squareform".split()
     ),
     "scipy.spatial.transform": frozenset({"Rotation", "Slerp"}),
+    "scipy.spatial.transform.Rotation": frozenset(
+        "concatenate from_euler from_matrix from_quat from_rotvec identity".split()
+    ),
     "scipy.special": frozenset(
         "comb erf erfinv expit factorial gamma gammaln log_softmax logit logsumexp softmax".split()
     ),
-    "scipy.stats": frozenset(
-        "beta expon gamma norm poisson uniform multivariate_normal rankdata zscore".split()
-    ),
+    "scipy.stats": CONTINUOUS | {"poisson", "multivariate_normal", "rankdata", "zscore"},
+    **{f"scipy.stats.{name}": _CONTINUOUS_METHODS for name in CONTINUOUS},
+    "scipy.stats.poisson": frozenset("cdf logpmf mean median pmf ppf sf std var".split()),
+    "scipy.stats.multivariate_normal": frozenset("cdf logpdf pdf".split()),
 }
-"""Modules a policy may import, and what each has for it."""
+"""Namespaces: modules, and objects used as such, and what each has for a policy.
+
+A namespace is never a value: a policy can write ``np.sin``, not ``x = np``.
+"""
+
+OBJECTS = frozenset(
+    {
+        "scipy.spatial.transform.Rotation",
+        "scipy.stats.multivariate_normal",
+        "scipy.stats.poisson",
+        *(f"scipy.stats.{name}" for name in CONTINUOUS),
+    }
+)
+"""Namespaces that are no modules: their own attributes lead too far to hand them out."""
 
 BUILTINS = frozenset(
     """
     ArithmeticError AssertionError AttributeError BaseException Ellipsis Exception False
     FloatingPointError IndexError KeyError LookupError MemoryError NameError None NotImplemented
+    BufferError EOFError ImportError ModuleNotFoundError OSError TimeoutError
     NotImplementedError OverflowError RecursionError RuntimeError StopIteration True TypeError
     UnboundLocalError UnicodeError UserWarning ValueError Warning DeprecationWarning RuntimeWarning
     ZeroDivisionError __build_class__ __debug__ abs all any ascii bin bool bytearray bytes callable chr
@@ -238,22 +259,29 @@ ATTRIBUTES = frozenset(
     # generators, exceptions, properties, caches, named tuples, enums
     + """
     send throw close args value name cache_clear cache_info hits misses currsize setter getter deleter
-    register _replace _asdict _fields _make add_note with_traceback errno code
+    _replace _asdict _fields _make add_note with_traceback errno code
     """.split()
     # random generators
     + list(DISTRIBUTIONS)
-    + "integers permuted spawn hypergeometric".split()
+    + sorted(RANDOM - {"Random"})
+    + "integers permuted spawn hypergeometric limit_denominator rand randn random_sample".split()
     # scipy's results
     + """
     x y fun success message nfev nit jac hess status cost y_events t t_events sol solution derivative antiderivative
     integrate roots inv apply as_matrix as_quat as_euler as_rotvec from_matrix from_quat from_euler
     from_rotvec magnitude query query_ball_point query_pairs simplices vertices neighbors find_simplex volume
-    area pdf cdf ppf logpdf rvs sf statistic pvalue ier coefficients A B C D
+    area pdf cdf ppf logpdf sf statistic pvalue ier coefficients A B C D
     """.split()
 )
 """Attributes that anything may be asked for."""
 
 HINTS: dict[str, str] = {
+    "fields": "name the fields that you mean",
+    "attrgetter": "write a lambda, such as lambda item: item.cost",
+    "methodcaller": "write a lambda, such as lambda item: item.cost()",
+    "update_wrapper": "decorate with @functools.wraps(function)",
+    "rvs": "use np.random.default_rng(seed)",
+    "register": "inherit from the abstract class",
     "__class__": "use type(x) instead",
     "__dict__": "use plain attributes, or self.__dict__.update(params)",
     "format": "use an f-string instead",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import random
 import sys
+import typing
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from sandbox.gate.names import DISTRIBUTIONS, MODULES
+from sandbox.gate.names import DISTRIBUTIONS, MODULES, OBJECTS
 
 
 class Facade:
@@ -41,11 +43,14 @@ class Modules:
         self._members: dict[str, dict[str, Any]] = {}
         for name, allowed in MODULES.items():
             if name.split(".")[0] != "scipy" or scipy:
-                module = importlib.import_module(name)
+                module = _loaded(name)
                 members = {key: getattr(module, key) for key in allowed if hasattr(module, key)}
                 self._members[name] = {
-                    key: value for key, value in members.items() if not isinstance(value, ModuleType)
+                    key: value
+                    for key, value in members.items()
+                    if not isinstance(value, ModuleType) and f"{name}.{key}" not in OBJECTS
                 }
+        self._members["numpy"] |= {"empty": np.zeros, "empty_like": np.zeros_like}
         self._fixed = {
             name: Facade(name, members)
             for name, members in self._members.items()
@@ -112,10 +117,15 @@ class _Numpy(Facade):
         return module
 
 
+def _loaded(name: str) -> Any:
+    """A namespace's module or object."""
+    if name in OBJECTS:
+        module, _, member = name.rpartition(".")
+        return getattr(importlib.import_module(module), member)
+    return importlib.import_module(name)
+
+
 def _random_members(digest: bytes) -> dict[str, Any]:
-    generator = random.Random(digest)  # noqa: S311 - reproducible on purpose
-    names = MODULES["random"] - {"Random"}
-    members = {name: getattr(generator, name) for name in names if hasattr(generator, name)}
     children = _Children(digest, b"random")
 
     class Random(random.Random):
@@ -127,12 +137,25 @@ def _random_members(digest: bytes) -> dict[str, Any]:
         def seed(self, a: Any = None, version: int = 2) -> None:
             super().seed(children.next_bytes() if a is None else a, version)
 
+    generator = Random(digest)
+    names = MODULES["random"] - {"Random"}
+    members = {name: getattr(generator, name) for name in names if hasattr(generator, name)}
     return members | {"Random": Random}
 
 
 def _numpy_random_members(digest: bytes) -> dict[str, Any]:
-    legacy = np.random.RandomState(_words(digest))
     children = _Children(digest, b"numpy")
+
+    class RandomState(np.random.RandomState):
+        """As in numpy, but reproducible without a seed too."""
+
+        def __init__(self, seed: Any = None) -> None:
+            super().__init__(_words(children.next_bytes()) if seed is None else seed)
+
+        def seed(self, seed: Any = None) -> None:
+            super().seed(_words(children.next_bytes()) if seed is None else seed)
+
+    legacy = RandomState(_words(digest))
     names = DISTRIBUTIONS | {"rand", "randint", "randn", "random_sample", "seed"}
     members = {name: getattr(legacy, name) for name in names if hasattr(legacy, name)}
 
@@ -140,12 +163,8 @@ def _numpy_random_members(digest: bytes) -> dict[str, Any]:
         """As in numpy, but reproducible without a seed too."""
         return np.random.default_rng(_words(children.next_bytes()) if seed is None else seed)
 
-    def random_state(seed: Any = None) -> np.random.RandomState:
-        """As in numpy, but reproducible without a seed too."""
-        return np.random.RandomState(_words(children.next_bytes()) if seed is None else seed)
-
     aliases = {"ranf": legacy.random_sample, "sample": legacy.random_sample}
-    return members | aliases | {"default_rng": default_rng, "RandomState": random_state}
+    return members | aliases | {"default_rng": default_rng, "RandomState": RandomState}
 
 
 def _words(digest: bytes) -> list[int]:
@@ -167,6 +186,10 @@ class _Children:
 
 def preload() -> None:
     """Import what numpy would otherwise import later, when no file can be opened any more."""
+    module = ModuleType("policy")
+    module.__dict__.update({name: getattr(typing, name) for name in ("ClassVar", "Final", "Optional")})
+    module.__dict__.update(typing=typing, dataclasses=dataclasses, InitVar=dataclasses.InitVar)
+    sys.modules["policy"] = module  # where dataclasses look up annotations that are text
     for name in (
         "numpy.ma",
         "numpy.linalg",

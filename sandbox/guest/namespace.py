@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from sandbox.gate.exposed import EXPOSED
 from sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES, READABLE_SPECIALS
-from sandbox.gate.transformer import READ_GUARD, UPDATE_GUARD, WRITE_GUARD
+from sandbox.gate.transformer import OWN_GUARD, OWN_TYPES, READ_GUARD, TYPE, UPDATE_GUARD, WRITE_GUARD
 from sandbox.guest.facades import Facade
 
 MODULE_NAME = "policy"
@@ -43,7 +44,7 @@ class Output:
 
 def _foreign(obj: Any, name: str) -> bool:
     """Whether an object has this attribute from somewhere else than the policy's own classes."""
-    return not isinstance(obj, Facade) and (
+    return not isinstance(obj, Facade | SimpleNamespace) and (
         any(name in vars(kind) for kind in type(obj).__mro__ if kind.__module__ != MODULE_NAME)
         or (
             type(obj).__module__ != MODULE_NAME
@@ -73,6 +74,25 @@ def writable(obj: Any, name: str) -> Any:
 
 
 _SETTABLE = frozenset({"shape", "flat", "real", "imag", "T"})
+
+
+def owner(own_types: set[type]) -> Callable[[Any], None]:
+    """What a method calls that sets attributes of its first argument, when it meets a type for the first time.
+
+    Args:
+        own_types: Where types of the module's own are noted.
+    """
+
+    def own(obj: Any) -> None:
+        kind = type(obj)
+        if kind.__module__ == MODULE_NAME:
+            own_types.add(kind)
+        elif not (isinstance(obj, type) and obj.__module__ == MODULE_NAME):
+            raise AttributeError(
+                f"a policy cannot set attributes of {kind.__name__}; use an object of your own class"
+            )
+
+    return own
 
 
 def check_attribute_name(name: Any) -> str:
@@ -172,8 +192,12 @@ def restricted(facades: dict[str, Facade], output: Output) -> dict[str, Any]:
         if output.left > 0:
             print(*values, sep=sep, end=end, file=output)
 
+    own_types: set[type] = set()
     return {
         "__name__": MODULE_NAME,
+        TYPE: type,
+        OWN_TYPES: own_types,
+        OWN_GUARD: owner(own_types),
         "__builtins__": {**_FIXED, "__import__": importer(facades), "print": print_},
         READ_GUARD: read,
         WRITE_GUARD: writable,

@@ -21,7 +21,7 @@ BODY = (
 REFUSED = [
     ("obs.__class__", "line 5: the attribute __class__ is not allowed; use type(x) instead"),
     ("obs.tofile('x')", "line 5: the attribute .tofile is not allowed; policies have no files"),
-    ("np.load('x')", "line 5: the attribute .load is not allowed"),
+    ("np.load('x')", "line 5: numpy.load is not available"),
     ("open('x')", "line 5: open is not available; policies have no files"),
     ("eval('1')", "line 5: eval is not available; write the expression itself"),
     ("'{0.x}'.format(obs)", "line 5: the attribute .format is not allowed; use an f-string instead"),

@@ -3,7 +3,7 @@
 class Node:
     def __init__(self, data):
         self.data = data
-        self.format = 'plain'
+        self.layout = 'plain'
         self.load = 0
 
 

@@ -1,0 +1,315 @@
+"""The graph of what a policy can read: from every name that it can write down, through every attribute it may name."""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import collections
+import copy
+import dataclasses
+import decimal
+import enum
+import fractions
+import functools
+import importlib
+import importlib.util
+import itertools
+import random
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sandbox.gate.attributes import TAKEN
+from sandbox.gate.names import BUILTINS, MODULES, OBJECTS, READABLE_SPECIALS
+from sandbox.gate.uses import RULES
+
+DOORS = {
+    id(getattr(builtins, name)): name for name in ("open", "exec", "eval", "compile", "__import__", "input")
+}
+
+
+def exposed(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
+    """Every path that the gate lets a program write, with its value.
+
+    Args:
+        member: Gives what a namespace has by a name; raises AttributeError or KeyError where it has none.
+    """
+    for space, allowed in MODULES.items():
+        for name in allowed:
+            path = f"{space}.{name}"
+            if path in MODULES or path in OBJECTS:
+                continue
+            try:
+                yield path, member(space, name)
+            except (AttributeError, KeyError, ImportError):
+                continue
+    for name in BUILTINS:
+        if hasattr(builtins, name) and not name.startswith("__"):
+            yield name, getattr(builtins, name)
+
+
+def real(space: str, name: str) -> Any:
+    """What the real module has, as in an exported file."""
+    if space in OBJECTS:
+        module, _, owner = space.rpartition(".")
+        return getattr(getattr(importlib.import_module(module), owner), name)
+    return getattr(importlib.import_module(space), name)
+
+
+class _Phase(enum.Enum):
+    GO = 1
+
+
+@dataclasses.dataclass
+class _Point:
+    x: float = 0.0
+
+    @property
+    def half(self) -> float:
+        return self.x / 2
+
+
+@functools.lru_cache
+def _cached(x: int) -> int:
+    return x
+
+
+@functools.wraps(_cached)
+def _wrapping(x: int) -> int:
+    return x
+
+
+def _generator() -> Iterator[int]:
+    yield 1
+
+
+class _Context(abc.ABC):  # noqa: B024 - as policies write it
+    @functools.cached_property
+    def value(self) -> int:
+        return 1
+
+
+def _raised(function: Callable[[], Any]) -> BaseException:
+    try:
+        function()
+    except Exception as error:  # noqa: BLE001 - whatever it raised
+        return error
+    raise AssertionError
+
+
+def values() -> Iterator[tuple[str, Any]]:
+    """One of every kind of value that a policy can make or is given."""
+    rng = np.random.default_rng(0)
+    array = np.arange(6.0).reshape(2, 3)
+    yield from {
+        "array": array,
+        "object array": np.array([1, None], dtype=object),
+        "text array": np.array(["a"]),
+        "scalar": np.float64(1),
+        "integer": np.int64(1),
+        "truth": np.bool_(1),
+        "dtype": array.dtype,
+        "record": np.zeros(1, dtype=[("a", float)])[0],
+        "flat": array.flat,
+        "finfo": np.finfo(float),
+        "iinfo": np.iinfo(int),
+        "ndindex": np.ndindex(2),
+        "vectorized": np.vectorize(_cached),
+        "errstate": np.errstate(),
+        "ufunc": np.add,
+        "generator of numbers": rng,
+        "its method": rng.normal,
+        "old generator": np.random.RandomState(0),
+        "Random": random.Random(0),
+        "its shuffle": random.Random(0).shuffle,
+        "svd": np.linalg.svd(np.eye(2)),
+        "list": [1],
+        "tuple": (1,),
+        "dict": {1: 2},
+        "views": [{1: 2}.keys(), {1: 2}.items(), {1: 2}.values()],
+        "set": {1},
+        "text": "a",
+        "bytes": b"a",
+        "bytearray": bytearray(b"a"),
+        "slice": slice(1),
+        "range": range(2),
+        "complex": 1j,
+        "float": 1.0,
+        "int": 1,
+        "truth value": True,
+        "none": None,
+        "function": _generator,
+        "wrapping": _wrapping,
+        "cached": _cached,
+        "lambda": lambda: 0,
+        "generator": _generator(),
+        "method": _Point().__init__,
+        "bound builtin": [].append,
+        "unbound builtin": list.append,
+        "class": _Point,
+        "instance": _Point(),
+        "property": property(_generator),
+        "classmethod": classmethod(_generator),
+        "staticmethod": staticmethod(_generator),
+        "cached_property": functools.cached_property(_generator),
+        "abstract": _Context,
+        "super": super(_Point, _Point()),
+        "partial": functools.partial(_cached, 1),
+        "partialmethod": functools.partialmethod(_cached, 1),
+        "cmp_to_key": functools.cmp_to_key(lambda a, b: 0),
+        "enum": _Phase,
+        "member": _Phase.GO,
+        "namedtuple": collections.namedtuple("Pair", ["a", "b"])(1, 2),  # noqa: PYI024 - as policies write it
+        "simple": types.SimpleNamespace(a=1),
+        "deque": collections.deque([1]),
+        "defaultdict": collections.defaultdict(list),
+        "Counter": collections.Counter("a"),
+        "OrderedDict": collections.OrderedDict(a=1),
+        "ChainMap": collections.ChainMap({}),
+        "Fraction": fractions.Fraction(1, 2),
+        "Decimal": decimal.Decimal(1),
+        "iterators": [zip([1]), map(abs, [1]), filter(None, [1]), enumerate([1]), reversed([1]), iter([1])],
+        "more iterators": [
+            itertools.count(),
+            itertools.chain([1]),
+            itertools.cycle([1]),
+            iter({1: 2}),
+            iter("a"),
+        ],
+        "generics": [typing.List[int], list[int], typing.Optional[int], int | str, typing.TypeVar("T")],  # noqa: UP006, UP045
+        "new type": typing.NewType("N", int),
+        "reference": typing.Optional["int"],
+        "copied": copy.copy(_Point()),
+        "exceptions": [
+            _raised(lambda: [].missing),  # type: ignore[attr-defined]
+            _raised(lambda: missing),  # type: ignore[name-defined] # noqa: F821
+            _raised(lambda: int("x")),
+            _raised(lambda: {}[1]),
+            _raised(lambda: next(iter([]))),
+            _raised(b"\xff".decode),
+            _raised(lambda: importlib.import_module("no_such_module")),
+            _raised(lambda: np.zeros(2) @ np.zeros(3)),
+            _raised(lambda: np.linalg.inv(np.zeros((2, 2)))),
+        ],
+    }.items()
+    if importlib.util.find_spec("scipy") is not None:
+        yield from _scipy_values()
+
+
+def _scipy_values() -> Iterator[tuple[str, Any]]:
+    from scipy import integrate, interpolate, optimize, signal, spatial
+    from scipy.spatial.transform import Rotation, Slerp
+
+    def cost(x: Any) -> float:
+        return float((np.asarray(x) ** 2).sum())
+
+    solution = integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True)
+    minimum = optimize.minimize(cost, [1.0])
+    yield from ((f"solve_ivp.{name}", value) for name, value in solution.items())
+    yield from ((f"minimize.{name}", value) for name, value in minimum.items())
+    line = np.arange(5.0)
+    plane = np.random.default_rng(0).normal(size=(8, 2))
+    turns = Rotation.from_rotvec([[0.0, 0, 0], [0, 0, 1]])
+    yield from {
+        "interp1d": interpolate.interp1d(line, line),
+        "CubicSpline": interpolate.CubicSpline(line, line),
+        "BSpline": interpolate.make_interp_spline(line, line),
+        "UnivariateSpline": interpolate.UnivariateSpline(line, line),
+        "grid": interpolate.RegularGridInterpolator((line,), line),
+        "KDTree": spatial.KDTree(plane),
+        "cKDTree": spatial.cKDTree(plane),
+        "hull": spatial.ConvexHull(plane),
+        "Delaunay": spatial.Delaunay(plane),
+        "Voronoi": spatial.Voronoi(plane),
+        "Rotation": turns,
+        "Slerp": Slerp([0, 1], turns),
+        "Bounds": optimize.Bounds([0], [1]),
+        "LinearConstraint": optimize.LinearConstraint(np.eye(1)),
+        "poles": signal.place_poles(np.eye(2), np.eye(2), [0.1, 0.2]),
+    }.items()
+
+
+def readable(value: Any, taken: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """What can be had from a value: attributes with every name that any program may use, and items."""
+    for name in dir(value):
+        if name in taken or (name.startswith("__") and name.endswith("__") and name not in READABLE_SPECIALS):
+            continue
+        try:
+            yield f".{name}", getattr(value, name)
+        except Exception:  # noqa: BLE001, S112 - what raises gives nothing
+            continue
+    if type(value) in {list, tuple, set, frozenset, collections.deque}:
+        yield from ((f"[{i}]", item) for i, item in enumerate(list(value)[:50]))
+    elif isinstance(value, dict | types.MappingProxyType):
+        yield from ((f"[{key!r}]", item) for key, item in list(value.items())[:200])
+
+
+def door(value: Any) -> str:
+    """What a value opens, if anything."""
+    if isinstance(value, types.ModuleType):
+        return "a module"
+    if isinstance(value, types.CodeType | types.FrameType | types.TracebackType):
+        return "code or a frame"
+    if id(value) in DOORS:
+        return DOORS[id(value)]
+    if isinstance(value, dict) and ("__builtins__" in value or "__spec__" in value):
+        return "a module's namespace"
+    if isinstance(value, dict) and hasattr(type(value), "__getattr__"):
+        return "attributes made of text"
+    if isinstance(value, type) and issubclass(value, type):
+        return "a metaclass"
+    if type(value).__name__ == "PyCapsule" or type(value).__module__ in {"ctypes", "_ctypes"}:
+        return "raw memory"
+    return ""
+
+
+_ALIKE = (int, float, complex, str, bytes, bool, type(None), np.generic)
+
+
+def same(value: Any) -> Any:
+    """What two values share that lead to the same things: their identity, or their kind where that says it all."""
+    if isinstance(value, _ALIKE) and type(value).__module__ in {"builtins", "numpy"}:
+        return type(value)
+    if isinstance(value, np.ndarray):
+        return type(value), value.dtype.str
+    owner = getattr(value, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType | type):
+        return type(value), type(owner), getattr(value, "__qualname__", "")
+    return id(value)
+
+
+def walk(
+    roots: Iterable[tuple[str, Any]], taken: frozenset[str] = TAKEN
+) -> tuple[list[str], dict[Any, tuple[str, Any]]]:
+    """Doors that can be reached from some values, and everything that can be reached.
+
+    Args:
+        roots: Where to begin: paths and values.
+        taken: Names of attributes that no program may use.
+    """
+    doors: list[str] = []
+    seen: dict[Any, tuple[str, Any]] = {}
+    left = collections.deque(roots)
+    while left:
+        path, value = left.popleft()
+        key = same(value)
+        if key in seen or path.count(".") + path.count("[") > 12:
+            continue
+        seen[key] = path, value  # keeps it alive, so that its identity stays its own
+        found = door(value)
+        if found:
+            doors.append(f"{path} is {found}")
+            continue
+        left.extend((path + step, item) for step, item in readable(value, taken))
+    return doors, seen
+
+
+def is_restricted(path: str) -> bool:
+    """Whether the gate allows a path in certain places only, never as a value."""
+    return path in RULES
+
+
+__all__ = ["exposed", "is_restricted", "real", "values", "walk"]
