@@ -21,15 +21,4 @@ def clean(text: str) -> str:
     Control characters (tab and newline apart), lone surrogates, and characters that hide or reorder others
     become escapes as Python writes them, such as ``\x1b`` and ``\ud800``. Clean text stays as it is.
     """
-    return _ODD.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    number = ord(match.group())
-    return (
-        f"\\x{number:02x}"
-        if number < 0x100
-        else f"\\u{number:04x}"
-        if number < 0x10000
-        else f"\\U{number:08x}"
-    )
+    return _ODD.sub(lambda odd: ascii(odd.group())[1:-1], text)
