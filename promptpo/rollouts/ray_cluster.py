@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from promptpo.errors import MissingExtraError, UsageError, WorkerLostError
@@ -16,32 +17,38 @@ _START_SECONDS = 120.0
 
 
 class RayWorker:
-    """One Ray actor; Ray starts it again, perhaps elsewhere, when it is lost.
+    """One Ray actor; another one, perhaps elsewhere, once it is lost.
 
     Args:
         ray: The package; its own types are partial.
-        actor: The actor.
+        make: Starts an actor.
         env_timeout: See `Settings`.
+
+    Attributes:
+        actor: The actor, if there is one.
     """
 
-    def __init__(self, ray: Any, actor: Any, env_timeout: float) -> None:
+    def __init__(self, ray: Any, make: Callable[[], Any], env_timeout: float) -> None:
         self._ray = ray
-        self.actor = actor
+        self._make = make
         self._env_timeout = env_timeout
+        self.actor: Any = make()
 
     async def answer(self, work: Work) -> Any:
         """See `Worker.answer`."""
         errors = self._ray.exceptions
+        self.actor = self.actor or self._make()
         answer = asyncio.ensure_future(asyncio.wrap_future(self.actor.answer.remote(work).future()))
         try:
             await self._watch(answer)
             return await answer
         except asyncio.CancelledError:
-            self._kill()
+            self.kill()
             raise
         except errors.RayTaskError as error:
             raise error.cause or error from None
         except (errors.RayActorError, errors.ObjectLostError) as error:
+            self.kill()
             raise WorkerLostError("a Ray actor died") from error
         finally:
             answer.cancel()
@@ -63,19 +70,21 @@ class RayWorker:
                 beat, since = now_at, now
             limit = self._env_timeout + (0.0 if beat else _START_SECONDS)
             if (beat % 2 or not beat or not done) and now - since > limit:
-                self._kill()
+                self.kill()
                 raise WorkerLostError(f"no end of an environment step after {limit:.0f} seconds")
 
-    def _kill(self) -> None:
-        """End what the actor does, its policies included; Ray starts it again."""
-        self._ray.kill(self.actor, no_restart=False)
+    def kill(self) -> None:
+        """End the actor and what it does, its policies included."""
+        if self.actor is not None:
+            actor, self.actor = self.actor, None
+            self._ray.kill(actor)
 
 
 class RayExecutor(PoolExecutor[RayWorker]):
     """Runs jobs on Ray actors.
 
-    Losing an actor, or the node it is on, costs rolling its job out again: Ray restarts the actor
-    elsewhere, and the job is sent once more.
+    Losing an actor, or the node it is on, costs rolling its job out again: another actor is started, and the
+    job is sent once more.
 
     Args:
         settings: The task and the limits.
@@ -103,15 +112,15 @@ class RayExecutor(PoolExecutor[RayWorker]):
             except ConnectionError as error:
                 raise UsageError(f"there is no Ray cluster at {address or 'RAY_ADDRESS'}: {error}") from error
         jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        kind = self._ray.remote(num_cpus=1, max_restarts=-1, concurrency_groups={"watching": 1})(_RayHost)
-        actors = [kind.remote(settings) for _ in range(jobs)]
-        super().__init__(settings, [RayWorker(ray, actor, settings.env_timeout) for actor in actors])
+        kind = self._ray.remote(num_cpus=1, concurrency_groups={"watching": 1})(_RayHost)
+        workers = [RayWorker(ray, lambda: kind.remote(settings), settings.env_timeout) for _ in range(jobs)]
+        super().__init__(settings, workers)
 
     def close(self) -> None:
         """Stop the actors, and Ray itself where this started it; calling it twice is harmless."""
         if not self._closed:
             for worker in self.workers:
-                self._ray.kill(worker.actor)
+                worker.kill()
             if self._started and self._ray.is_initialized():
                 self._ray.shutdown()
         super().close()

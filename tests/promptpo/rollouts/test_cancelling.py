@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,16 +19,14 @@ CARTPOLE = Settings(Task("CartPole-v1"), Limits(step_seconds=30.0, episode_secon
 
 def children(pid):
     """Process ids of all that a process has started, directly or not."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        found = [int(child) for child in file.read().split()]
+    found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [*found, *(grandchild for child in found for grandchild in children(child))]
 
 
 def alive(pid):
     """Whether a process still runs."""
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
 
@@ -100,7 +99,10 @@ def test_slow_constructors_are_outcomes_however_many_there_are():
     """What policies take has limits of its own; the environment's time-out does not count it."""
     limits = Limits(construct_seconds=0.6)
     settings = replace(CARTPOLE, limits=limits, env_timeout=1.0, lanes=4)
-    hang = "class Policy:\n    def __init__(self):\n        while True:\n            pass\n" + LEAN.partition("\n")[2]
+    hang = (
+        "class Policy:\n    def __init__(self):\n        while True:\n            pass\n"
+        + LEAN.partition("\n")[2]
+    )
 
     async def work():
         executor = LocalExecutor(settings, 1)
