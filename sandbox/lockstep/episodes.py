@@ -26,6 +26,9 @@ from sandbox.results import Failure, FailureKind, Limits
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
 
+_MANY_ANSWERS = 64
+"""Sets of lanes whose answers are kept before looking which of them are still of use."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -76,6 +79,7 @@ class GuestEpisodes:
         self._stopped: list[int] = []
         self._round = 0
         self._answers: list[tuple[list[Lane], list[Answer]]] = []
+        self._many_answers = _MANY_ANSWERS
 
     def run(self, pending: deque[int]) -> None:
         """Run the trials of `pending` to their ends, taking them off as they start.
@@ -257,11 +261,10 @@ class GuestEpisodes:
 
     def _answers_of(self, lanes: list[Lane]) -> list[Answer]:
         """Where the answers of a set of lanes are kept, as long as one of them runs."""
-        self._answers = [
-            (others, answers)
-            for others, answers in self._answers
-            if any(lane in self.lanes for lane in others)
-        ]
+        if len(self._answers) > self._many_answers:
+            running = {id(lane) for lane in self.lanes}
+            self._answers = [kept for kept in self._answers if any(id(lane) in running for lane in kept[0])]
+            self._many_answers = max(_MANY_ANSWERS, 2 * len(self._answers))
         self._answers.append((lanes, []))
         return self._answers[-1][1]
 
