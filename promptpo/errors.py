@@ -5,6 +5,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 ├── UnknownEnvironmentError   no such environment id
 ├── UnsupportedSpaceError     an observation or action space that no policy can be written for
 ├── EnvironmentFaultError     the environment itself raised, hung or died
+├── WorkerLostError           a process that rolls out died, hung or was stopped; its work can be done again
 ├── SandboxFaultError         policies cannot be confined here
 ├── MissingExtraError         a package that an extra brings is not installed
 ├── RenderingError            an environment cannot be rendered, or its picture cannot be written
@@ -48,6 +49,10 @@ class UnsupportedSpaceError(UsageError):
 
 class EnvironmentFaultError(PromptPOError, RuntimeError):
     """The environment itself raised, hung or died; the policy is not to blame."""
+
+
+class WorkerLostError(PromptPOError, RuntimeError):
+    """A process that rolls out died, hung or was stopped; its work was not finished and can be done again."""
 
 
 class SandboxFaultError(PromptPOError, RuntimeError):

@@ -14,12 +14,25 @@ from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
 from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
-from sandbox.lockstep.ledger import Ledger
+from sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER, Progress
 from sandbox.lockstep.rollout import Guests, Runner
-from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, Usage, Zygote, decode_failure
-from sandbox.results import CallResult, Failure, Layers, Limits, PlainData, Rollout, SandboxStatus, Trial
+from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from sandbox.process import GuestUsage, Zygote
+from sandbox.results import (
+    CallResult,
+    Failure,
+    Layers,
+    Level,
+    Limits,
+    PlainData,
+    Rollout,
+    SandboxStatus,
+    Trial,
+)
 from sandbox.seeds import digest_of
+from sandbox.text import clean
 
+_LEVELS: tuple[Level, ...] = ("strong", "medium", "weak")
 _ESSENTIAL = ("rlimits", "no_new_privileges", "landlock", "seccomp")
 
 
@@ -125,10 +138,10 @@ class Sandbox:
         claim = self._claimed_core()
         before = claim.enter()
         try:
-            ledger = Ledger(trials, stop_on_failure, on_step_limit)
-            return runner.run(list(envs)[: len(trials)], ledger, record=record, clip_actions=clip_actions)
+            progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
+            return runner.run(list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions)
         except BaseException:
-            self._end_guest(quietly=True)
+            self._end_guest()
             raise
         finally:
             claim.leave(before)
@@ -150,7 +163,13 @@ class Sandbox:
             SandboxUnavailableError: Layers are missing and that was not accepted.
             PlainDataError: The argument is not plain data.
         """
-        request = message(wire.CALL, encode({"target": target, "argument": argument, "digest": digest_of(0)}))
+        asked = {
+            "target": target,
+            "argument": argument,
+            "digest": digest_of(0),
+            "text_bytes": self.limits.text_bytes,
+        }
+        request = message(wire.CALL, encode(asked))
         runner = self._runner(source)
         output: list[str] = []
         try:
@@ -169,16 +188,22 @@ class Sandbox:
                 Failure("crashed", f"{target} ended or disturbed its process; return a str instead"),
             )
         finally:
-            self._end_guest(quietly=True)
-        return CallResult(value, failure, "".join(output)[: self.limits.output_bytes])
+            self._end_guest()
+        printed = clean("".join(output)[: self.limits.output_bytes])
+        return CallResult(None if value is None else clean(value), failure, printed)
 
     def _answer(self, guest: Guest, request: bytes, output: list[str]) -> tuple[str | None, Failure | None]:
         guest.send(request, self.limits.call_seconds)
+        deadline = Deadline(guest, self.limits.call_seconds)
+        room = MAX_BYTES_PER_CHARACTER * self.limits.output_bytes
         while True:
-            kind, _, payload = guest.chunk(self.limits.call_seconds)
+            kind, _, payload = guest.chunk(deadline)
             if kind == wire.OUTPUT:
+                room -= len(payload)
+                if room < 0:
+                    raise GuestGoneError("the guest sent more output than it may")
                 output.append(payload.decode("utf-8", "replace"))
-            elif kind == wire.TEXT:
+            elif kind == wire.TEXT and len(payload) <= self.limits.text_bytes:
                 return payload.decode("utf-8", "replace"), None
             elif kind == wire.FAILED:
                 return None, Failure(*decode_failure(payload))
@@ -191,7 +216,7 @@ class Sandbox:
         try:
             return runner.load(("tuple", []))[1]
         finally:
-            self._end_guest(quietly=True)
+            self._end_guest()
 
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""
@@ -228,29 +253,34 @@ class Sandbox:
             return guest
         raise AssertionError  # unreachable
 
-    def _end_guest(self, *, quietly: bool = False) -> Usage | None:
-        if self._current is None:
-            return None
-        with contextlib.suppress(SandboxBrokenError) if quietly else contextlib.nullcontext():
-            return self._current.end()
+    def _end_guest(self) -> GuestUsage | None:
+        """End the guest; where its parent is gone, too, nobody knows what it used, and the next one gets another."""
+        if self._current is not None:
+            with contextlib.suppress(SandboxBrokenError):
+                return self._current.end()
         return None
 
     def _note_status(self, active: list[str], missing: list[str]) -> None:
-        if self._status is None:
-            names = [name for name in ("gate", "environment") if getattr(self.layers, name)]
-            off = [
-                f"{name}: switched off" for name in ("gate", "environment") if not getattr(self.layers, name)
-            ]
-            applied = set(active)
-            level = "strong" if applied >= {*_ESSENTIAL} else "medium" if "seccomp" in applied else "weak"
-            self._status = SandboxStatus(level, (*names, *active), (*off, *missing))  # type: ignore[arg-type]
-        if self._status.level != "strong" and not self.allow_weaker:
-            lacking = "; ".join(self._status.missing)
-            self._end_guest(quietly=True)
+        status = self._judged(active, missing)
+        if self._status is None or _LEVELS.index(status.level) > _LEVELS.index(self._status.level):
+            self._status = status
+        if status.level != "strong" and not self.allow_weaker:
+            lacking = "; ".join(status.missing)
+            self._end_guest()
             raise SandboxUnavailableError(
                 f"the sandbox lacks layers of protection here ({lacking}); "
                 "accept that explicitly, or run on Linux 5.13 or newer with Landlock"
             )
+
+    def _judged(self, active: list[str], missing: list[str]) -> SandboxStatus:
+        """What the layers of one guest amount to."""
+        names = [name for name in ("gate", "environment") if getattr(self.layers, name)]
+        off = [f"{name}: switched off" for name in ("gate", "environment") if not getattr(self.layers, name)]
+        still_root = any(reason.startswith("user:") for reason in missing)
+        level: Level = "weak"
+        if "seccomp" in active:
+            level = "strong" if {*active} >= {*_ESSENTIAL} and not still_root else "medium"
+        return SandboxStatus(level, (*names, *active), (*off, *missing))
 
 
 def check_source(source: str, limits: Limits | None = None) -> Failure | None:

@@ -48,7 +48,7 @@ class Probe:
 PROBES = (
     Probe("gate", "read a file with open()", "def attack(where):\n    return 'reached' if open(where['secret']).read() else ''", ("landlock", "seccomp", "directory", "descriptors")),
     Probe("environment", "read an environment variable", "def attack(where):\n    import posix\n    return 'reached' if b'SANDBOX_CHECK' in posix.environ else ''", ("environment",)),
-    Probe("descriptors", "use descriptors left open", "def attack(where):\n    import os\n    for n in range(2, 64):\n        try:\n            os.fstat(n)\n            return 'reached'\n        except OSError:\n            pass\n    return ''", ("descriptors", "seccomp")),
+    Probe("descriptors", "use descriptors left open", "def attack(where):\n    import os\n    for n in range(4, 64):\n        try:\n            os.fstat(n)\n            return 'reached'\n        except OSError:\n            pass\n    return ''", ("descriptors", "seccomp")),
     Probe("session", "stay in the session of its parent", "def attack(where):\n    import os\n    return 'reached' if os.getsid(0) != os.getpid() else ''", ("session", "seccomp")),
     Probe("directory", "look around in the file system's root", "def attack(where):\n    import os\n    os.stat(where['secret'])\n    return 'reached'", ("directory", "seccomp", "landlock"), root_only=True),
     Probe("rlimits", "take 400 MiB of memory", "def attack(where):\n    return 'reached' if len(bytes(400 << 20)) else ''", ("rlimits",)),
@@ -64,7 +64,7 @@ PROBES = (
 
 ALWAYS = (
     ("deadline", "compute forever", "def attack(where):\n    while True:\n        pass", "timeout"),
-    ("messages", "forge an answer to the host", "def attack(where):\n    import os\n    os.write(1, b'\\xff' * 64)\n    return 'reached'", "crashed"),
+    ("messages", "forge an answer to the host", "def attack(where):\n    import os\n    os.write(3, b'\\xff' * 64)\n    return 'reached'", "crashed"),
     ("output", "print without end", "def attack(where):\n    for _ in range(3000):\n        print('x' * 1000)\n    return 'ok'", None),
 )  # fmt: skip
 

@@ -5,7 +5,7 @@
     SandboxError
     ├── SandboxUnavailableError    a layer is missing here and nobody accepted that
     ├── SandboxBrokenError         the guest's parent process cannot be started or died
-    └── UnsupportedSpaceError      a space that cannot cross the border (also a ValueError)
+    └── SpaceBorderError           a space that cannot cross the border (also a ValueError)
 """
 
 from __future__ import annotations
@@ -23,5 +23,9 @@ class SandboxBrokenError(SandboxError):
     """The process that guests are forked from cannot be used."""
 
 
-class UnsupportedSpaceError(SandboxError, ValueError):
+class SpaceBorderError(SandboxError, ValueError):
     """Observations or actions of this space cannot cross the border."""
+
+
+UnsupportedSpaceError = SpaceBorderError
+"""Its name for who uses this package alone; promptpo has an error of this name, which its users meet instead."""

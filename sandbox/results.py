@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from sandbox.text import clean
+
 FailureKind: TypeAlias = Literal["rejected", "crashed", "timeout", "memory", "invalid_action"]
 Level: TypeAlias = Literal["strong", "medium", "weak"]
 
@@ -17,14 +19,19 @@ PlainData: TypeAlias = Any
 class Limits:
     """What untrusted code may use.
 
+    Seconds are CPU time of the code's process where the system tells it, so that a busy machine fails nobody;
+    a process that waits instead of working is ended after `wall_factor` times as many seconds of wall time.
+
     Attributes:
         step_seconds: One call of ``act``.
         episode_seconds: Policy time of one episode in all, construction included.
         construct_seconds: Checking and compiling the source, or building one policy.
         call_seconds: One `Sandbox.call`.
+        wall_factor: Wall time over CPU time, at most.
         memory_bytes: Address space on top of what the interpreter and numpy take.
         output_bytes: Captured prints of one episode, and of one rollout.
         source_bytes: Length of the source in UTF-8.
+        text_bytes: The text that one `Sandbox.call` returns, in UTF-8.
         message_bytes: One message from the guest.
         cpu_seconds: CPU time of one guest; a last resort behind the deadlines.
     """
@@ -33,9 +40,11 @@ class Limits:
     episode_seconds: float = 60.0
     construct_seconds: float = 10.0
     call_seconds: float = 10.0
+    wall_factor: float = 10.0
     memory_bytes: int = 512 * 1024 * 1024
     output_bytes: int = 64 * 1024
     source_bytes: int = 100_000
+    text_bytes: int = 1024 * 1024
     message_bytes: int = 16 * 1024 * 1024
     cpu_seconds: int = 7200
 
@@ -47,7 +56,7 @@ class Layers:
     Attributes:
         gate: The check of the syntax tree, with restricted builtins and modules.
         environment: The guest's environment variables are empty.
-        descriptors: The guest has no open files but its two pipes.
+        descriptors: The guest has no open files but its two pipes and ``/dev/null``.
         session: Own session and process group.
         directory: The current directory (for root also the root directory) is an empty one.
         rlimits: Address space, CPU time, file size, open files, processes, core dumps.
@@ -76,7 +85,8 @@ class SandboxStatus:
     """Which layers hold here.
 
     Attributes:
-        level: "strong": system-call filter and file-system rules; "medium": the filter alone; "weak": less.
+        level: "strong": system-call filter and file-system rules, and for root another user; "medium": the
+            filter without one of the others; "weak": less.
         active: Names of the layers in force (see `Layers`).
         missing: Names of those that this system lacks or that were switched off.
     """
@@ -111,6 +121,8 @@ class Failure:
         detail: The traceback, cut to the policy's own lines, or a sample of what was seen and returned.
         seed: Of the episode in which it happened.
         step: Index of the ``act`` call in which it happened; None for construction and the gate.
+
+    Its texts hold what untrusted code has written, so they are `clean`.
     """
 
     kind: FailureKind
@@ -118,6 +130,10 @@ class Failure:
     detail: str = ""
     seed: int | None = None
     step: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", clean(self.message))
+        object.__setattr__(self, "detail", clean(self.detail))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from sandbox.errors import UnsupportedSpaceError
+from sandbox.errors import SpaceBorderError
 from sandbox.guest.actions import Layout, coerce, integral
 
 
@@ -16,7 +16,7 @@ def layout_of(space: gymnasium.Space[Any]) -> Layout:
     """A space as plain data, see `sandbox.guest.actions`.
 
     Raises:
-        UnsupportedSpaceError: It has none.
+        SpaceBorderError: It has none.
     """
     if isinstance(space, spaces.Box):
         return ("box", _dtype_name(space), space.shape, space.low, space.high)
@@ -38,7 +38,7 @@ def layout_of(space: gymnasium.Space[Any]) -> Layout:
         return ("sequence", layout_of(space.feature_space), bool(space.stack))
     if isinstance(space, spaces.OneOf):
         return ("oneof", [layout_of(item) for item in space.spaces])
-    raise UnsupportedSpaceError(
+    raise SpaceBorderError(
         f"a {type(space).__name__} space cannot cross the sandbox's border; "
         "wrap the environment so that it uses Box, Discrete, Dict and the like"
     )
@@ -47,7 +47,7 @@ def layout_of(space: gymnasium.Space[Any]) -> Layout:
 def _dtype_name(space: gymnasium.Space[Any]) -> str:
     dtype = np.dtype(space.dtype)
     if dtype.kind not in "biuf":
-        raise UnsupportedSpaceError(f"a space of dtype {dtype} cannot cross the sandbox's border")
+        raise SpaceBorderError(f"a space of dtype {dtype} cannot cross the sandbox's border")
     return dtype.str
 
 

@@ -9,27 +9,65 @@ from typing import Any
 import cloudpickle
 import gymnasium
 
-from promptpo.errors import EnvironmentFaultError, PromptPOError, SandboxFaultError, place_of
+from promptpo.errors import (
+    EnvironmentFaultError,
+    PromptPOError,
+    SandboxFaultError,
+    UnsupportedSpaceError,
+    place_of,
+)
 from promptpo.rollouts.jobs import Call, Job, Settings, Work
 from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus, SandboxUnavailableError
+from sandbox.errors import SpaceBorderError
 
 
-class Pulse(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Counts steps where another process can see them; nothing else changes.
+class Pulse:
+    """Tells another process whether the environment's code is running, and since when nothing has changed.
+
+    Args:
+        number: Something with a number as ``value``, shared with whoever watches: 0 until the host is ready, odd
+            while the environment's code runs, and another one each time it starts or ends.
+    """
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def rest(self) -> None:
+        """Say that the environment's code does not run, whatever was said before."""
+        self.number.value += 2 - self.number.value % 2
+
+    def __enter__(self) -> None:
+        self.number.value += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.number.value += 1
+
+
+class Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Tells a pulse when the environment's code runs; nothing else changes.
 
     Args:
         env: The environment.
-        pulse: Something with a number as ``value``.
+        pulse: The pulse.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Any) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse) -> None:
         super().__init__(env)
         self._pulse = pulse
+        self._number = pulse.number
 
     def step(self, action: Any) -> Any:
-        """Step, and count it."""
-        self._pulse.value += 1
-        return self.env.step(action)
+        """Step; this is called for every step, so it does what `Pulse` does without calling it."""
+        number = self._number
+        number.value = before = number.value + 1
+        result = self.env.step(action)
+        number.value = before + 1
+        return result
+
+    def reset(self, **how: Any) -> Any:
+        """Reset."""
+        with self._pulse:
+            return self.env.reset(**how)
 
 
 class Host:
@@ -37,10 +75,10 @@ class Host:
 
     Args:
         settings: The task and the limits.
-        pulse: Its ``value`` is counted up at every environment step, for whoever watches over a hang.
+        pulse: For whoever watches over a hang.
     """
 
-    def __init__(self, settings: Settings, pulse: Any = None) -> None:
+    def __init__(self, settings: Settings, pulse: Pulse | None = None) -> None:
         self.settings = settings
         self._pulse = pulse
         if settings.registration is not None:
@@ -49,14 +87,17 @@ class Host:
             adopt(cloudpickle.loads(settings.registration))
         self.sandbox = Sandbox(settings.limits, allow_weaker=settings.allow_weaker)
         self._envs: list[gymnasium.Env[Any, Any]] = []
+        if pulse is not None:
+            pulse.rest()
 
     def envs(self, n: int) -> Sequence[gymnasium.Env[Any, Any]]:
         """`n` environments, built once and kept."""
         from promptpo.envs.building import make_env
 
         while len(self._envs) < n:
-            env = make_env(self.settings.task)
-            self._envs.append(env if self._pulse is None else Pulse(env, self._pulse))
+            with contextlib.nullcontext() if self._pulse is None else self._pulse:
+                env = make_env(self.settings.task)
+            self._envs.append(env if self._pulse is None else Watched(env, self._pulse))
         return self._envs[:n]
 
     def answer(self, work: Work) -> Rollout | CallResult | SandboxStatus:
@@ -65,6 +106,7 @@ class Host:
         Raises:
             EnvironmentFaultError: The environment raised.
             SandboxFaultError: Policies cannot be confined here.
+            UnsupportedSpaceError: Observations or actions cannot be handed to a policy.
         """
         try:
             if work is None:
@@ -74,6 +116,8 @@ class Host:
             return self.run(work)
         except SandboxUnavailableError as error:
             raise SandboxFaultError(f"{error}; --allow-weaker-sandbox accepts it.") from error
+        except SpaceBorderError as error:
+            raise UnsupportedSpaceError(f"{error}.") from error
         except SandboxError as error:
             raise SandboxFaultError(str(error)) from error
 
@@ -98,6 +142,8 @@ class Host:
             raise
         except Exception as error:  # the environment's own code: anything can come out of it
             self._envs.clear()
+            if self._pulse is not None:
+                self._pulse.rest()
             name = self.settings.task.env_id
             raise EnvironmentFaultError(
                 f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from promptpo.envs.task import Task
-from promptpo.errors import EnvironmentFaultError, PromptPOError
 from sandbox import CallResult, Limits, Rollout, SandboxStatus, Trial
 
 LANES = 16
@@ -56,8 +55,8 @@ class Settings:
         allow_weaker: Accept missing sandbox layers.
         clip_actions: Clip continuous actions into their bounds.
         lanes: Episodes in lockstep.
-        env_timeout: Seconds without a finished environment step, beyond what the policies may take, after
-            which the environment counts as hung.
+        env_timeout: Seconds that one step of the environment (or its reset, or building it) may take, after
+            which it counts as hung; what policies do has limits of its own, however long those take.
         registration: The pickled registry entry of an environment that was registered in this process,
             so that workers find environments of scripts and notebooks; see `with_registration`.
     """
@@ -70,11 +69,6 @@ class Settings:
     env_timeout: float = 60.0
     registration: bytes | None = None
 
-    @property
-    def patience(self) -> float:
-        """Seconds without an environment step that honest policies cannot use up."""
-        return self.env_timeout + self.lanes * (self.limits.step_seconds + self.limits.construct_seconds)
-
 
 class Executor(Protocol):
     """Runs jobs somewhere; several may be in flight.
@@ -86,10 +80,11 @@ class Executor(Protocol):
     jobs: int
 
     async def run(self, job: Job) -> Rollout:
-        """Roll out one job.
+        """Roll out one job. Cancelling this ends the job where it runs, and frees its worker.
 
         Raises:
             EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
+            WorkerLostError: The executor is closed, or was while this ran.
         """
         ...
 
@@ -104,19 +99,6 @@ class Executor(Protocol):
     def close(self) -> None:
         """Stop the workers; calling it twice is harmless."""
         ...
-
-
-class WorkerLostError(PromptPOError):
-    """A worker died or hung; its work was not finished."""
-
-
-def deadline(settings: Settings, work: Work) -> float:
-    """Seconds for a piece of work.
-
-    The sandbox ends a slow policy far earlier, so only a hung environment meets this.
-    """
-    episodes = len(work.trials) if isinstance(work, Job) else 1
-    return settings.env_timeout + episodes * settings.limits.episode_seconds
 
 
 def with_registration(settings: Settings) -> Settings:
@@ -135,10 +117,3 @@ def with_registration(settings: Settings) -> Settings:
         return replace(settings, registration=cloudpickle.dumps(entry))
     except Exception:  # noqa: BLE001 - an entry that cannot travel is looked up by name over there
         return settings
-
-
-def gave_up(settings: Settings, reason: Exception) -> EnvironmentFaultError:
-    """What is raised when a piece of work has cost two workers."""
-    return EnvironmentFaultError(
-        f"the environment {settings.task.env_id} hung or took its process down twice ({reason})."
-    )

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import ctypes
 import multiprocessing
 import os
-import queue
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import EnvironmentFaultError
-from promptpo.rollouts.host import Host
-from promptpo.rollouts.jobs import Call, Job, Settings, Work, WorkerLostError, gave_up, with_registration
-from sandbox import CallResult, Rollout, SandboxStatus
+from promptpo.errors import EnvironmentFaultError, WorkerLostError
+from promptpo.rollouts.host import Host, Pulse
+from promptpo.rollouts.jobs import Settings, Work, with_registration
+from promptpo.rollouts.pool import PoolExecutor
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+_LOOK_SECONDS = 0.5
+_START_SECONDS = 60.0
+"""For a worker to start and import what it needs, beyond what an environment may take."""
+_STOP_SECONDS = 5.0
 
 _LIBC = ctypes.CDLL(None)  # opened here: between fork and exec, with other threads about, it could deadlock
 
@@ -40,7 +44,7 @@ def _serve(settings: Settings, connection: Connection, pulse: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     die_with_parent()
     try:
-        host: Host | None = Host(settings, pulse)
+        host: Host | None = Host(settings, Pulse(pulse))
         fault: Exception | None = None
     except Exception as error:  # noqa: BLE001 - reported to the parent for every job
         host, fault = None, error
@@ -70,28 +74,47 @@ def die_with_parent() -> None:
         _LIBC.prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-@dataclass
-class _Worker:
-    """One worker process, driven by one thread at a time."""
+class LocalWorker:
+    """One worker process, which starts with its first work.
 
-    settings: Settings
-    process: Any = field(default=None, init=False)
-    connection: Any = field(default=None, init=False)
-    pulse: Any = field(default=None, init=False)
-    closing: bool = field(default=False, init=False)
+    Args:
+        settings: The task and the limits.
+        threads: Where to wait for it.
+    """
 
-    def ask(self, work: Work) -> Any:
+    def __init__(self, settings: Settings, threads: ThreadPoolExecutor) -> None:
+        self.settings = settings
+        self.process: Any = None
+        self._threads = threads
+        self._connection: Any = None
+        self._pulse: Any = None
+        self._stopped = False
+        self._closing = False
+
+    async def answer(self, work: Work) -> Any:
+        """See `Worker.answer`."""
+        self._stopped = False
+        waiting = self._threads.submit(self._ask, work)
+        try:
+            return await asyncio.wrap_future(waiting)
+        except asyncio.CancelledError:
+            self.stop()
+            if not waiting.cancel():  # its thread sees the process die, which takes milliseconds
+                concurrent.futures.wait([waiting], _STOP_SECONDS)
+            raise
+
+    def _ask(self, work: Work) -> Any:
         """Send one piece of work and wait for its answer.
 
         Raises:
-            WorkerLostError: The process died, or took no environment step for too long.
+            WorkerLostError: The process died, was stopped, or its environment hung.
         """
-        if self.process is None:
-            self._start()
         try:
-            self.connection.send(work)
+            if self.process is None:
+                self._start()
+            self._connection.send(work)
             self._wait()
-            answer = self.connection.recv()
+            answer = self._connection.recv()
         except (EOFError, OSError) as error:
             self.kill()
             raise WorkerLostError("the rollout process died") from error
@@ -103,39 +126,48 @@ class _Worker:
         return answer
 
     def _wait(self) -> None:
-        """Return when there is an answer."""
-        patience = self.settings.patience
-        steps, since = self.pulse.value, time.monotonic()
-        while not self.connection.poll(min(1.0, patience)):
-            if self.pulse.value != steps:
-                steps, since = self.pulse.value, time.monotonic()
-            elif time.monotonic() - since > patience:
-                raise WorkerLostError(f"no environment step for {patience:.0f} seconds")
+        """Return when there is an answer.
+
+        Only the environment's code is watched over here: the sandbox has deadlines for the policies' code, and
+        how many of them a job can use up depends on the policies.
+        """
+        limit = self.settings.env_timeout
+        beat, since = self._pulse.value, time.monotonic()
+        while not self._connection.poll(min(_LOOK_SECONDS, limit)):
+            if self._stopped or self._closing:
+                raise WorkerLostError("the executor was closed or its work was cancelled")
+            now = time.monotonic()
+            if self._pulse.value != beat:
+                beat, since = self._pulse.value, now
+            elif (beat % 2 and now - since > limit) or (not beat and now - since > limit + _START_SECONDS):
+                raise WorkerLostError(f"no end of an environment step after {limit:.0f} seconds")
 
     def _start(self) -> None:
-        if self.closing:
-            raise WorkerLostError("the executor is closing")
+        if self._stopped or self._closing:
+            raise WorkerLostError("the executor was closed or its work was cancelled")
         context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.pulse = context.RawValue("Q", 0)
-        arguments = (self.settings, theirs, self.pulse)
+        self._connection, theirs = context.Pipe()
+        self._pulse = context.RawValue("Q", 0)
+        arguments = (self.settings, theirs, self._pulse)
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with _without_main_module():
             self.process.start()
         theirs.close()
 
-    def end(self) -> None:
-        """End the process from another thread than the one in `ask`, which then sees it die."""
-        self.closing = True
+    def stop(self, *, for_good: bool = False) -> None:
+        """End the process, and with it the policy's, from another thread than the one that waits for it."""
+        self._stopped = True
+        self._closing |= for_good
         if (process := self.process) is not None:
-            process.kill()
+            with contextlib.suppress(AttributeError, ValueError):  # not started yet, or closed already
+                process.kill()
 
     def kill(self) -> None:
-        """End the process now; the next `ask` starts a new one."""
+        """End the process now; the next work starts a new one."""
         if self.process is not None:
             self.process.kill()
             self.process.join()
-            self.connection.close()
+            self._connection.close()
             self.process = None
 
 
@@ -158,7 +190,7 @@ def _without_main_module() -> Iterator[None]:
                 setattr(main, name, value)
 
 
-class LocalExecutor:
+class LocalExecutor(PoolExecutor[LocalWorker]):
     """Worker processes on this machine.
 
     Args:
@@ -167,52 +199,16 @@ class LocalExecutor:
     """
 
     def __init__(self, settings: Settings, jobs: int = 0) -> None:
-        self.settings = settings = with_registration(settings)
-        self.jobs = jobs or usable_cores()
-        self._workers = [_Worker(settings) for _ in range(self.jobs)]
-        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
-        for worker in reversed(self._workers):
-            self._idle.put(worker)
-        self._threads = ThreadPoolExecutor(self.jobs, thread_name_prefix="rollouts")
-        self._closed = False
-
-    async def run(self, job: Job) -> Rollout:
-        """See `Executor.run`."""
-        rollout: Rollout = await self._submit(job)
-        return rollout
-
-    async def call(self, call: Call) -> CallResult:
-        """See `Executor.call`."""
-        result: CallResult = await self._submit(call)
-        return result
-
-    async def status(self) -> SandboxStatus:
-        """See `Executor.status`."""
-        status: SandboxStatus = await self._submit(None)
-        return status
-
-    async def _submit(self, work: Work) -> Any:
-        if self._closed:
-            raise RuntimeError("the executor is closed")
-        return await asyncio.wrap_future(self._threads.submit(self._work, work))
-
-    def _work(self, work: Work) -> Any:
-        worker = self._idle.get()
-        try:
-            try:
-                return worker.ask(work)
-            except WorkerLostError:
-                return worker.ask(work)
-        except WorkerLostError as error:
-            raise gave_up(self.settings, error) from error
-        finally:
-            self._idle.put(worker)
+        settings = with_registration(settings)
+        jobs = jobs or usable_cores()
+        self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="rollouts")
+        super().__init__(settings, [LocalWorker(settings, self._threads) for _ in range(jobs)])
 
     def close(self) -> None:
         """See `Executor.close`."""
-        self._closed = True
-        for worker in self._workers:
-            worker.end()
+        super().close()
+        for worker in self.workers:
+            worker.stop(for_good=True)
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in self._workers:
+        for worker in self.workers:
             worker.kill()

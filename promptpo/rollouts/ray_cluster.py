@@ -3,27 +3,88 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Any
 
-from promptpo.errors import MissingExtraError, UsageError
-from promptpo.rollouts.jobs import (
-    Call,
-    Job,
-    Settings,
-    Work,
-    WorkerLostError,
-    deadline,
-    gave_up,
-    with_registration,
-)
-from sandbox import CallResult, Rollout, SandboxStatus
+from promptpo.errors import MissingExtraError, UsageError, WorkerLostError
+from promptpo.rollouts.jobs import Settings, Work, with_registration
+from promptpo.rollouts.pool import PoolExecutor
+
+_LOOK_SECONDS = 2.0
+_START_SECONDS = 120.0
+"""For an actor to be placed and to import what it needs, beyond what an environment may take."""
 
 
-class RayExecutor:
+class RayWorker:
+    """One Ray actor; another one, perhaps elsewhere, once it is lost.
+
+    Args:
+        ray: The package; its own types are partial.
+        make: Starts an actor.
+        env_timeout: See `Settings`.
+
+    Attributes:
+        actor: The actor, if there is one.
+    """
+
+    def __init__(self, ray: Any, make: Callable[[], Any], env_timeout: float) -> None:
+        self._ray = ray
+        self._make = make
+        self._env_timeout = env_timeout
+        self.actor: Any = make()
+
+    async def answer(self, work: Work) -> Any:
+        """See `Worker.answer`."""
+        errors = self._ray.exceptions
+        self.actor = self.actor or self._make()
+        answer = asyncio.ensure_future(asyncio.wrap_future(self.actor.answer.remote(work).future()))
+        try:
+            await self._watch(answer)
+            return await answer
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+        except errors.RayTaskError as error:
+            raise error.cause or error from None
+        except (errors.RayActorError, errors.ObjectLostError) as error:
+            self.kill()
+            raise WorkerLostError("a Ray actor died") from error
+        finally:
+            answer.cancel()
+
+    async def _watch(self, answer: asyncio.Future[Any]) -> None:
+        """Return when there is an answer.
+
+        Raises:
+            WorkerLostError: The environment hangs, or the actor does not say how it does.
+        """
+        beat, since = 0, time.monotonic()
+        while not (await asyncio.wait([answer], timeout=min(_LOOK_SECONDS, self._env_timeout)))[0]:
+            asked = asyncio.wrap_future(
+                self.actor.beat.options(concurrency_group="watching").remote().future()
+            )
+            done, _ = await asyncio.wait([asked], timeout=_LOOK_SECONDS)
+            now_at, now = (asked.result() if done and not asked.exception() else beat), time.monotonic()
+            if now_at != beat:
+                beat, since = now_at, now
+            limit = self._env_timeout + (0.0 if beat else _START_SECONDS)
+            if (beat % 2 or not beat or not done) and now - since > limit:
+                self.kill()
+                raise WorkerLostError(f"no end of an environment step after {limit:.0f} seconds")
+
+    def kill(self) -> None:
+        """End the actor and what it does, its policies included."""
+        if self.actor is not None:
+            actor, self.actor = self.actor, None
+            self._ray.kill(actor)
+
+
+class RayExecutor(PoolExecutor[RayWorker]):
     """Runs jobs on Ray actors.
 
-    Losing an actor, or the node it is on, costs rolling its job out again: Ray restarts the actor
-    elsewhere, and the job is sent once more.
+    Losing an actor, or the node it is on, costs rolling its job out again: another actor is started, and the
+    job is sent once more.
 
     Args:
         settings: The task and the limits.
@@ -42,84 +103,51 @@ class RayExecutor:
             raise MissingExtraError(
                 'Ray is not installed; install it with: pip install "promptpo[ray]"'
             ) from error
-        self.settings = settings = with_registration(settings)
-        self._ray: Any = ray  # its own types are partial
+        settings = with_registration(settings)
+        self._ray: Any = ray
         self._started = not ray.is_initialized()
         if self._started:
             try:
                 ray.init(address, include_dashboard=False, log_to_driver=False, configure_logging=False)
             except ConnectionError as error:
                 raise UsageError(f"there is no Ray cluster at {address or 'RAY_ADDRESS'}: {error}") from error
-        self.jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        actor = ray.remote(num_cpus=1, max_restarts=-1)(_RayHost)
-        self.actors: list[Any] = [actor.remote(settings) for _ in range(self.jobs)]
-        self._idle: asyncio.Queue[Any] = asyncio.Queue()
-        for one in self.actors:
-            self._idle.put_nowait(one)
-
-    async def run(self, job: Job) -> Rollout:
-        """See `Executor.run`."""
-        rollout: Rollout = await self._submit(job)
-        return rollout
-
-    async def call(self, call: Call) -> CallResult:
-        """See `Executor.call`."""
-        result: CallResult = await self._submit(call)
-        return result
-
-    async def status(self) -> SandboxStatus:
-        """See `Executor.status`."""
-        status: SandboxStatus = await self._submit(None)
-        return status
-
-    async def _submit(self, work: Work) -> Any:
-        actor = await self._idle.get()
-        try:
-            try:
-                return await self._ask(actor, work)
-            except WorkerLostError:
-                return await self._ask(actor, work)
-        except WorkerLostError as error:
-            raise gave_up(self.settings, error) from error
-        finally:
-            self._idle.put_nowait(actor)
-
-    async def _ask(self, actor: Any, work: Work) -> Any:
-        """One attempt.
-
-        Raises:
-            WorkerLostError: The actor died or stayed silent; Ray starts it again.
-        """
-        errors = self._ray.exceptions
-        try:
-            return await asyncio.wait_for(
-                asyncio.wrap_future(actor.answer.remote(work).future()), deadline(self.settings, work)
-            )
-        except TimeoutError as error:
-            self._ray.kill(actor, no_restart=False)
-            raise WorkerLostError("no answer in time") from error
-        except errors.RayTaskError as error:
-            raise error.cause or error from None
-        except (errors.RayActorError, errors.ObjectLostError) as error:
-            raise WorkerLostError("a Ray actor died") from error
+        jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        kind = self._ray.remote(num_cpus=1, concurrency_groups={"watching": 1})(_RayHost)
+        workers = [RayWorker(ray, lambda: kind.remote(settings), settings.env_timeout) for _ in range(jobs)]
+        super().__init__(settings, workers)
 
     def close(self) -> None:
         """Stop the actors, and Ray itself where this started it; calling it twice is harmless."""
-        for actor in self.actors:
-            self._ray.kill(actor)
-        self.actors = []
-        if self._started and self._ray.is_initialized():
-            self._ray.shutdown()
+        if not self._closed:
+            for worker in self.workers:
+                worker.kill()
+            if self._started and self._ray.is_initialized():
+                self._ray.shutdown()
+        super().close()
+
+
+class _Number:
+    """What a `Pulse` counts in, within one process."""
+
+    value = 0
 
 
 class _RayHost:
-    """What runs in each actor."""
+    """What runs in each actor; it answers in one thread and tells its pulse in another."""
 
     def __init__(self, settings: Settings) -> None:
-        from promptpo.rollouts.host import Host
-
-        self._host = Host(settings)
+        self._settings = settings
+        self._number = _Number()
+        self._host: Any = None
 
     def answer(self, work: Work) -> Any:
         """See `Host.answer`."""
+        from promptpo.rollouts.host import Host, Pulse
+
+        if self._host is None:
+            self._host = Host(self._settings, Pulse(self._number))
         return self._host.answer(work)
+
+    def beat(self) -> int:
+        """The pulse's number; see `Pulse`."""
+        return self._number.value

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import replace
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.rollouts.jobs import Executor, Job
-from sandbox import Episode, Rollout
+from sandbox import Episode, Limits, Rollout
 
 MIN_CHUNK = 8
 """Episodes below which a job is not worth splitting: lockstep needs company to be fast."""
+
+MAX_OUTPUT = Limits().output_bytes
+"""Characters of captured prints that a rollout keeps, however many workers it took."""
 
 
 async def roll_out(executor: Executor, job: Job) -> Rollout:
     """Roll out one job, spread over the executor's workers where it is large enough.
 
-    The result is that of a single worker, bit for bit: episodes do not know of each other.
+    The result is that of a single worker, bit for bit: episodes do not know of each other. Cancelling this
+    ends the work of all of them.
 
     Raises:
         EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
@@ -27,34 +31,41 @@ async def roll_out(executor: Executor, job: Job) -> Rollout:
         return await executor.run(job)
     size = -(-len(job.trials) // parts)
     chunks = [job.trials[i : i + size] for i in range(0, len(job.trials), size)]
-    rollouts = await asyncio.gather(*(executor.run(replace(job, trials=chunk)) for chunk in chunks))
-    return _joined(rollouts, stop_on_failure=job.stop_on_failure)
+    tasks = [asyncio.ensure_future(executor.run(replace(job, trials=chunk))) for chunk in chunks]
+    try:
+        rollouts = await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:  # of no use where one of them failed
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return _joined(rollouts, chunks, stop_on_failure=job.stop_on_failure)
 
 
-def _joined(rollouts: Sequence[Rollout], *, stop_on_failure: bool) -> Rollout:
-    """One rollout from the rollouts of consecutive chunks."""
-    episodes: list[Episode] = []
-    failure = None
-    for rollout in rollouts:
-        episodes.extend(rollout.episodes)
-        failure = failure or rollout.failure
-        if failure is not None and stop_on_failure:
-            break
-    return replace(
-        rollouts[0],
-        episodes=tuple(episodes),
-        failure=failure,
+def _joined(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_on_failure: bool) -> Rollout:
+    """One rollout from the rollouts of consecutive chunks: what one worker would have given."""
+    failed = [index for index, rollout in enumerate(rollouts) if rollout.failure is not None]
+    counted = rollouts[: failed[0] + 1] if failed and stop_on_failure else rollouts
+    unfinished: list[int] = []
+    first = 0
+    for index, chunk in enumerate(chunks):
+        left_out = rollouts[index].unfinished if index < len(counted) else range(len(chunk))
+        unfinished += [first + position for position in left_out]
+        first += len(chunk)
+    return Rollout(
+        episodes=tuple(episode for rollout in counted for episode in rollout.episodes),
+        failure=rollouts[failed[0]].failure if failed else None,
         steps=sum(rollout.steps for rollout in rollouts),
-        output="".join(rollout.output for rollout in rollouts),
+        output="".join(rollout.output for rollout in counted)[:MAX_OUTPUT],
         policy_seconds=sum(rollout.policy_seconds for rollout in rollouts),
+        guest_cpu_seconds=sum(rollout.guest_cpu_seconds for rollout in rollouts),
+        unfinished=tuple(unfinished),
     )
 
 
 def joined(first: Rollout, more: Rollout) -> Rollout:
     """Two rollouts of the same source as one."""
-    both = _joined([first, more], stop_on_failure=False)
-    unfinished = tuple(len(first.episodes) + len(first.unfinished) + i for i in more.unfinished)
-    return replace(both, unfinished=(*first.unfinished, *unfinished))
+    trials = [range(len(one.episodes) + len(one.unfinished)) for one in (first, more)]
+    return _joined([first, more], trials, stop_on_failure=False)
 
 
 def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:

@@ -7,6 +7,7 @@ a helpful sentence, the host because the guest may lie.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -15,6 +16,13 @@ import numpy as np
 Layout: TypeAlias = tuple[Any, ...]
 
 MAX_SAMPLE = 200
+MAX_SEQUENCE = 4096
+"""Items of an action of a Sequence space."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 4
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxarray = 20
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 2 * MAX_SAMPLE
 
 
 class InvalidActionError(ValueError):
@@ -28,7 +36,7 @@ def sample(value: Any) -> str:
             head = np.array2string(value.ravel()[:12], precision=4, separator=", ", threshold=12)
             text = f"array of shape {value.shape} and dtype {value.dtype} starting {head}"
         else:
-            text = repr(value)
+            text = _SHORT.repr(value)
     except BaseException as error:  # noqa: BLE001 - the object's own repr is untrusted
         text = f"an object of type {type(value).__name__} whose repr raises {type(error).__name__}"
     return text if len(text) <= MAX_SAMPLE else text[:MAX_SAMPLE] + "…"
@@ -62,6 +70,20 @@ def _bounds_text(low: Any, high: Any) -> str:
     if low.size <= 8:  # noqa: PLR2004
         return f" between {low.tolist()} and {high.tolist()}"
     return f" in [{lows[0]}, {highs[-1]}] (bounds differ by element)"
+
+
+def values_in(layout: Layout) -> int:
+    """How many values an action of the space has at most when it is encoded as plain data, itself included."""
+    kind = layout[0]
+    if kind == "dict":
+        return 1 + sum(1 + values_in(item) for item in layout[1].values())
+    if kind == "tuple":
+        return 1 + sum(values_in(item) for item in layout[1])
+    if kind == "oneof":
+        return 2 + max(values_in(item) for item in layout[1])
+    if kind == "sequence":
+        return 1 + MAX_SEQUENCE * values_in(layout[1])
+    return 1
 
 
 def coerce(layout: Layout, value: Any, *, bounds: bool = True) -> Any:
@@ -175,6 +197,8 @@ def _tuple(layout: Layout, value: Any, bounds: bool) -> tuple[Any, ...]:
 def _sequence(layout: Layout, value: Any, bounds: bool) -> Any:
     if not isinstance(value, (tuple, list, np.ndarray)):
         raise _wrong(layout, value)
+    if len(value) > MAX_SEQUENCE:
+        raise _wrong(layout, value, f"it has {len(value)} items, more than {MAX_SEQUENCE}")
     parts = tuple([coerce(layout[1], part, bounds=bounds) for part in value])
     return np.stack(parts) if layout[2] and parts else parts
 

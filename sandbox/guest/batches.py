@@ -13,9 +13,9 @@ import numpy as np
 from sandbox.guest import wire
 from sandbox.guest.actions import Layout, coerce
 from sandbox.guest.plain import encode
-from sandbox.guest.wire import message
+from sandbox.guest.wire import WRITE, message
 
-WRITE = 1
+MAX_TEXT = 8000
 
 
 def send(data: bytes) -> None:
@@ -24,6 +24,11 @@ def send(data: bytes) -> None:
     while sent < len(data):
         data = data[sent:]
         sent = os.write(WRITE, data)
+
+
+def send_failure(kind: str, text: str, detail: str) -> None:
+    """Tell the host about a failure, in no more text than it takes."""
+    send(message(wire.FAILED, encode((kind, text[:MAX_TEXT], detail[:MAX_TEXT]))))
 
 
 class ActionBatch:

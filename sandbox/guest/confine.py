@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sandbox.guest import landlock, seccomp
+from sandbox.guest import landlock, seccomp, wire
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _NOBODY = 65534
@@ -22,7 +22,7 @@ _FIRST_FREE_UID = 1_900_000_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class Confinement:
     """What the layers need to know.
 
     Attributes:
@@ -49,17 +49,17 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), f"prctl {option} failed")
 
 
-def _session(_settings: Settings) -> None:
+def _session(_settings: Confinement) -> None:
     os.setsid()
 
 
-def _directory(settings: Settings) -> None:
+def _directory(settings: Confinement) -> None:
     os.fchdir(settings.directory)
     if os.geteuid() == 0:
         os.chroot(".")
 
 
-def _rlimits(settings: Settings) -> None:
+def _rlimits(settings: Confinement) -> None:
     limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
@@ -95,7 +95,7 @@ def measure() -> None:
 _in_use = 1 << 30
 
 
-def _user(_settings: Settings) -> None:
+def _user(_settings: Confinement) -> None:
     """For root only: a user id of its own, which owns nothing; 65534 where ids are scarce."""
     os.setgroups([])
     for uid in (_FIRST_FREE_UID + os.getpid(), _NOBODY):
@@ -108,38 +108,38 @@ def _user(_settings: Settings) -> None:
     raise OSError("no unprivileged user id can be taken")
 
 
-def _parent_death(_settings: Settings) -> None:
+def _parent_death(_settings: Confinement) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
-def _no_new_privileges(_settings: Settings) -> None:
+def _no_new_privileges(_settings: Confinement) -> None:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _landlock(_settings: Settings) -> None:
+def _landlock(_settings: Confinement) -> None:
     if _architecture is None:
         raise OSError("Landlock is a Linux feature")
     landlock.restrict(_libc, _architecture.landlock)
 
 
-def _seccomp(_settings: Settings) -> None:
+def _seccomp(_settings: Confinement) -> None:
     if _architecture is None:
         raise OSError("the system-call filter knows Linux on x86-64 and arm64")
     seccomp.install(_libc, _architecture)
 
 
-def _descriptors(_settings: Settings) -> None:
-    os.closerange(2, 65536 if sys.platform != "linux" else _highest_descriptor() + 1)
+def _descriptors(_settings: Confinement) -> None:
+    os.closerange(wire.WRITE + 1, 65536 if sys.platform != "linux" else _highest_descriptor() + 1)
     if hasattr(resource, "RLIMIT_NOFILE"):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (2, 2))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wire.WRITE + 1, wire.WRITE + 1))
 
 
 def _highest_descriptor() -> int:
     return 1 << 20
 
 
-LAYERS: dict[str, Callable[[Settings], None]] = {
+LAYERS: dict[str, Callable[[Confinement], None]] = {
     "session": _session,
     "directory": _directory,
     "rlimits": _rlimits,
@@ -152,7 +152,7 @@ LAYERS: dict[str, Callable[[Settings], None]] = {
 }
 
 
-def confine(settings: Settings) -> tuple[list[str], list[str]]:
+def confine(settings: Confinement) -> tuple[list[str], list[str]]:
     """Apply every wanted layer that the system has.
 
     Returns:

@@ -16,31 +16,49 @@ import numpy as np
 from sandbox.gate.check import Rejected, admit
 from sandbox.guest import wire
 from sandbox.guest.actions import sample
-from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send
+from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
-from sandbox.guest.plain import decode, encode
-from sandbox.guest.wire import HEADER, message
+from sandbox.guest.plain import decode
+from sandbox.guest.wire import HEADER, READ, message
 
 SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
-READ = 0
 
+class Actor:
+    """One running policy, in the lane of this number."""
 
-class Lane:
-    """One running policy."""
+    __slots__ = ("act", "index", "output", "slow")
 
-    __slots__ = ("act", "index", "slow")
-
-    def __init__(self, index: int, act: Any) -> None:
+    def __init__(self, index: int, act: Any, output: Output) -> None:
         self.index = index
         self.act = act
+        self.output = output
         self.slow = False
 
 
-class Guest:
+class Prints:
+    """Stands in for ``sys.stdout``: what a library prints belongs to the lane that has called it.
+
+    Args:
+        output: Of the lane that is running, if one is.
+    """
+
+    def __init__(self, output: Callable[[], Output | None]) -> None:
+        self._output = output
+
+    def write(self, text: str) -> int:
+        """Keep the text as the lane's own print would."""
+        output = self._output()
+        return len(text) if output is None else output.write(text)
+
+    def flush(self) -> None:
+        """Nothing is buffered elsewhere."""
+
+
+class GuestLoop:
     """Runs one source for the host at the other end of two pipes.
 
     Args:
@@ -54,7 +72,8 @@ class Guest:
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
         self._batch: ActionBatch = PlainBatch()
-        self.lanes: list[Lane] = []
+        self.lanes: list[Actor] = []
+        self._running: Output | None = None
         self._acts: list[Callable[[Any], Any]] = []
         self._watchful = False
         self.row_dtype: np.dtype[Any] = np.dtype(float)
@@ -120,7 +139,14 @@ class Guest:
         return data
 
     def _fail(self, error: BaseException) -> None:
-        send(message(wire.FAILED, encode(describe_failure(error))))
+        send_failure(*describe_failure(error))
+
+    def _printing(self) -> Output | None:
+        """The output of the lane that is running; in a round without trouble it is the next to answer."""
+        if self._running is not None:
+            return self._running
+        done = len(self._batch.pending)
+        return self.lanes[done].output if done < len(self.lanes) else None
 
     def _flush_output(self) -> None:
         for index, parts in groupby(self.printed, key=itemgetter(0)):
@@ -139,16 +165,16 @@ class Guest:
         try:
             tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
             if isinstance(tree, Rejected):
-                send(message(wire.FAILED, encode(("rejected", tree.message, tree.detail))))
+                send_failure("rejected", tree.message, tree.detail)
                 return
             self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
         except SyntaxError as error:  # what only the compiler finds, such as return outside a function
             text = f"line {error.lineno}: syntax error: {error.msg}"
-            send(message(wire.FAILED, encode(("rejected", text, ""))))
+            send_failure("rejected", text, "")
             return
         except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
             text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
-            send(message(wire.FAILED, encode(("rejected", text, ""))))
+            send_failure("rejected", text, "")
             return
         remember_source(source)
         send(message(wire.READY))
@@ -157,6 +183,8 @@ class Guest:
         """A fresh copy of the module."""
         assert self.code is not None  # noqa: S101 - the host loads first
         if self.gate:
+            sys.stdout = Prints(self._printing)
+            sys.stderr = Prints(lambda: None)
             namespace = restricted(self.modules.for_episode(digest), output)
         else:
             namespace = unrestricted()
@@ -171,8 +199,8 @@ class Guest:
         ready = 0
         for index, digest, params in request["start"]:
             began = perf_counter()
-            output = Output(self.output_limit, self.printed, index)
-            lane = Lane(index, None)
+            output = self._running = Output(self.output_limit, self.printed, index)
+            lane = Actor(index, None, output)
             try:
                 lane.act = _construct(self._module(digest, output), params).act
             except BaseException as error:  # noqa: BLE001 - reported to the host
@@ -187,10 +215,11 @@ class Guest:
             if perf_counter() - began > self.slow_seconds:
                 self._acknowledge(ready)
                 ready = 0
+        self._running = None
         self._acknowledge(ready)
         self._set_lanes(sorted(self.lanes, key=lambda lane: lane.index))
 
-    def _set_lanes(self, lanes: list[Lane]) -> None:
+    def _set_lanes(self, lanes: list[Actor]) -> None:
         self.lanes = lanes
         self._acts = [lane.act for lane in lanes]
 
@@ -239,7 +268,7 @@ class Guest:
         """
         batch = self._batch
         done = len(batch.pending)
-        failed: list[Lane] = []
+        failed: list[Actor] = []
         if error is not None:
             self._report(error, observations[done])
             failed.append(self.lanes[done])
@@ -249,6 +278,7 @@ class Guest:
         for lane, obs in zip(self.lanes[done:], observations[done:], strict=True):
             if lane.slow:
                 batch.send()
+            self._running = lane.output
             try:
                 batch.add(lane.act(obs))
             except BaseException as wrong:  # noqa: BLE001 - reported to the host
@@ -262,6 +292,7 @@ class Guest:
                 self._watchful = True
                 batch.send()
             before = now
+        self._running = None
         batch.send()
         if failed:
             self._set_lanes([lane for lane in self.lanes if lane not in failed])
@@ -271,13 +302,12 @@ class Guest:
         self._batch.send()
         self._flush_output()
         kind, text, detail = describe_failure(error)
-        detail = f"{detail}\nobs was {sample(obs)}".strip()
-        send(message(wire.FAILED, encode((kind, text, detail))))
+        send_failure(kind, text, f"{detail}\nobs was {sample(obs)}".strip())
 
     # Calls
 
     def _call(self, request: dict[str, Any]) -> None:
-        output = Output(self.output_limit, self.printed, 0)
+        output = self._running = Output(self.output_limit, self.printed, 0)
         try:
             module = self._module(request["digest"], output)
             owner, _, method = request["target"].partition(".")
@@ -288,6 +318,10 @@ class Guest:
             if not isinstance(result, str):
                 raise ContractError(f"{request['target']} returned {sample(result)}; return a str")
             data = str(result).encode("utf-8", "replace")
+            if len(data) > request["text_bytes"]:
+                raise ContractError(
+                    f"{request['target']} returned {len(data)} bytes of text; return at most {request['text_bytes']}"
+                )
         except BaseException as error:  # noqa: BLE001 - reported to the host
             self._flush_output()
             self._fail(error)

@@ -7,6 +7,7 @@ what is left, nesting is bounded, and anything odd is a `PlainDataError`.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,8 @@ import numpy as np
 
 MAX_DEPTH = 32
 MAX_INTEGER_DIGITS = 4000
+MAX_EMPTY_ITEMS = 4096
+MAX_KEY = 2**31
 ARRAY_KINDS = "biufcUS"
 
 _I64 = struct.Struct("<q")
@@ -126,13 +129,18 @@ _WRITERS: dict[type, Callable[[Any, Callable[[bytes], None], int], None]] = {
 }
 
 
-def decode(data: bytes) -> Any:
+def decode(data: bytes, *, max_values: int | None = None) -> Any:
     """The value of an encoding; arrays are fresh and writable.
 
+    Args:
+        data: The encoding.
+        max_values: For bytes that nobody vouches for: how many values there may be, so that time and memory
+            are bounded; keys of dicts must then be text or small integers, whose hashes cannot be made to meet.
+
     Raises:
-        PlainDataError: The bytes are not the encoding of one value.
+        PlainDataError: The bytes are not the encoding of one value, or of too many.
     """
-    reader = _Reader(data)
+    reader = _Reader(data, max_values)
     try:
         value = reader.value(0)
     except PlainDataError:
@@ -147,9 +155,11 @@ def decode(data: bytes) -> Any:
 class _Reader:
     """Walks over the bytes."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, max_values: int | None) -> None:
         self.data = data
         self.at = 0
+        self.wary = max_values is not None
+        self.left = len(data) if max_values is None else max_values
 
     def take(self, n: int) -> bytes:
         end = self.at + n
@@ -169,6 +179,9 @@ class _Reader:
     def value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise PlainDataError("broken data: nested too deeply")
+        self.left -= 1
+        if self.left < 0:
+            raise PlainDataError("broken data: too many values")
         tag = self.take(1)
         reader = _READERS.get(tag)
         if reader is None:
@@ -191,15 +204,21 @@ class _Reader:
         for n in shape:
             size *= n
         if dtype.itemsize == 0:
-            if any(shape) and max(shape) > MAX_INTEGER_DIGITS:
+            if math.prod(shape) > MAX_EMPTY_ITEMS:
                 raise PlainDataError("broken data: an array is too large")
             return np.zeros(shape, dtype)
         raw = self.take(size)
         return np.frombuffer(raw, dtype).reshape(shape).copy()
 
     def mapping(self, depth: int) -> dict[Any, Any]:
-        pairs = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(self.length())]
+        pairs = [(self.key(depth + 1), self.value(depth + 1)) for _ in range(self.length())]
         return dict(pairs)
+
+    def key(self, depth: int) -> Any:
+        key = self.value(depth)
+        if self.wary and not (type(key) is str or (type(key) is int and abs(key) < MAX_KEY)):
+            raise PlainDataError("broken data: a key is neither text nor a small integer")
+        return key
 
 
 _DTYPES: dict[bytes, np.dtype[Any]] = {}

@@ -1,6 +1,6 @@
 """A system-call filter, assembled here: an allow-list for a process that only computes and uses two pipes.
 
-``read`` is allowed on descriptor 0 and ``write`` on descriptor 1; memory may never become executable; all
+``read`` is allowed on descriptor 0 and ``write`` on descriptors 1 to 3 (`sandbox.guest.wire`); memory may never become executable; all
 else answers EPERM, which Python turns into a readable error. Calls of a foreign architecture (32-bit
 compatibility, x32) kill the process.
 
@@ -65,7 +65,7 @@ ARM64 = Architecture(
 )  # fmt: skip
 ARCHITECTURES = {"x86_64": X86_64, "amd64": X86_64, "aarch64": ARM64, "arm64": ARM64}
 
-_DESCRIPTOR = {"read": 0, "write": 1}
+_DESCRIPTORS = {"read": (0,), "write": (1, 2, 3)}
 _NO_EXEC = ("mmap", "mprotect")
 
 
@@ -101,13 +101,10 @@ def program(architecture: Architecture) -> list[Instruction]:
 
 def _check(name: str) -> list[Instruction]:
     """What to do about one call once its number has matched."""
-    if name in _DESCRIPTOR:
-        return [
-            (LOAD, 0, 0, _argument(0)),
-            (JUMP_EQUAL, 0, 1, _DESCRIPTOR[name]),
-            (RETURN, 0, 0, ALLOW),
-            (RETURN, 0, 0, DENY),
-        ]
+    if name in _DESCRIPTORS:
+        known = _DESCRIPTORS[name]
+        jumps = [(JUMP_EQUAL, len(known) - index, 0, number) for index, number in enumerate(known)]
+        return [(LOAD, 0, 0, _argument(0)), *jumps, (RETURN, 0, 0, DENY), (RETURN, 0, 0, ALLOW)]
     if name in _NO_EXEC:
         return [
             (LOAD, 0, 0, _argument(2)),

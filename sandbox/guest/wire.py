@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import struct
 
+READ, WRITE = 0, 3
+"""The guest's descriptors. What libraries print goes to 1 and 2, which lead nowhere."""
+
 HEADER = struct.Struct("<BBHI")
 """Kind, flags (unused, zero), count of lanes, bytes of payload."""
 

@@ -6,6 +6,7 @@ speaks to it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
@@ -15,9 +16,12 @@ import sys
 
 from sandbox.guest import confine, wire
 from sandbox.guest.facades import Modules, preload
-from sandbox.guest.loop import Guest
+from sandbox.guest.loop import GuestLoop
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import ENDED, FORKED, REQUEST
+
+_OUT_OF_THE_WAY = 16
+"""Descriptors from here on are none of those that a guest uses."""
 
 
 def main(descriptor: int) -> None:
@@ -40,7 +44,7 @@ class _Zygote:
         self.control = control
         layers = config["layers"]
         assert isinstance(layers, list)  # noqa: S101
-        self.settings = confine.Settings(
+        self.settings = confine.Confinement(
             wanted=frozenset(layers),
             directory=_nameless(str(config["directory"])),
             memory_bytes=int(str(config["memory_bytes"])),
@@ -93,11 +97,12 @@ class _Zygote:
             if core >= 0 and sys.platform == "linux":
                 os.sched_setaffinity(0, {core})
             reading, writing = (os.dup(number) for number in descriptors)
-            os.dup2(reading, 0)
-            os.dup2(writing, 1)
+            os.dup2(reading, wire.READ)
+            os.dup2(1, 2)  # the host has started this process with standard output to nowhere
+            os.dup2(writing, wire.WRITE)
             report = confine.confine(self.settings)
-            guest = Guest(self.modules)
-            os.write(1, wire.message(wire.READY, encode(report)))
+            guest = GuestLoop(self.modules)
+            os.write(wire.WRITE, wire.message(wire.READY, encode(report)))
             guest.serve()
         finally:
             os._exit(70)
@@ -105,6 +110,8 @@ class _Zygote:
 
 def _nameless(directory: str) -> int:
     """Open an empty directory and remove its name, so that it goes with its last user, however that ends."""
-    descriptor = os.open(directory, os.O_RDONLY)
+    low = os.open(directory, os.O_RDONLY)
+    descriptor = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
+    os.close(low)
     os.rmdir(directory)  # noqa: PTH106
     return descriptor

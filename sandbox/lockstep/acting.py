@@ -7,9 +7,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sandbox.guest.actions import InvalidActionError, Layout, box_problem, describe, sample
+from sandbox.guest.actions import InvalidActionError, Layout, box_problem, describe, sample, values_in
 from sandbox.guest.plain import PlainDataError, decode
-from sandbox.process import GuestGoneError
+from sandbox.pipes import GuestGoneError
 from sandbox.spaces import gym_action
 
 
@@ -38,6 +38,8 @@ class ActionDecoder:
             self._low, self._high = layout[2], layout[2] + layout[1] - 1
         elif self.kind == "box":
             self._prepare_box()
+        else:
+            self._values = values_in(layout)
 
     def _prepare_box(self) -> None:
         _, dtype, shape, low, high = self.layout
@@ -61,7 +63,7 @@ class ActionDecoder:
         if self.kind == "box":
             return self._box(payload, count)
         try:
-            values = decode(bytes(payload))
+            values = decode(bytes(payload), max_values=1 + self._values * count)
         except PlainDataError as error:
             raise GuestGoneError("the guest sent a malformed action") from error
         if not isinstance(values, list) or len(values) != count:

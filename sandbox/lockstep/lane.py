@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,9 @@ class Lane:
         success: See `Episode`.
         clipped: See `Episode`.
         seconds: Policy time charged to this lane alone.
-        share_before: The session's shared policy time per lane when it started.
+        share_before: The guest's shared policy time per lane when it started.
+        output_bytes: What the guest has sent of its prints.
+        taken: Actions of an earlier attempt at this episode, which are its first actions again.
         recorded: Observations, actions and rewards, if asked for.
     """
 
@@ -45,6 +47,8 @@ class Lane:
     clipped: int = 0
     seconds: float = 0.0
     share_before: float = 0.0
+    output_bytes: int = 0
+    taken: Sequence[Any] = ()
     recorded: tuple[list[Any], list[Any], list[float]] | None = field(default=None)
 
     def episode(

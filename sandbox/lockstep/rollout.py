@@ -19,11 +19,13 @@ from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
 from sandbox.lockstep.acting import ActionDecoder
-from sandbox.lockstep.ledger import LaneTimeoutError, Ledger, MemoryShortError
-from sandbox.lockstep.session import Options, Session
-from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, Usage, decode_failure
+from sandbox.lockstep.episodes import GuestEpisodes, Options
+from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
+from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from sandbox.process import GuestUsage
 from sandbox.results import Episode, Failure, FailureKind, Limits, Rollout, Trial
 from sandbox.spaces import layout_of
+from sandbox.text import clean
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Guests:
     """
 
     new: Callable[[], Guest]
-    end: Callable[[], Usage | None]
+    end: Callable[[], GuestUsage | None]
 
 
 class Runner:
@@ -58,10 +60,11 @@ class Runner:
         self.source = source
         self.gate = gate
         self.cpu_seconds = 0.0
-        self._last_usage: Usage | None = None
+        self._last_usage: GuestUsage | None = None
 
     def load(self, layout: Any, *, careful: bool = False) -> tuple[Guest, Failure | None]:
         """A fresh guest with the source loaded, and the source's failure if it has one."""
+        self.end()
         guest = self.guests.new()
         limits = self.limits
         request = {
@@ -74,10 +77,12 @@ class Runner:
         }
         try:
             guest.send(message(wire.LOAD, encode(request)), limits.construct_seconds)
-            kind, _, payload = guest.chunk(limits.construct_seconds)
+            kind, _, payload = guest.chunk(Deadline(guest, limits.construct_seconds))
             guest.finish()
             if kind == wire.READY:
                 return guest, None
+            if kind != wire.FAILED:
+                raise GuestGoneError("the guest sent a message out of order")
             return guest, Failure(*decode_failure(payload))
         except GuestTimeoutError:
             seconds = limits.construct_seconds
@@ -89,77 +94,79 @@ class Runner:
 
     def end(self) -> None:
         """End the guest and add up what it used."""
-        usage = self.guests.end()
+        self._last_usage = usage = self.guests.end()
         if usage is not None:
             self.cpu_seconds += usage.cpu_seconds
-            self._last_usage = usage
 
     def run(
         self,
         envs: Sequence[gymnasium.Env[Any, Any]],
-        ledger: Ledger,
+        progress: Progress,
         *,
         record: bool,
         clip_actions: bool,
     ) -> Rollout:
-        """Run all of the ledger's trials; see `sandbox.Sandbox.rollout`."""
+        """Run all trials; see `sandbox.Sandbox.rollout`."""
         layout = layout_of(envs[0].action_space)
         layout_of(envs[0].observation_space)
         decoder = ActionDecoder(envs[0].action_space, layout, clip=clip_actions)
         options = Options(self.limits, record)
-        pending = deque(range(len(ledger.trials)))
+        pending = deque(range(len(progress.trials)))
         failure = None
-        while pending and not ledger.exhausted:
+        while pending and not progress.exhausted:
             guest, failure = self.load(layout, careful=options.careful)
             if failure is not None:
                 break
             batch = deque([pending.popleft()]) if options.alone else pending
-            session = Session(guest, envs[:1] if options.alone else envs, ledger, decoder, options)
-            options = self._run_session(session, batch)
-            again = {lane.position for lane in session.lanes} | {*batch, *pending}
-            pending = deque(sorted(position for position in again if not ledger.cancelled(position)))
+            episodes = GuestEpisodes(guest, envs[:1] if options.alone else envs, progress, decoder, options)
+            options = self._run_guest(episodes, batch)
+            again = {lane.position for lane in episodes.lanes} | {*batch, *pending}
+            pending = deque(sorted(position for position in again if not progress.cancelled(position)))
         self.end()
-        return self._result(ledger, failure)
+        return self._result(progress, failure)
 
-    def _run_session(self, session: Session, batch: deque[int]) -> Options:
+    def _run_guest(self, episodes: GuestEpisodes, batch: deque[int]) -> Options:
         """Run one guest to its end; how to run what is left."""
-        options = session.options
+        options = episodes.options
         try:
-            session.run(batch)
+            episodes.run(batch)
         except LaneTimeoutError as error:
             self.end()
             if error.lane is None:
-                return replace(options, careful=True)
-            session.fail(error.lane, "timeout", str(error))
+                options = replace(options, alone=options.careful, careful=True)
+            else:
+                episodes.fail(error.lane, "timeout", str(error))
         except (GuestGoneError, MemoryShortError) as error:
             self.end()
-            if not options.alone:
-                return replace(options, alone=True, careful=True)
-            session.fail(session.lanes[0], *_cause(error, self._last_usage))
+            if options.alone:
+                for lane in [*episodes.lanes]:  # one, or none where its episode had ended well before
+                    episodes.fail(lane, *_cause(error, self._last_usage))
+            options = replace(options, alone=True, careful=True)
+        episodes.give_up()
         return options
 
-    def _result(self, ledger: Ledger, failure: Failure | None) -> Rollout:
-        if failure is not None and not ledger.stop_on_failure:
-            for position, trial in enumerate(ledger.trials):
-                if position not in ledger.episodes:
-                    ledger.add(position, _unstarted(trial, failure))
-        episodes = ledger.episodes
-        kept = [position for position in sorted(episodes) if not ledger.cancelled(position)]
-        if failure is None and ledger.first_failure is not None:
-            failure = episodes[ledger.first_failure].failure
-        output = "".join(ledger.outputs.get(position, "") for position in kept)
+    def _result(self, progress: Progress, failure: Failure | None) -> Rollout:
+        if failure is not None and not progress.stop_on_failure:
+            for position, trial in enumerate(progress.trials):
+                if position not in progress.episodes:
+                    progress.add(position, _unstarted(trial, failure))
+        episodes = progress.episodes
+        kept = [position for position in sorted(episodes) if not progress.cancelled(position)]
+        if failure is None and progress.first_failure is not None:
+            failure = episodes[progress.first_failure].failure
+        output = "".join(progress.outputs.get(position, "") for position in kept)
         return Rollout(
             episodes=tuple(episodes[position] for position in kept),
             failure=failure,
-            steps=ledger.steps,
-            output=output[: self.limits.output_bytes],
-            policy_seconds=ledger.policy_seconds,
+            steps=progress.steps,
+            output=clean(output[: self.limits.output_bytes]),
+            policy_seconds=progress.policy_seconds,
             guest_cpu_seconds=self.cpu_seconds,
-            unfinished=tuple(sorted({*range(len(ledger.trials))} - {*kept})),
+            unfinished=tuple(sorted({*range(len(progress.trials))} - {*kept})),
         )
 
 
-def _cause(error: Exception, usage: Usage | None) -> tuple[FailureKind, str]:
+def _cause(error: Exception, usage: GuestUsage | None) -> tuple[FailureKind, str]:
     """Kind and sentence for a guest that died or lied."""
     if isinstance(error, MemoryShortError):
         return "memory", "the code needs more memory than it may use; keep less data"
@@ -167,7 +174,7 @@ def _cause(error: Exception, usage: Usage | None) -> tuple[FailureKind, str]:
     if number == getattr(signal, "SIGXCPU", -1):
         return "timeout", "the code used up its CPU time"
     if number and number != signal.SIGKILL:
-        name = signal.Signals(number).name
+        name = signal.Signals(number).name if number in {*signal.Signals} else f"signal {number}"
         return "crashed", f"the code brought its process down ({name}); use plain numpy and Python only"
     return "crashed", f"the code ended or disturbed its process ({error}); return an action from act instead"
 

@@ -91,6 +91,15 @@ class Hangs(Thermostat):
         return super().step(action)
 
 
+class HangsInReset(Thermostat):
+    """An environment whose reset never returns."""
+
+    def reset(self, **how):
+        """Hang."""
+        time.sleep(10_000)
+        return super().reset(**how)
+
+
 class DiesOnce(Thermostat):
     """An environment that takes its process down, the first time only (a file remembers)."""
 
@@ -110,6 +119,7 @@ for _name, _class in {
     "Sorter": Sorter,
     "Raises": Raises,
     "Hangs": Hangs,
+    "HangsInReset": HangsInReset,
     "DiesOnce": DiesOnce,
 }.items():
     gymnasium.register(f"Test/{_name}-v0", entry_point=_class, max_episode_steps=50)

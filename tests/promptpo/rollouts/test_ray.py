@@ -57,7 +57,7 @@ def test_a_users_own_environment_is_found_on_the_workers():
     expected = returns("local", settings, job)
 
     def kill(executor):
-        for actor in executor.actors:
-            executor._ray.kill(actor, no_restart=False)
+        for worker in executor.workers:
+            executor._ray.kill(worker.actor, no_restart=False)
 
     assert returns("ray", settings, job, then=kill) == expected

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from sandbox import Limits, Trial
 
@@ -65,7 +65,7 @@ def test_a_killed_worker_costs_an_evaluation_and_nothing_more():
     """A worker that dies in mid-rollout is replaced and its job rolled out again."""
 
     def kill(executor):
-        worker = executor._workers[0]
+        worker = executor.workers[0]
         while worker.process is None or worker.process.pid is None:
             time.sleep(0.01)
         time.sleep(0.3)
@@ -131,7 +131,7 @@ def test_closing_ends_running_work_at_once():
         started = time.monotonic()
         executor.close()
         assert time.monotonic() - started < 3.0
-        with pytest.raises((EnvironmentFaultError, asyncio.CancelledError)):
+        with pytest.raises((WorkerLostError, asyncio.CancelledError)):
             await task
 
     asyncio.run(work())

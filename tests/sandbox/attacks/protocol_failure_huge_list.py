@@ -6,5 +6,5 @@ def chunk(kind, count, data=b'', flags=0, length=None):
     return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
 class Policy:
     def act(self, obs):
-        os.write(1, chunk(34, 1, b'l\xff\xff\xff\x7f'))
+        os.write(3, chunk(34, 1, b'l\xff\xff\xff\x7f'))
         return 0

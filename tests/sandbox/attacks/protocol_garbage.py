@@ -6,5 +6,5 @@ def chunk(kind, count, data=b'', flags=0, length=None):
     return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
 class Policy:
     def act(self, obs):
-        os.write(1, bytes(range(256)) * 100)
+        os.write(3, bytes(range(256)) * 100)
         return 0

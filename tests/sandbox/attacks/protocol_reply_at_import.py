@@ -4,7 +4,7 @@
 import os, struct
 def chunk(kind, count, data=b'', flags=0, length=None):
     return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
-os.write(1, chunk(32, 0) + chunk(32, 1))
+os.write(3, chunk(32, 0) + chunk(32, 1))
 
 
 class Policy:

@@ -6,6 +6,6 @@ def chunk(kind, count, data=b'', flags=0, length=None):
     return struct.pack('<BBHI', kind, flags, count, len(data) if length is None else length) + data
 class Policy:
     def act(self, obs):
-        os.write(1, b'\x21')
+        os.write(3, b'\x21')
         while True: pass
         return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +16,18 @@ from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
 from sandbox.lockstep.acting import ActionDecoder, Clipped
-from sandbox.lockstep.exchange import Exchange, NoAction
 from sandbox.lockstep.lane import Lane
-from sandbox.lockstep.ledger import LaneTimeoutError, Ledger, MemoryShortError
+from sandbox.lockstep.meter import Meter
 from sandbox.lockstep.observing import ObservationEncoder
-from sandbox.process import Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
+from sandbox.lockstep.roundtrip import Answer, NoAction, RoundTrip, action_in
+from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
 from sandbox.results import Failure, FailureKind, Limits
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
+
+_MANY_ANSWERS = 64
+"""Sets of lanes whose answers are kept before looking which of them are still of use."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,13 @@ class Options:
     alone: bool = False
 
 
-class Session:
+class GuestEpisodes:
     """Runs trials in one guest, which has loaded the source.
 
     Args:
         guest: The guest.
         envs: One per lane.
-        ledger: Where results go.
+        progress: Where results go.
         decoder: For the actions.
         options: How to run.
     """
@@ -57,23 +62,24 @@ class Session:
         self,
         guest: Guest,
         envs: Sequence[gymnasium.Env[Any, Any]],
-        ledger: Ledger,
+        progress: Progress,
         decoder: ActionDecoder,
         options: Options,
     ) -> None:
         self.guest = guest
-        self.ledger = ledger
+        self.progress = progress
         self.decoder = decoder
         self.limits = options.limits
         self.options = options
         self.space = envs[0].observation_space
         self.encoder = ObservationEncoder(self.space)
+        self.meter = Meter(guest, progress, options.limits)
         self.lanes: list[Lane] = []
         self._idle = deque(enumerate(envs))
         self._stopped: list[int] = []
         self._round = 0
-        self._share = 0.0
-        self._overdue = False
+        self._answers: list[tuple[list[Lane], list[Answer]]] = []
+        self._many_answers = _MANY_ANSWERS
 
     def run(self, pending: deque[int]) -> None:
         """Run the trials of `pending` to their ends, taking them off as they start.
@@ -85,7 +91,7 @@ class Session:
         """
         while True:
             self._start(pending)
-            if not self.lanes or self.ledger.exhausted:
+            if not self.lanes or self.progress.exhausted:
                 return
             self._advance()
             self._drop_cancelled()
@@ -95,14 +101,17 @@ class Session:
     def _start(self, pending: deque[int]) -> None:
         """Fill the idle lanes."""
         starting: list[Lane] = []
-        while pending and self._idle and not self.ledger.exhausted:
+        while pending and self._idle and not self.progress.exhausted:
             position = pending.popleft()
-            if self.ledger.cancelled(position):
+            if self.progress.cancelled(position):
                 continue
             index, env = self._idle.popleft()
-            starting.append(Lane(index, env, position, self.ledger.trials[position], env.step))
-        if not starting and not self._stopped:
-            return
+            taken = self.progress.taken.get(position, ())
+            trial = self.progress.trials[position]
+            starting.append(Lane(index, env, position, trial, env.step, taken=taken))
+            self.progress.outputs.pop(position, None)  # an attempt before this one may have printed, too
+        if not starting and not (self._stopped and self.lanes):
+            return  # nothing is left to be said to a guest without lanes
         request = {
             "stop": self._stopped,
             "start": [
@@ -115,9 +124,12 @@ class Session:
             ],
         }
         self._stopped = []
-        unfinished = self.lanes
-        self.lanes = sorted([*unfinished, *starting], key=lambda lane: lane.index)
-        self.guest.send(message(wire.LANES, encode(request)), self.limits.construct_seconds)
+        self.lanes = sorted([*self.lanes, *starting], key=lambda lane: lane.index)
+        try:
+            self.guest.send(message(wire.LANES, encode(request)), self.limits.construct_seconds)
+        except GuestTimeoutError:  # it should have been waiting for this
+            only = self.lanes[0] if len(self.lanes) == 1 else None
+            raise LaneTimeoutError(only, "the code went on working after act had returned") from None
         self._await_construction(deque(starting))
         self.guest.finish()
         for lane in starting:
@@ -126,18 +138,15 @@ class Session:
 
     def _await_construction(self, waiting: deque[Lane]) -> None:
         """Wait until the policies of some lanes are built, in order."""
+        limit = self.limits.construct_seconds
         while waiting:
             began = perf_counter()
             try:
-                kind, count, payload = self.guest.chunk(self.limits.construct_seconds)
+                kind, count, payload = self._answer(Deadline(self.guest, limit))
             except GuestTimeoutError:
                 known = self.options.careful or len(waiting) == 1
-                limit = self.limits.construct_seconds
                 text = f"running the module and constructing Policy took longer than {limit:g} s; do less work there"
                 raise LaneTimeoutError(waiting[0] if known else None, text) from None
-            if kind == wire.OUTPUT:
-                self.note_output(count, payload)
-                continue
             if kind == wire.READY and 0 < count <= len(waiting) and not payload:
                 answered = [waiting.popleft() for _ in range(count)]
             elif kind == wire.FAILED:
@@ -145,10 +154,21 @@ class Session:
             else:
                 raise GuestGoneError("the guest sent a message out of order")
             for lane in answered:
-                lane.share_before = self._share
-            self.charge(answered, perf_counter() - began)
+                lane.share_before = self.meter.share
+            self.meter.charge(answered, perf_counter() - began)
             if kind == wire.FAILED:
                 self.fail(answered[0], *decode_failure(payload))
+
+    def _answer(self, deadline: Deadline) -> tuple[int, int, bytes]:
+        """The next chunk that is no output."""
+        while True:
+            kind, count, payload = self.guest.chunk(deadline)
+            if kind != wire.OUTPUT:
+                return kind, count, payload
+            self._note_output(count, payload)
+
+    def _note_output(self, index: int, payload: bytes) -> None:
+        self.progress.note_output(self.lanes, index, payload)
 
     def _reset(self, lane: Lane) -> None:
         """Start the environment's episode."""
@@ -171,7 +191,7 @@ class Session:
 
     def _end(self, lane: Lane, **how: Any) -> None:
         """Take a lane out and note its episode."""
-        self.ledger.add(lane.position, lane.episode(seconds=self._seconds(lane), **how))
+        self.progress.add(lane.position, lane.episode(seconds=self.meter.seconds(lane), **how))
         self._release(lane)
 
     def _release(self, lane: Lane) -> None:
@@ -180,49 +200,73 @@ class Session:
         self._idle.append((lane.index, lane.env))
 
     def _drop_cancelled(self) -> None:
-        for lane in [lane for lane in self.lanes if self.ledger.cancelled(lane.position)]:
+        for lane in [lane for lane in self.lanes if self.progress.cancelled(lane.position)]:
             self._release(lane)
 
-    def note_output(self, index: int, payload: bytes) -> None:
-        """Keep what a lane printed, as far as there is room.
-
-        Raises:
-            GuestGoneError: There is no such lane.
-        """
-        lane = next((lane for lane in self.lanes if lane.index == index), None)
-        if lane is None:
-            raise GuestGoneError("the guest sent output for no lane")
-        before = self.ledger.outputs.get(lane.position, "")
-        room = self.limits.output_bytes - len(before)
-        self.ledger.outputs[lane.position] = before + payload.decode("utf-8", "replace")[: max(0, room)]
+    def give_up(self) -> None:
+        """Keep what the unfinished episodes' environments got, for when they are repeated in another guest."""
+        for lane in self.lanes:
+            taken = [*lane.taken]
+            answers = (
+                (answer, lanes) for lanes, answers in self._answers if lane in lanes for answer in answers
+            )
+            for step, (answer, lanes) in enumerate(answers):
+                if len(taken) <= step < lane.steps:
+                    taken.append(action_in(answer, lanes.index(lane), len(lanes), self.decoder))
+            self.progress.taken[lane.position] = taken
 
     # Rounds
 
     def _advance(self) -> None:
         """Rounds until an episode ends, a policy fails or the step budget is spent."""
         lanes = self.lanes
-        ledger = self.ledger
-        exchange = Exchange(self, lanes)
+        progress, meter = self.progress, self.meter
+        trip = RoundTrip(
+            self.guest,
+            lanes,
+            self.decoder,
+            meter,
+            self._note_output,
+            seconds=self.limits.step_seconds,
+            careful=self.options.careful,
+        )
+        keep = self._answers_of(lanes).append
+        repeating = any(lane.steps < len(lane.taken) for lane in lanes)
         horizons = [lane.last_round for lane in lanes if lane.last_round > 0]
         horizon = min(horizons, default=-1)
         oldest = min(lane.share_before - lane.seconds for lane in lanes)
         batch = self.encoder.message([lane.obs for lane in lanes])
-        while self.lanes is lanes and not ledger.exhausted:
+        while self.lanes is lanes and not progress.exhausted:
             self._round += 1
-            actions, special = exchange(batch)
-            short = ledger.step_limit is not None and ledger.steps + len(lanes) > ledger.step_limit
+            actions, special = trip(batch)
+            keep(trip.answer)
+            if repeating:
+                actions, special = (
+                    [_binding(lane, action) for lane, action in zip(lanes, actions, strict=True)],
+                    True,
+                )
+            short = progress.step_limit is not None and progress.steps + len(lanes) > progress.step_limit
             if special or short or self.options.record:
-                room = len(lanes) if ledger.step_limit is None else ledger.step_limit - ledger.steps
+                room = len(lanes) if progress.step_limit is None else progress.step_limit - progress.steps
                 rows = self._careful_round(lanes, actions, room)
             else:
                 rows = self._quick_round(lanes, actions)
             if self._round == horizon:
                 self._cut(lanes)
-            if self._overdue or self._share - oldest > self.limits.episode_seconds:
+            if meter.overdue or meter.share - oldest > self.limits.episode_seconds:
                 self._end_overdue()
             if self.lanes is not lanes:
                 return
             batch = self.encoder.from_rows(rows, lanes)
+
+    def _answers_of(self, lanes: list[Lane]) -> list[Answer]:
+        """Where the answers of a set of lanes are kept, as long as one of them runs."""
+        if len(self._answers) > self._many_answers:
+            running = {id(lane) for lane in self.lanes}
+            self._answers = [kept for kept in self._answers if any(id(lane) in running for lane in kept[0])]
+            self._many_answers = max(_MANY_ANSWERS, 2 * len(self._answers))
+        self._answers.append((lanes, []))
+        return self._answers[-1][1]
 
     def _quick_round(self, lanes: list[Lane], actions: list[Any]) -> list[Any]:
         """One step of every lane; its observations as arrays, fewer where some are not alike.
@@ -243,7 +287,7 @@ class Session:
                 lane.note_success(info)
             if terminated or truncated:
                 ended.append((lane, terminated, truncated))
-        self.ledger.steps += len(lanes)
+        self.progress.steps += len(lanes)
         for lane, terminated, truncated in ended:
             self._end(lane, terminated=terminated, truncated=truncated)
         return rows
@@ -260,7 +304,7 @@ class Session:
             lane.obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
             lane.steps += 1
-            self.ledger.steps += 1
+            self.progress.steps += 1
             lane.note_success(info)
             if self.options.record:
                 self._record(lane, action, reward)
@@ -285,22 +329,12 @@ class Session:
         """Fail the lanes whose policies have used up their episode's time."""
         limit = self.limits.episode_seconds
         text = f"the act calls of one episode together took longer than {limit:g} s; do less work in each"
-        for lane in [lane for lane in self.lanes if self._seconds(lane) > limit]:
+        for lane in self.meter.late(self.lanes):
             self.fail(lane, "timeout", text)
-        self._overdue = False
 
-    def _seconds(self, lane: Lane) -> float:
-        """Policy time of a lane's episode so far."""
-        return lane.seconds + self._share - lane.share_before
 
-    def charge(self, lanes: Sequence[Lane], seconds: float) -> None:
-        """Charge policy time to some of the lanes, in equal shares."""
-        self.ledger.policy_seconds += seconds
-        for lane in lanes:
-            lane.seconds += seconds / len(lanes)
-            self._overdue |= self._seconds(lane) > self.limits.episode_seconds
-
-    def charge_all(self, seconds: float) -> None:
-        """Charge policy time to all lanes, in equal shares."""
-        self.ledger.policy_seconds += seconds
-        self._share += seconds / len(self.lanes)
+def _binding(lane: Lane, action: Any) -> Any:
+    """What a lane does: what it did when this episode was tried before, if it came this far."""
+    if lane.steps >= len(lane.taken) or isinstance(action, NoAction):
+        return action
+    return copy.deepcopy(lane.taken[lane.steps])

@@ -1,0 +1,113 @@
+"""An executor without processes, for tests of what uses one: it plays what it is told to, and runs no code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from promptpo.errors import WorkerLostError
+from promptpo.rollouts.jobs import Call, Job
+from sandbox import CallResult, Episode, Failure, Rollout, SandboxStatus, Trial
+
+
+class FakeExecutor:
+    """An `Executor` that asks a function instead of running anything.
+
+    Args:
+        play: What one episode of a source gives: its return, or how it fails.
+        call: What a call gives.
+        steps: Environment steps of each episode.
+        seconds: How long each job takes.
+        jobs: How many it takes at the same time.
+
+    Attributes:
+        asked: The jobs, in the order in which they started.
+        cancelled: How many of them were cancelled.
+    """
+
+    def __init__(
+        self,
+        play: Callable[[str, Trial], float | Failure],
+        *,
+        call: Callable[[Call], str | Failure] = lambda _: "",
+        steps: int = 10,
+        seconds: float = 0.0,
+        jobs: int = 2,
+    ) -> None:
+        self._play = play
+        self._call = call
+        self._steps = steps
+        self._seconds = seconds
+        self._closed = False
+        self.jobs = jobs
+        self.asked: list[Job] = []
+        self.cancelled = 0
+
+    async def run(self, job: Job) -> Rollout:
+        """See `Executor.run`."""
+        self._check_open()
+        self.asked.append(job)
+        try:
+            await asyncio.sleep(self._seconds)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        self._check_open()
+        episodes: list[Episode] = []
+        failure, steps = None, 0
+        for trial in job.trials:
+            if job.step_limit is not None and steps + self._steps > job.step_limit:
+                break
+            episodes.append(self._episode(job.source, trial))
+            steps += episodes[-1].steps
+            failure = failure or episodes[-1].failure
+            if failure is not None and job.stop_on_failure:
+                break
+        return rollout_of(episodes, trials=len(job.trials))
+
+    def _episode(self, source: str, trial: Trial) -> Episode:
+        played = self._play(source, trial)
+        failed = isinstance(played, Failure)
+        return Episode(
+            seed=trial.seed,
+            return_=0.0 if isinstance(played, Failure) else float(played),
+            steps=0 if failed else self._steps,
+            terminated=not failed,
+            truncated=False,
+            success=None,
+            clipped=0,
+            policy_seconds=0.0,
+            failure=played if isinstance(played, Failure) else None,
+        )
+
+    async def call(self, call: Call) -> CallResult:
+        """See `Executor.call`."""
+        self._check_open()
+        answer = self._call(call)
+        return CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
+
+    async def status(self) -> SandboxStatus:
+        """See `Executor.status`; nothing is confined, for nothing runs."""
+        self._check_open()
+        return SandboxStatus("weak", (), ())
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise WorkerLostError("the executor is closed.")
+
+    def close(self) -> None:
+        """See `Executor.close`."""
+        self._closed = True
+
+
+def rollout_of(episodes: Sequence[Episode], *, trials: int) -> Rollout:
+    """A rollout of these episodes, the first of so many trials."""
+    failure = next((episode.failure for episode in episodes if episode.failure is not None), None)
+    return Rollout(
+        episodes=tuple(episodes),
+        failure=failure,
+        steps=sum(episode.steps for episode in episodes),
+        output="",
+        policy_seconds=0.0,
+        unfinished=tuple(range(len(episodes), trials)),
+    )

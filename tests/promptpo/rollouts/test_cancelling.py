@@ -1,0 +1,164 @@
+"""Cancelling a rollout ends its worker's job; slow policies are outcomes, hung environments are not."""
+
+import asyncio
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.errors import EnvironmentFaultError
+from promptpo.rollouts import Job, LocalExecutor, Settings, roll_out
+from sandbox import Limits, Trial
+
+LEAN = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
+SLOW = LEAN.replace("return", "sum(range(30_000_000)); return")
+CARTPOLE = Settings(Task("CartPole-v1"), Limits(step_seconds=30.0, episode_seconds=600.0))
+
+
+def children(pid):
+    """Process ids of all that a process has started, directly or not."""
+    found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [*found, *(grandchild for child in found for grandchild in children(child))]
+
+
+def alive(pid):
+    """Whether a process still runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers(workers):
+    """Within seconds no policy runs any more, and a good job has its result."""
+
+    async def work():
+        executor = LocalExecutor(CARTPOLE, workers)
+        try:
+            await asyncio.gather(
+                *(executor.run(Job(LEAN, (Trial(0, None, 50),))) for _ in range(workers))
+            )  # warm
+            job = Job(SLOW, tuple(Trial(seed, None, 500) for seed in range(24)))
+            task = asyncio.ensure_future(roll_out(executor, job))
+            await asyncio.sleep(1.5)
+            running = [pid for worker in executor.workers for pid in children(worker.process.pid)]
+            assert len(running) >= 2 * workers  # each worker's zygote and guest
+            began = time.monotonic()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert time.monotonic() - began < 3
+            while any(map(alive, running)):
+                assert time.monotonic() - began < 5
+                await asyncio.sleep(0.05)
+            again = await roll_out(executor, Job(LEAN, (Trial(0, None, 50),)))
+            assert again.failure is None
+        finally:
+            executor.close()
+
+    asyncio.run(work())
+
+
+def test_a_time_limit_ends_a_rollout_in_time():
+    """What a limit on wall time does: it cancels."""
+
+    async def work():
+        executor = LocalExecutor(CARTPOLE, 1)
+        try:
+            job = Job(SLOW, tuple(Trial(seed, None, 500) for seed in range(8)))
+            began = time.monotonic()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(2):
+                    await roll_out(executor, job)
+            assert time.monotonic() - began < 5
+        finally:
+            executor.close()
+
+    asyncio.run(work())
+
+
+def test_one_executor_serves_several_event_loops():
+    """As notebooks do it, where each call runs a loop of its own."""
+    executor = LocalExecutor(CARTPOLE, 1)
+    try:
+        job = Job(LEAN, (Trial(0, None, 50),))
+
+        async def crowd():
+            return await asyncio.gather(*(executor.run(job) for _ in range(3)))
+
+        first, second = (asyncio.run(crowd()) for _ in range(2))
+        assert [r.episodes[0].return_ for r in first] == [r.episodes[0].return_ for r in second]
+    finally:
+        executor.close()
+
+
+def test_slow_constructors_are_outcomes_however_many_there_are():
+    """What policies take has limits of its own; the environment's time-out does not count it."""
+    limits = Limits(construct_seconds=0.6)
+    settings = replace(CARTPOLE, limits=limits, env_timeout=1.0, lanes=4)
+    hang = (
+        "class Policy:\n    def __init__(self):\n        while True:\n            pass\n"
+        + LEAN.partition("\n")[2]
+    )
+
+    async def work():
+        executor = LocalExecutor(settings, 1)
+        try:
+            job = Job(hang, tuple(Trial(seed, None, 50) for seed in range(6)), stop_on_failure=False)
+            return await roll_out(executor, job)
+        finally:
+            executor.close()
+
+    rollout = asyncio.run(work())
+    assert [episode.failure.kind for episode in rollout.episodes] == ["timeout"] * 6
+
+
+def test_an_environment_that_hangs_in_reset_is_given_up():
+    """Not only steps are watched."""
+    settings = Settings(Task("tests.environments:Test/HangsInReset-v0"), Limits(), env_timeout=1.0)
+
+    async def work():
+        executor = LocalExecutor(settings, 1)
+        try:
+            await roll_out(executor, Job(LEAN, (Trial(0, None, 5),)))
+        finally:
+            executor.close()
+
+    began = time.monotonic()
+    with pytest.raises(EnvironmentFaultError, match="hung"):
+        asyncio.run(work())
+    assert time.monotonic() - began < 40
+
+
+def test_chunks_are_joined_as_one_worker_would_have_done_it():
+    """Failures end the rollout in the order of the trials, for any number of workers."""
+    fails = """
+class Policy:
+    def __init__(self, params):
+        self.bad = params["bad"]
+    def act(self, obs):
+        print("acting", self.bad)
+        return "left" if self.bad else 0
+"""
+    job = Job(fails, tuple(Trial(seed, {"bad": float(seed in (9, 20))}, 30) for seed in range(24)))
+
+    def rolled(jobs, stop):
+        async def work():
+            executor = LocalExecutor(CARTPOLE, jobs)
+            try:
+                return await roll_out(executor, replace(job, stop_on_failure=stop))
+            finally:
+                executor.close()
+
+        return asyncio.run(work())
+
+    for stop in (True, False):
+        one, three = rolled(1, stop), rolled(3, stop)
+        assert [(e.seed, e.return_, e.failure) for e in one.episodes] == [
+            (e.seed, e.return_, e.failure) for e in three.episodes
+        ]
+        assert (one.failure, one.unfinished, one.output) == (three.failure, three.unfinished, three.output)
+        assert one.failure.seed == 9

@@ -1,0 +1,99 @@
+"""Every executor does what the optimizer relies on; the check finds what a bad one does not."""
+
+import asyncio
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.rollouts import Job, LocalExecutor, Settings, make_executor
+from promptpo.rollouts.conformance import check
+from promptpo.rollouts.fake import FakeExecutor
+from sandbox import Failure, Limits, Trial
+
+LEAN = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
+SLOW = LEAN.replace("return", "sum(range(30_000_000)); return")
+JOB = Job(LEAN, tuple(Trial(seed, None, 50) for seed in range(6)))
+ENDLESS = Job(SLOW, tuple(Trial(seed, None, 500) for seed in range(40)))
+SETTINGS = Settings(Task("CartPole-v1"), Limits(step_seconds=20.0, episode_seconds=600.0))
+
+
+def play(source: str, trial: Trial) -> float | Failure:
+    """A return that depends on the seed; a failure for what is no policy."""
+    if "class Policy" not in source:
+        return Failure("rejected", "there is no policy", seed=trial.seed)
+    return float(trial.seed)
+
+
+class Tardy(FakeExecutor):
+    """Takes its time for slow sources."""
+
+    slow_seconds = 60.0
+
+    async def run(self, job):
+        """See `Executor.run`."""
+        self._seconds = self.slow_seconds if "30_000_000" in job.source else 0.0
+        return await super().run(job)
+
+
+def test_the_local_executor_conforms():
+    """Real processes."""
+    assert asyncio.run(check(lambda: LocalExecutor(SETTINGS, 2), JOB, ENDLESS)) == []
+
+
+def test_the_fake_conforms():
+    """No processes."""
+    fake = Tardy(play)
+    assert asyncio.run(check(lambda: fake, JOB, ENDLESS)) == []
+    assert fake.cancelled == 3
+    assert fake.asked[0] is JOB
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_ray_conforms():
+    """Real actors."""
+    pytest.importorskip("ray", reason="Ray is an extra")
+    assert asyncio.run(check(lambda: make_executor("ray", SETTINGS, 2), JOB, ENDLESS)) == []
+
+
+class Stubborn(Tardy):
+    """Will not be cancelled, and works after it was closed."""
+
+    slow_seconds = 2.0
+
+    async def run(self, job):
+        """See `Executor.run`."""
+        try:
+            return await super().run(job)
+        except asyncio.CancelledError:
+            return await FakeExecutor(play).run(job)
+
+    def close(self):
+        """Does nothing."""
+
+
+class Dicey(FakeExecutor):
+    """Gives another return each time, drops the seeds' order and forgets step limits."""
+
+    rolled = 0
+
+    async def run(self, job):
+        """See `Executor.run`."""
+        self.rolled += 1
+        turned = Job(job.source, job.trials[::-1])
+        return await FakeExecutor(lambda *_: float(self.rolled)).run(turned)
+
+
+def test_what_a_bad_executor_does_is_found():
+    """One sentence for each thing."""
+    found = asyncio.run(check(lambda: Stubborn(play), JOB, ENDLESS, seconds=30))
+    assert "a cancelled job was not cancelled." in found
+    assert "a closed executor took a job." in found
+    found = asyncio.run(check(lambda: Dicey(play), JOB, ENDLESS, seconds=30))
+    for sentence in (
+        "the episodes are not those of the trials, in order.",
+        "the same job did not give the same returns each time.",
+        "a step limit was passed, or the trials it left out are not in unfinished.",
+        "a source that is no program did not fail.",
+    ):
+        assert sentence in found

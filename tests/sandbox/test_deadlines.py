@@ -1,0 +1,311 @@
+"""Whatever a policy does with time, memory or its process is an outcome of its own episodes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gymnasium import spaces
+
+from sandbox import Layers, Limits, Rollout, Sandbox, SandboxBrokenError, SandboxUnavailableError, Trial
+from sandbox.process import Zygote
+from tests.sandbox.environments import EchoEnv, WalkEnv
+
+BUSY = "class Policy:\n    def act(self, obs):\n        for i in range(%d):\n            pass\n        return [0.0, 0.0]\n"
+
+
+@pytest.fixture(scope="module")
+def open_box() -> Iterator[Sandbox]:
+    """A sandbox without its gate, with short limits."""
+    limits = Limits(step_seconds=0.3, construct_seconds=1.0, episode_seconds=2.0, wall_factor=3.0)
+    with Sandbox(limits, layers=Layers(gate=False)) as sandbox:
+        yield sandbox
+
+
+def echoes(n: int, length: int = 3) -> list[EchoEnv]:
+    """Environments with two actions."""
+    return [EchoEnv(spaces.Box(-1, 1, (2,)), spaces.Discrete(2), length) for _ in range(n)]
+
+
+def loops_per_second() -> float:
+    """How fast a core counts, for acts of a known length."""
+    began = time.process_time()
+    for _ in range(3_000_000):
+        pass
+    return 3_000_000 / (time.process_time() - began)
+
+
+def test_a_busy_machine_fails_no_honest_policy() -> None:
+    """Acts of 300 ms of work pass beside six busy processes; acts of more work than the limit do not."""
+    loops = loops_per_second()
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
+    try:
+        with Sandbox(Limits(step_seconds=1.0)) as box:
+            slowly = box.rollout(BUSY % int(0.3 * loops), [WalkEnv()], [Trial(0, None, 2), Trial(1, None, 2)])
+            assert slowly.failure is None
+            assert slowly.policy_seconds > 0.5
+            failure = box.rollout(BUSY % int(4 * loops), [WalkEnv()], [Trial(0, None, 2)]).failure
+            assert failure is not None
+            assert failure.kind == "timeout"
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+BLOCKS = "import os\nclass Policy:\n    def act(self, obs):\n        os.read(0, 1)\n        return 0\n"
+
+
+def test_waiting_is_no_way_around_the_deadline(open_box: Sandbox) -> None:
+    """A guest that uses no CPU time is ended by the clock on the wall."""
+    began = time.monotonic()
+    failure = open_box.rollout(BLOCKS, echoes(1), [Trial(0)]).failure
+    assert failure is not None
+    assert failure.kind == "timeout"
+    assert time.monotonic() - began < 15
+
+
+ENDS_AFTER = """
+import os, struct
+class Policy:
+    n = 0
+    def act(self, obs):
+        self.n += 1
+        if self.n == 3:
+            os.write(3, struct.pack('<BBHI', 33, 0, 1, 8) + struct.pack('<q', 1))
+            %s
+        return 1
+"""
+
+
+@pytest.mark.parametrize("ending", ["os._exit(0)", "while True: pass", "os.read(0, 1)"])
+@pytest.mark.parametrize("trials", [1, 4])
+def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str, trials: int) -> None:
+    """It has answered all it was asked for, so its episodes count, or fail; nothing else happens."""
+    for lanes in (1, 2):
+        rollout = open_box.rollout(
+            ENDS_AFTER % ending, echoes(lanes), [Trial(n) for n in range(trials)], stop_on_failure=False
+        )
+        assert len(rollout.episodes) == trials
+        assert all(e.failure is not None or (e.return_, e.steps) == (3.0, 3) for e in rollout.episodes)
+
+
+def test_a_pipe_that_nobody_reads_is_an_outcome(open_box: Sandbox) -> None:
+    """More parameters than a pipe takes, for a policy that goes on working after it has answered."""
+    params = {f"p{n}": 0.0 for n in range(100_000)}
+    source = (ENDS_AFTER % "while True: pass").replace(
+        "n = 0", "n = 0\n    def __init__(self, params):\n        pass"
+    )
+    trials = [Trial(0, params), Trial(1, params), Trial(2, params)]
+    rollout = open_box.rollout(source, echoes(1), trials, stop_on_failure=False)
+    assert len(rollout.episodes) == 3
+    assert {e.failure.kind for e in rollout.episodes if e.failure} <= {"timeout", "crashed"}
+    assert any(e.failure for e in rollout.episodes)
+
+
+def test_hanging_constructors_are_outcomes() -> None:
+    """Each of many trials has its own."""
+    source = "class Policy:\n    def __init__(self):\n        while True:\n            pass\n    def act(self, obs):\n        return 0\n"
+    with Sandbox(Limits(construct_seconds=0.2)) as box:
+        rollout = box.rollout(source, echoes(4), [Trial(n) for n in range(8)], stop_on_failure=False)
+    assert [e.failure.kind for e in rollout.episodes if e.failure] == ["timeout"] * 8
+
+
+VOIDS = """
+import os
+class Policy:
+    def __init__(self):
+        self.n = 0
+        self.gain = os.urandom(1)[0] / 255  # differs each time it is tried
+    def act(self, obs):
+        self.n += 1
+        if self.n == %d:
+            raise MemoryError
+        return [self.gain, 0.0]
+"""
+
+
+class Tape(WalkEnv):
+    """Remembers the actions of each episode begun."""
+
+    def __init__(self, episodes: list[tuple[int | None, list[float]]]) -> None:
+        super().__init__()
+        self.episodes = episodes
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Begin another one."""
+        self.episodes.append((seed, []))
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> Any:
+        """Step."""
+        self.episodes[-1][1].append(float(action[0]))
+        return super().step(action)
+
+
+@pytest.mark.parametrize("failing", [2, 3])
+def test_a_repeated_episode_keeps_its_actions(open_box: Sandbox, failing: int) -> None:
+    """A policy that voids an episode by a MemoryError cannot play it otherwise when it is played again."""
+    tapes: list[list[tuple[int | None, list[float]]]] = [[] for _ in range(3)]
+    rollout = open_box.rollout(
+        VOIDS % failing, [Tape(tape) for tape in tapes], [Trial(n) for n in range(3)], stop_on_failure=False
+    )
+    assert [e.failure.kind for e in rollout.episodes if e.failure] == ["memory"] * 3
+    by_seed: dict[int | None, list[list[float]]] = {}
+    for tape in tapes:
+        for seed, actions in tape:
+            by_seed.setdefault(seed, []).append(actions)
+    repeated = 0
+    for attempts in by_seed.values():
+        attempts.sort(key=len)
+        for shorter, longer in pairwise(attempts):
+            assert longer[: len(shorter)] == shorter
+            repeated += bool(shorter)
+    assert repeated
+
+
+HEAVY = """
+import os
+class Policy:
+    def __init__(self, params):
+        self.n, self.bad = 0, params["bad"]
+        self.gain = os.urandom(1)[0] / 255
+    def act(self, obs):
+        self.n += 1
+        if self.bad and self.n == 3:
+            %s
+        return [self.gain, 0.1]
+"""
+
+
+@pytest.mark.parametrize("fault", ["raise MemoryError", "os._exit(3)", "while True: pass"])
+def test_neighbours_of_a_fault_keep_their_actions(open_box: Sandbox, fault: str) -> None:
+    """Episodes that are repeated because of another's fault are the same episodes, even for a policy of chance."""
+    tapes: list[list[tuple[int | None, list[float]]]] = [[] for _ in range(3)]
+    trials = [Trial(n, {"bad": float(n == 1)}) for n in range(3)]
+    rollout = open_box.rollout(HEAVY % fault, [Tape(tape) for tape in tapes], trials, stop_on_failure=False)
+    assert [e.failure is None for e in rollout.episodes] == [True, False, True]
+    for seed in (0, 2):
+        attempts = sorted((a for tape in tapes for s, a in tape if s == seed), key=len)
+        assert len(attempts) > 1
+        for shorter, longer in pairwise(attempts):
+            assert longer[: len(shorter)] == shorter
+
+
+def outcome(rollout: Rollout) -> list[Any]:
+    """What must not depend on lanes: results and prints."""
+    return [
+        rollout.output,
+        [
+            (e.seed, e.return_, e.steps, e.failure and (e.failure.kind, e.failure.step))
+            for e in rollout.episodes
+        ],
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["raise MemoryError", "x = [0] * 10**12", "return 'left'", "return [9.0, 0.0]", "raise SystemExit"],
+)
+def test_equal_results_for_any_number_of_lanes(box: Sandbox, fault: str) -> None:
+    """Failing episodes and those beside them, what they print included."""
+    source = f"""
+class Policy:
+    def __init__(self, params):
+        self.n, self.bad = 0, params["bad"]
+    def act(self, obs):
+        self.n += 1
+        print(self.n)
+        if self.bad and self.n == 3:
+            {fault}
+        return [0.1 * self.n % 1, 0.0]
+"""
+    trials = [Trial(n, {"bad": float(n in (2, 5))}) for n in range(8)]
+    for stop in (True, False):
+        rollouts = [
+            outcome(box.rollout(source, [WalkEnv() for _ in range(lanes)], trials, stop_on_failure=stop))
+            for lanes in (1, 3, 8)
+        ]
+        assert rollouts[0] == rollouts[1] == rollouts[2]
+
+
+def test_what_libraries_print_is_the_lanes_output(box: Sandbox) -> None:
+    """Python's prints are kept; C's lead nowhere; the protocol gets neither."""
+    pytest.importorskip("scipy")
+    source = """
+import numpy as np
+from scipy.optimize import linprog, minimize
+class Policy:
+    def act(self, obs):
+        minimize(lambda x: float((x[0] - 1) ** 2), np.zeros(1), options={"disp": True})
+        linprog([1.0, 1.0], A_ub=[[-1.0, -1.0]], b_ub=[-1.0], options={"disp": True})
+        return [0.0, 0.0]
+"""
+    trials = [Trial(n, None, 2) for n in range(3)]
+    one = box.rollout(source, [WalkEnv()], trials)
+    assert one.failure is None
+    assert "Optimization terminated successfully" in one.output
+    many = box.rollout(source, [WalkEnv() for _ in range(3)], trials)
+    assert outcome(many) == outcome(one)
+
+
+def test_layers_are_checked_for_every_guest() -> None:
+    """A guest that lacks what the first one had is refused."""
+    with Sandbox() as box:
+        assert box.status.level == "strong"
+        box._note_status(["seccomp", "rlimits", "no_new_privileges", "landlock"], [])
+        with pytest.raises(SandboxUnavailableError, match="landlock: gone"):
+            box._note_status(["seccomp", "rlimits", "no_new_privileges"], ["landlock: gone"])
+        assert box.status.level == "medium"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to take rights away")
+def test_root_that_cannot_become_another_user_is_weaker() -> None:
+    """It says so, and refuses."""
+    code = "from sandbox import Sandbox\nwith Sandbox(allow_weaker={}) as box:\n    print(box.status.level, box.status.missing)"
+    less = ["setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-setuid,-setgid"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    accepted = subprocess.run(
+        [*less, sys.executable, "-c", code.format(True)], capture_output=True, text=True, check=False, env=env
+    )
+    assert accepted.stdout.startswith("medium"), accepted.stderr
+    assert "user: " in accepted.stdout
+    refused = subprocess.run(
+        [*less, sys.executable, "-c", code.format(False)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
+    )
+    assert "SandboxUnavailableError" in refused.stderr
+    assert "user: " in refused.stderr
+
+
+@pytest.mark.parametrize("fault", ["no interpreter", "interrupted"])
+def test_a_start_that_fails_leaves_nothing_behind(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No temporary directory, no process."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if fault == "no interpreter":
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        with pytest.raises(SandboxBrokenError, match="cannot be used"):
+            Zygote(Limits(), Layers())
+    else:
+
+        def interrupt(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Zygote, "_greet", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            Zygote(Limits(), Layers())
+    assert list(tmp_path.iterdir()) == []
