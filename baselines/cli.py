@@ -111,11 +111,11 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         as_json: AsJson = False,
     ) -> None:
         from baselines.extras import BASELINES, require
-        from baselines.settings import Settings
+        from baselines.settings import TrainingSettings
         from promptpo.envs.task import Task
 
         require(BASELINES, what=algorithm.upper())
-        settings = Settings(
+        settings = TrainingSettings(
             algorithm=algorithm,
             task=Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps),
             steps=steps,

@@ -23,7 +23,7 @@ from baselines.evaluation import Evaluator
 from baselines.play import load_agent
 from baselines.progress import Display
 from baselines.results import curve_point, read_result, trained_result
-from baselines.settings import CONFIG, Settings, load_settings, same_run, save_settings
+from baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT, write_result
 from promptpo.run.records import Evaluation, Seeds
@@ -36,7 +36,7 @@ FINAL = "final"
 
 
 def train(
-    settings: Settings, directory: Path, *, resume: bool, display: Display, command: str
+    settings: TrainingSettings, directory: Path, *, resume: bool, display: Display, command: str
 ) -> dict[str, Any]:
     """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
 
@@ -69,7 +69,7 @@ def train(
     return content
 
 
-def prepare(settings: Settings, directory: Path, *, resume: bool) -> None:
+def prepare(settings: TrainingSettings, directory: Path, *, resume: bool) -> None:
     """Make a directory ready for a run.
 
     Raises:
@@ -98,7 +98,7 @@ class TrainingRun:
         display: Told what happens.
     """
 
-    def __init__(self, settings: Settings, directory: Path, display: Display) -> None:
+    def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
         self.settings, self.directory, self.display = settings, directory, display
         self.row = hyperparameters_of(settings)
         self.seeds = Seeds(settings.seed)

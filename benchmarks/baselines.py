@@ -27,7 +27,7 @@ HEADER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BaselineRow:
     """One line of the table.
 
     Attributes:
@@ -67,7 +67,7 @@ class Row:
         )
 
 
-def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[str, Any]) -> Row:
+def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[str, Any]) -> BaselineRow:
     """One line from the results of all seeds.
 
     Args:
@@ -77,7 +77,7 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
     """
     means = [result["test"]["mean_return"] for result in results]
     episodes = [value for result in results for value in result["test"]["returns"]]
-    return Row(
+    return BaselineRow(
         env_id=results[0]["env_id"],
         algorithm=results[0]["method"],
         hyperparameters=name,
@@ -90,11 +90,11 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
     )
 
 
-def measure(options: argparse.Namespace) -> list[Row]:
+def measure(options: argparse.Namespace) -> list[BaselineRow]:
     """Train, or read, every cell of the table."""
     from baselines.fixed import run_fixed
     from baselines.progress import choose_display
-    from baselines.settings import Settings
+    from baselines.settings import TrainingSettings
     from baselines.training import train
 
     command, rows = "python -m benchmarks.baselines", []
@@ -115,7 +115,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
         ):
             results = []
             for seed in range(options.seeds):
-                settings = Settings(
+                settings = TrainingSettings(
                     algorithm,
                     task,
                     options.steps,
@@ -130,7 +130,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
     return rows
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[BaselineRow]) -> str:
     """The rows in aligned columns."""
     lines = [HEADER, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     rows = measure(options)
     if options.json:
-        fields = Row.__dataclass_fields__
+        fields = BaselineRow.__dataclass_fields__
         print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], indent=2))
     else:
         print(table(rows))

@@ -109,8 +109,8 @@ def _asked(
     suite: str, methods: str, models: str, seeds: int, out: Path | None, **budget: float | str | None
 ) -> Benchmark:
     from benchmarks.benchmark import Benchmark
-    from benchmarks.methods import Budget, choose
-    from benchmarks.suite import load_suite
+    from benchmarks.runner.methods import CellBudget, choose
+    from benchmarks.runner.suite import load_suite
     from promptpo.llm.choose import choose as choose_model
 
     chosen = choose(_split(methods))
@@ -124,7 +124,7 @@ def _asked(
     arguments = sys.argv[1:]
     if "benchmark" in arguments:
         arguments = arguments[arguments.index("benchmark") + 1 :]
-    return Benchmark(loaded, chosen, named, seeds, Budget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
+    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
 
 
 def _split(text: str) -> list[str]:
@@ -132,7 +132,7 @@ def _split(text: str) -> list[str]:
 
 
 def _list() -> None:
-    from benchmarks.suite import load_suite, suite_names
+    from benchmarks.runner.suite import load_suite, suite_names
 
     for name in suite_names():
         suite = load_suite(name)
@@ -143,7 +143,7 @@ def _show_estimate(asked: Benchmark, jobs: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from benchmarks import estimate as estimates
+    from benchmarks.runner import estimate as estimates
 
     found = estimates.estimate(asked.suite, asked.cells(), asked.budget)
     table = Table(

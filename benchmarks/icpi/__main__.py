@@ -19,7 +19,7 @@ from baselines.icpi.estimate import estimate
 from baselines.icpi.setting import setting_for
 from benchmarks.icpi import acceptance
 from benchmarks.icpi.figure import draw
-from benchmarks.icpi.runs import Cell, Run, Store, cells
+from benchmarks.icpi.runs import IcpiCell, Run, RunStore, cells
 from benchmarks.icpi.tables import SUMMARY, aligned, curves_csv, markdown, short, summary
 from benchmarks.icpi.variants import ABLATIONS, CURVES, VARIANTS
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
@@ -124,7 +124,7 @@ def _make(options: Namespace, variants: Iterable[str], seeds: int) -> list[Run]:
         prompt_tokens=options.prompt_tokens,
     )
     budget = Budget(steps=None, calls=options.max_calls, usd=options.max_usd)
-    store = Store(options.out, base_url=options.base_url, budget=budget)
+    store = RunStore(options.out, base_url=options.base_url, budget=budget)
     _say_estimate(options, [cell for cell in wanted if not any(map(cell.is_done_by, store.runs))])
     runs = []
     for run, is_new in store.make(wanted):
@@ -138,7 +138,7 @@ def _make(options: Namespace, variants: Iterable[str], seeds: int) -> list[Run]:
     return runs
 
 
-def _say_estimate(options: Namespace, missing: Sequence[Cell]) -> None:
+def _say_estimate(options: Namespace, missing: Sequence[IcpiCell]) -> None:
     """What paid engines will take, before the first call."""
     calls = tokens = 0
     usd: float | None = 0.0

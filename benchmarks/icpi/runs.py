@@ -80,7 +80,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class IcpiCell:
     """A run to be made; the attributes are those of `Run`."""
 
     env_id: str
@@ -102,12 +102,12 @@ def cells(
     *,
     engine: str,
     prompt_tokens: int,
-) -> list[Cell]:
+) -> list[IcpiCell]:
     """All runs of a table, over the steps of the paper's figure."""
     seeds = list(seeds)
     variants = list(variants)
     return [
-        Cell(env_id, name, VARIANTS[name].engine_of(engine), seed, prompt_tokens, _figure_steps(env_id))
+        IcpiCell(env_id, name, VARIANTS[name].engine_of(engine), seed, prompt_tokens, _figure_steps(env_id))
         for env_id in env_ids
         for name in variants
         for seed in seeds
@@ -120,7 +120,7 @@ def _figure_steps(env_id: str) -> int:
     return domain.figure_steps
 
 
-class Store:
+class RunStore:
     """The runs in a folder; one that is there is not made again.
 
     Args:
@@ -136,7 +136,7 @@ class Store:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         self.runs = [Run(**json.loads(line)) for line in lines]
 
-    def make(self, wanted: Sequence[Cell]) -> Iterator[tuple[Run, bool]]:
+    def make(self, wanted: Sequence[IcpiCell]) -> Iterator[tuple[Run, bool]]:
         """Each wanted run, and whether it was made just now."""
         for cell in wanted:
             found = next((run for run in self.runs if cell.is_done_by(run)), None)
@@ -145,7 +145,7 @@ class Store:
             else:
                 yield found, False
 
-    def _make(self, cell: Cell) -> Run:
+    def _make(self, cell: IcpiCell) -> Run:
         setting = setting_for(cell.env_id)
         with ExitStack() as stack:
             chosen = self._engine(cell, setting, stack)
@@ -156,7 +156,7 @@ class Store:
             file.write(json.dumps(asdict(run)) + "\n")
         return run
 
-    def _engine(self, cell: Cell, setting: Setting, stack: ExitStack) -> ChosenEngine | None:
+    def _engine(self, cell: IcpiCell, setting: Setting, stack: ExitStack) -> ChosenEngine | None:
         if cell.engine is None:
             return None
         journal = None
@@ -177,7 +177,7 @@ class Store:
         return chosen
 
 
-def make_run(cell: Cell, setting: Setting, chosen: ChosenEngine | None) -> Run:
+def make_run(cell: IcpiCell, setting: Setting, chosen: ChosenEngine | None) -> Run:
     """Train once, in this process.
 
     Args:

@@ -20,7 +20,7 @@ POINTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """A point of a curve.
 
     Attributes:
@@ -59,7 +59,7 @@ def groups(runs: Iterable[Run]) -> Iterator[list[Run]]:
         yield list(some)
 
 
-def curve(runs: Sequence[Run]) -> list[Point]:
+def curve(runs: Sequence[Run]) -> list[CurvePoint]:
     """The regret of runs that differ in their seeds only, over training steps.
 
     It begins where every run has finished an episode: the first ones to do so are the lucky ones.
@@ -71,7 +71,9 @@ def curve(runs: Sequence[Run]) -> list[Point]:
         found = [regret for run in runs if (regret := run.regret_at(step)) is not None]
         if len(found) == len(runs):
             regret, error = mean_error(found)
-            points.append(Point(first.env_id, first.variant, first.engine, step, regret, error, len(found)))
+            points.append(
+                CurvePoint(first.env_id, first.variant, first.engine, step, regret, error, len(found))
+            )
     return points
 
 

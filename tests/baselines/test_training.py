@@ -14,7 +14,7 @@ import pytest
 from baselines.checkpoints import Checkpoints
 from baselines.play import load_agent
 from baselines.progress import Display
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from baselines.training import train
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -40,7 +40,7 @@ def run(settings, directory, *, resume=False):
 
 
 def tiny(small, **changes):
-    """Settings of a run of a second."""
+    """TrainingSettings of a run of a second."""
     given = {
         "algorithm": "ppo",
         "task": Task("Pendulum-v1"),
@@ -50,7 +50,7 @@ def tiny(small, **changes):
         "validation_episodes": 2,
         "test_episodes": 3,
     }
-    return Settings(**{**given, **changes})
+    return TrainingSettings(**{**given, **changes})
 
 
 def test_the_result_counts_every_step_by_purpose(small, tmp_path):
@@ -127,15 +127,15 @@ def test_a_directory_is_never_overwritten(small, tmp_path):
 def test_sac_refuses_discrete_actions(tmp_path):
     """The sentence says what to take instead."""
     with pytest.raises(UnsupportedSpaceError, match="ppo or trpo"):
-        run(Settings("sac", Task("CartPole-v1"), 100, hyperparameters="default"), tmp_path / "run")
+        run(TrainingSettings("sac", Task("CartPole-v1"), 100, hyperparameters="default"), tmp_path / "run")
 
 
 def test_sac_goes_on_with_its_replay_buffer(tmp_path):
     """A resumed off-policy run has the experience of the first part."""
     given = {"hyperparameters": "default", "eval_every": 110, "validation_episodes": 1, "test_episodes": 1}
     task = Task("Pendulum-v1", max_episode_steps=50)
-    run(Settings("sac", task, 110, **given), tmp_path / "run")
-    result = run(Settings("sac", task, 150, **given), tmp_path / "run", resume=True)
+    run(TrainingSettings("sac", task, 110, **given), tmp_path / "run")
+    result = run(TrainingSettings("sac", task, 150, **given), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 150
     saved = Checkpoints(tmp_path / "run").latest() / "replay_buffer.pkl"
     from stable_baselines3.common.save_util import load_from_pkl
@@ -183,7 +183,9 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small, tmp_path):
 
 def test_ppo_learns(tmp_path):
     """Ten thousand steps lift sampled play of CartPole far above that of the untrained agent."""
-    settings = Settings("ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, test_episodes=30)
+    settings = TrainingSettings(
+        "ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, test_episodes=30
+    )
     result = run(settings, tmp_path / "run")
     record = Checkpoints(tmp_path / "run")
     episodes = [return_ for _, return_, _ in record.read(record.latest()).episodes]
@@ -196,7 +198,7 @@ def test_ppo_learns(tmp_path):
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
 def test_cartpole_is_solved_within_60000_steps(algorithm, tmp_path):
     """PPO and TRPO reach 475 on held-out episodes of CartPole-v1."""
-    settings = Settings(algorithm, Task("CartPole-v1"), 60_000, seed=1)
+    settings = TrainingSettings(algorithm, Task("CartPole-v1"), 60_000, seed=1)
     result = run(settings, tmp_path / "run")
     assert result["steps"]["train"] < 63_000
     assert result["test"]["mean_return"] >= 475

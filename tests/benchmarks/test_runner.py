@@ -13,15 +13,15 @@ import pytest
 
 from benchmarks import cli
 from benchmarks.benchmark import Benchmark, report, run
-from benchmarks.cells import plan
-from benchmarks.methods import METHODS, Budget, choose, command
-from benchmarks.rows import read_rows
-from benchmarks.runner import Runner, read_failures
-from benchmarks.suite import Suite, SuiteTask, suite_names
+from benchmarks.runner.cells import plan
+from benchmarks.runner.methods import METHODS, CellBudget, choose, command
+from benchmarks.runner.processes import CellRunner, read_failures
+from benchmarks.runner.suite import Suite, SuiteTask, suite_names
+from benchmarks.statistics.rows import read_rows
 from promptpo.errors import UsageError
 
 BOARD = SuiteTask("benchmarks.environments:promptpo/NoiseWorld-0-v0")
-SMALL = Budget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
+SMALL = CellBudget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
 
 
 def benchmark(root, tasks, methods, seeds=1, models=(), budget=SMALL):
@@ -118,7 +118,7 @@ def test_a_report_repeats(finished):
 def test_another_budget_in_the_same_folder_is_refused(finished):
     """Cells of one folder are comparable."""
     asked, *_ = finished
-    other = benchmark(asked.root, [BOARD], ["random"], budget=Budget(steps=1))
+    other = benchmark(asked.root, [BOARD], ["random"], budget=CellBudget(steps=1))
     with pytest.raises(UsageError, match="another budget"):
         run(other, 1, print)
 
@@ -160,7 +160,7 @@ def test_icpi_is_a_method_like_others(tmp_path):
         tmp_path,
         [SuiteTask("baselines.icpi:promptpo/Chain-v0")],
         ["icpi"],
-        budget=Budget(10, test_episodes=2),
+        budget=CellBudget(10, test_episodes=2),
     )
     assert run(asked, 1, print) == []
     (row,) = read_rows(asked.suite, asked.cells())
@@ -176,7 +176,7 @@ def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path):
     """It is reported as failed, and nothing of it is left running."""
     asked = benchmark(tmp_path / "out", [SuiteTask("Acrobot-v1")], ["search"])
     cell = asked.cells()[0]
-    failures = Runner(asked.suite, asked.budget, 1, lambda _: None, limit=0.5).run([cell])
+    failures = CellRunner(asked.suite, asked.budget, 1, lambda _: None, limit=0.5).run([cell])
     assert [failure.message for failure in failures] == ["not finished after 0.5 seconds"]
     assert str(cell.directory) not in running()
 
@@ -187,7 +187,7 @@ def test_commands_of_every_kind(tmp_path):
     task, out = suite.tasks[0], tmp_path / "x"
 
     def line(name, model=None, usd=None):
-        return " ".join(command(METHODS[name], model, suite, task, 3, Budget(usd=usd), out)[1:])
+        return " ".join(command(METHODS[name], model, suite, task, 3, CellBudget(usd=usd), out)[1:])
 
     asked = line("promptpo-paper", "exec:mine", 2.5)
     assert asked.startswith(

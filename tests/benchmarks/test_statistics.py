@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from benchmarks.statistics import (
+from benchmarks.statistics.bootstrap import (
     complete,
     improvement_interval,
     interval,

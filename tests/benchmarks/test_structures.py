@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tuning_run import Bench, supplied
+from benchmarks.tuning.run import Bench, supplied
 from promptpo.envs.task import Task
 from promptpo.program.literals import read_params
 

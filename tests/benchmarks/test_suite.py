@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.anchors import Anchors, anchors_of, known_anchors
-from benchmarks.references import known_references, published_for
-from benchmarks.suite import Suite, SuiteTask, load_suite, suite_names
+from benchmarks.report.references import known_references, published_for
+from benchmarks.runner.suite import Suite, SuiteTask, load_suite, suite_names
+from benchmarks.statistics.anchors import Anchors, anchors_of, known_anchors
 from promptpo.envs.building import make_env
 from promptpo.errors import UsageError
 

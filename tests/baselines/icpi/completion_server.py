@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from baselines.icpi.values import Request
+from baselines.icpi.values import CompletionRequest
 
 
 class CompletionServerForTests:
@@ -77,7 +77,7 @@ class CompletionServerForTests:
     def _line(self, prompt):
         # The kind is not told: an engine that reads more than the prompt would be found out.
         examples, gap, query = prompt.rpartition("\n\n")
-        return self.engine.complete([Request(examples + gap, query, "done")])[0].text
+        return self.engine.complete([CompletionRequest(examples + gap, query, "done")])[0].text
 
     def _handler(self):
         server = self

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.icpi.__main__ import main
 from benchmarks.icpi.acceptance import LIMITS, NEEDED, check
 from benchmarks.icpi.figure import published_points
-from benchmarks.icpi.runs import ROWS, Run, Store, cells
+from benchmarks.icpi.runs import ROWS, Run, RunStore, cells
 from benchmarks.icpi.tables import curve, summary
 from benchmarks.icpi.variants import ABLATIONS, CURVES, VARIANTS
 
@@ -88,8 +88,8 @@ def test_the_published_points_are_as_read_off():
 def test_a_run_that_is_there_is_not_made_again(tmp_path):
     """A second store finds the first one's rows."""
     wanted = cells(["promptpo/Chain-v0"], ["random", "matching"], [0, 1], engine="oracle", prompt_tokens=3800)
-    first = list(Store(tmp_path).make(wanted))
-    again = list(Store(tmp_path).make(wanted))
+    first = list(RunStore(tmp_path).make(wanted))
+    again = list(RunStore(tmp_path).make(wanted))
     assert [is_new for _, is_new in first] == [True] * 4
     assert [is_new for _, is_new in again] == [False] * 4
     assert [run.regrets for run, _ in again] == [run.regrets for run, _ in first]

@@ -13,7 +13,7 @@ from baselines.icpi.engines.lookup import LookupEngine
 from baselines.icpi.engines.testing import NoisyEngine, ScriptedEngine
 from baselines.icpi.prompts import Question
 from baselines.icpi.setting import setting_for
-from baselines.icpi.values import Request
+from baselines.icpi.values import CompletionRequest
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
 from tests.baselines.icpi.worlds import CHAIN, PAPER, builder, filled_book, oracle
 
@@ -25,7 +25,7 @@ EXAMPLES = (
 
 def ask(engine, examples, query, kind="done"):
     """One completion."""
-    return engine.complete([Request(examples, query, kind)])[0].text
+    return engine.complete([CompletionRequest(examples, query, kind)])[0].text
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
@@ -113,12 +113,17 @@ def test_all_local_engines_keep_the_protocol():
     for engine in engines:
         assert isinstance(engine, Engine)
         assert not engine.paid
-        requests = [Request(EXAMPLES, "state, reward = reset()\nassert state == [5]\n", "policy")] * 3
+        requests = [
+            CompletionRequest(EXAMPLES, "state, reward = reset()\nassert state == [5]\n", "policy")
+        ] * 3
         assert len(engine.complete(requests)) == 3
         engine.close()
         engine.close()
     scripted = engines[2]
-    assert [r.text for r in scripted.complete([Request("", "a", "done"), Request("", "c", "done")])] == [
+    assert [
+        r.text
+        for r in scripted.complete([CompletionRequest("", "a", "done"), CompletionRequest("", "c", "done")])
+    ] == [
         "b",
         "",
     ]

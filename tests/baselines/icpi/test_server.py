@@ -7,7 +7,7 @@ import pytest
 from baselines.icpi.engines.choose import choose_engine
 from baselines.icpi.engines.paid import PaidEngine, without_oldest
 from baselines.icpi.engines.server import CompletionServer, tokenizer
-from baselines.icpi.values import Request
+from baselines.icpi.values import CompletionRequest
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
@@ -21,7 +21,7 @@ CHOICES = ("assert done", "assert not done")
 def request(cell, *, examples=EXAMPLE, choices=None, **settings):
     """Asks for the state left of a cell."""
     query = f"assert state == [{cell}] and state != [4]\nstate = left()\n"
-    return Request(examples, query, "next", choices=choices, **settings)
+    return CompletionRequest(examples, query, "next", choices=choices, **settings)
 
 
 def engine(server, *, dialect="llamacpp", budget=None, journal=None, **settings):

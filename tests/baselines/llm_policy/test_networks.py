@@ -17,7 +17,7 @@ from baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatur
 from baselines.llm_policy.networks import BackboneFeatures, actor_parameters  # noqa: E402
 from baselines.play import load_agent  # noqa: E402
 from baselines.progress import Display  # noqa: E402
-from baselines.settings import Settings  # noqa: E402
+from baselines.settings import TrainingSettings  # noqa: E402
 from baselines.training import train  # noqa: E402
 from promptpo.envs.task import Task  # noqa: E402
 
@@ -37,7 +37,7 @@ def small(tmp_path):
 
 def settings(backbone, small, algorithm="trpo", task="Pendulum-v1", **design):
     """A short run."""
-    return Settings(
+    return TrainingSettings(
         algorithm,
         Task(task, max_episode_steps=40),
         128,

@@ -65,6 +65,6 @@ def test_designs_that_cannot_be_are_refused(wrong):
 
 
 def test_a_design_travels_as_data():
-    """Settings and saved agents keep it as a dict."""
+    """TrainingSettings and saved agents keep it as a dict."""
     design = Design(tune="lora", layers=3)
     assert Design.from_data(design.as_data()) == design

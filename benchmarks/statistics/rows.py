@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cells import Cell
-from benchmarks.suite import Score, Suite
+from benchmarks.runner.cells import Cell
+from benchmarks.runner.suite import Score, Suite
 from promptpo.errors import RunError
 from promptpo.output.report import write_atomically
 from promptpo.output.report.story import read_story
@@ -44,7 +44,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FinishedCell:
     """One finished cell.
 
     Attributes:
@@ -87,15 +87,15 @@ class Row:
         return float(self.llm.get("cost_usd", 0.0))
 
 
-def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[Row]:
+def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[FinishedCell]:
     """The rows of all cells that are finished."""
     return [_row(suite, cell, content) for cell in cells if (content := cell.result) is not None]
 
 
-def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> Row:
+def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> FinishedCell:
     kind = suite.score_of(cell.task)
     curve, outcomes = _from_journal(cell) if cell.method.kind == "optimize" else (_recorded(content), {})
-    return Row(cell, kind, _values(content.get("test"), kind), content, curve, outcomes)
+    return FinishedCell(cell, kind, _values(content.get("test"), kind), content, curve, outcomes)
 
 
 def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
@@ -130,7 +130,7 @@ def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
     return tuple(points)
 
 
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
+def write_csv(path: Path, rows: Sequence[FinishedCell]) -> None:
     """One line for each finished cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
@@ -140,7 +140,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     write_atomically(path, text.getvalue())
 
 
-def _flat(row: Row, root: Path) -> dict[str, Any]:
+def _flat(row: FinishedCell, root: Path) -> dict[str, Any]:
     content, cell = row.content, row.cell
     test, llm = content.get("test") or {}, row.llm
     return {

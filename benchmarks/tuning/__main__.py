@@ -20,9 +20,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from benchmarks.tuning_baselines import train_baseline
-from benchmarks.tuning_rows import Measurement, Store, as_text
-from benchmarks.tuning_run import TEST_EPISODES, Bench, supplied
+from benchmarks.tuning.baselines import train_baseline
+from benchmarks.tuning.rows import Measurement, RowStore, as_text
+from benchmarks.tuning.run import TEST_EPISODES, Bench, supplied
 from promptpo.envs.task import Task
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ BASELINES = ("ppo", "trpo")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not there yet, and print."""
     options = _options(arguments)
-    store = Store(options.out)
+    store = RowStore(options.out)
     rows: list[Measurement] = []
     for name in options.envs:
         for budget in options.steps:
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else as_text(rows))
 
 
-def _rows(task: Task, budget: int, options: argparse.Namespace, store: Store) -> list[Measurement]:
+def _rows(task: Task, budget: int, options: argparse.Namespace, store: RowStore) -> list[Measurement]:
     """The rows of one environment and budget, measured where they are missing."""
     rows = []
     with contextlib.ExitStack() as stack:

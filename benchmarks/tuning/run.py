@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.cpu import cpu_seconds
-from benchmarks.tuning_rows import Measurement, now, versions
+from benchmarks.measuring.cpu import cpu_seconds
+from benchmarks.tuning.rows import Measurement, now, versions
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.llm.base import Message, Request, Situation, Tried
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from promptpo.rollouts import Executor
     from sandbox import Rollout
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 UNBOUNDED = 10_000
 TEST_EPISODES = 20
 VALIDATION_EPISODES = 10

@@ -62,7 +62,7 @@ class Measurement:
         return self.env, self.method, self.budget, self.seed
 
 
-class Store:
+class RowStore:
     """The rows in a folder: ``rows.jsonl``, one run a line, and tables made of it.
 
     Args:

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.anchors import Anchors
-from benchmarks.rows import Row
-from benchmarks.statistics import (
+from benchmarks.statistics.anchors import Anchors
+from benchmarks.statistics.bootstrap import (
     Interval,
     Scores,
     complete,
@@ -18,6 +17,7 @@ from benchmarks.statistics import (
     iqm,
     mean_interval,
 )
+from benchmarks.statistics.rows import FinishedCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Summary:
     outcomes: Mapping[str, Mapping[str, int]]
 
 
-def summarise(rows: Sequence[Row], anchors: Mapping[str, Anchors], tasks: Sequence[str]) -> Summary:
+def summarise(rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors], tasks: Sequence[str]) -> Summary:
     """Fold the rows.
 
     Args:
@@ -69,7 +69,7 @@ def summarise(rows: Sequence[Row], anchors: Mapping[str, Anchors], tasks: Sequen
         tasks: All task labels, in the order of the suite.
     """
     columns = tuple(dict.fromkeys(row.cell.column for row in rows))
-    grouped: dict[tuple[str, str], list[Row]] = {}
+    grouped: dict[tuple[str, str], list[FinishedCell]] = {}
     for row in rows:
         if row.values:
             grouped.setdefault((row.cell.task.label, row.cell.column), []).append(row)
@@ -105,7 +105,7 @@ def summarise(rows: Sequence[Row], anchors: Mapping[str, Anchors], tasks: Sequen
 def _why_left_out(
     task: str,
     columns: Sequence[str],
-    grouped: Mapping[tuple[str, str], list[Row]],
+    grouped: Mapping[tuple[str, str], list[FinishedCell]],
     anchors: Mapping[str, Anchors],
 ) -> str:
     """Why a task cannot be in the aggregates; empty when it can."""
@@ -115,7 +115,7 @@ def _why_left_out(
     return f"no finished run of {', '.join(missing)}" if missing else ""
 
 
-def _outcomes(rows: Sequence[Row]) -> dict[str, Counter[str]]:
+def _outcomes(rows: Sequence[FinishedCell]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for row in rows:
         if row.outcomes:
@@ -123,9 +123,9 @@ def _outcomes(rows: Sequence[Row]) -> dict[str, Counter[str]]:
     return found
 
 
-def best_rows(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
+def best_rows(rows: Sequence[FinishedCell]) -> dict[tuple[str, str], FinishedCell]:
     """(task, column) to its best run."""
-    best: dict[tuple[str, str], Row] = {}
+    best: dict[tuple[str, str], FinishedCell] = {}
     for row in rows:
         key = (row.cell.task.label, row.cell.column)
         if not math.isnan(row.score) and (key not in best or row.score > best[key].score):
