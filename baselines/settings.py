@@ -24,10 +24,10 @@ class TrainingSettings:
     Attributes:
         algorithm: Which.
         task: What is to be solved.
-        steps: Environment steps to train for. On-policy algorithms collect whole rollouts, so that they
-            may take up to one rollout more; the result has the number.
+        steps: Most environment steps to train for; the last rollout is shortened to fit. A rest too
+            short for an update is left out; the result has the number.
         seed: Decides training seeds, initial weights and sampled actions.
-        hyperparameters: "default", "zoo" or a file; see `baselines.hyperparameters.resolve`.
+        hyperparameters: "default", "zoo", "ours" or a file; see `baselines.hyperparameters.resolve`.
         n_envs: Environments stepped together; None takes the hyperparameters' number, else 1.
         eval_every: Steps between evaluations on validation seeds, each with a checkpoint; None means a
             twentieth of `steps`.

@@ -33,7 +33,7 @@ class BaselineRow:
     Attributes:
         env_id: Environment.
         algorithm: Of the baseline.
-        hyperparameters: "zoo" or "default", or a file.
+        hyperparameters: "zoo", "ours" or "default", or a file.
         steps: Training steps of one run, the most of all seeds.
         mean: Mean of the held-out returns, over seeds.
         interval: 95 % bootstrap interval: over seeds where there are at least three, else over episodes.
@@ -145,7 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="What the baselines reach, and how fast.")
     parser.add_argument("--envs", default=CLASSIC, help="separated by commas (default: the classic tasks)")
     parser.add_argument("--algorithms", default="ppo,trpo", help="of ppo, trpo, sac (default: ppo,trpo)")
-    parser.add_argument("--hyperparams", default="zoo,default", help="of zoo, default, files (default: both)")
+    parser.add_argument(
+        "--hyperparams", default="zoo,default", help="of zoo, ours, default, files (default: both)"
+    )
     parser.add_argument(
         "--steps", type=int, default=100_000, help="training steps of a run (default: 100000)"
     )

@@ -25,6 +25,44 @@ def test_nested_observations_become_vectors_without_text():
     assert sorted(vector.tolist()) == [-0.5, 0.0, 0.0, 0.5, 1.0]
 
 
+class Spelling(gymnasium.Env):
+    """Shows a word; action 1 ends the episode."""
+
+    observation_space = spaces.Text(5)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        """Start."""
+        super().reset(seed=seed)
+        return "hallo", {}
+
+    def step(self, action):
+        """Show the next word."""
+        return "welt", 1.0, bool(action), False, {}
+
+
+@pytest.fixture
+def spelling():
+    """The id of an environment whose observations are text."""
+    gymnasium.register("Spelling-v0", Spelling, max_episode_steps=9)
+    yield "Spelling-v0"
+    del gymnasium.registry["Spelling-v0"]
+
+
+def test_text_is_refused_where_a_network_would_read_it(spelling):
+    """In one sentence, instead of training on codes of characters or ending in a KeyError."""
+    with pytest.raises(UnsupportedSpaceError, match="Spelling-v0 observes text and no numbers"):
+        training_envs(Task(spelling), 1, 0, 0)
+
+
+def test_text_is_no_hindrance_to_what_does_not_look(spelling):
+    """Random actions and the zero action are scored all the same."""
+    evaluator = Evaluator(Task(spelling))
+    found = evaluator.evaluate(ZeroAgent(spaces.Discrete(2)), [1, 2])
+    evaluator.close()
+    assert found.returns == (9.0, 9.0)
+
+
 def test_blackjack_can_be_played():
     """A tuple of numbers is a vector for SB3."""
     env = make_flat_env(Task("Blackjack-v1"))

@@ -48,6 +48,23 @@ def test_without_a_row_the_defaults_apply_and_it_is_said():
     assert resolve("ppo", Task("CartPole-v1"), "default").values == {}
 
 
+def test_the_row_of_our_own_is_the_zoos_with_two_changes():
+    """On HalfCheetah: a higher learning rate and fewer epochs, everything else as the Zoo has it."""
+    ours, zoo = (resolve("ppo", Task("HalfCheetah-v5"), choice) for choice in ("ours", "zoo"))
+    assert {**zoo.values, "learning_rate": 1e-4, "n_epochs": 10} == ours.values
+    assert (ours.n_envs, ours.normalize) == (zoo.n_envs, zoo.normalize) == (1, {"gamma": 0.98})
+    assert ours.source == "rows of our own, row HalfCheetah-v4"
+
+
+@pytest.mark.parametrize("task", ["Hopper-v5", "Taxi-v4"])
+@pytest.mark.parametrize("algorithm", ["ppo", "sac"])
+def test_without_a_row_of_our_own_the_zoos_serves_and_it_is_said(algorithm, task):
+    """The values are those of --hyperparams zoo; the source names both."""
+    ours, zoo = (resolve(algorithm, Task(task), choice) for choice in ("ours", "zoo"))
+    assert ours.values == zoo.values
+    assert ours.source == f"{zoo.source}; there is no row of our own for {algorithm} on {task}"
+
+
 def test_schedules_fall_to_zero():
     """lin_0.001 starts at 0.001 and ends at 0."""
     rate = resolve("ppo", Task("CartPole-v1"), "zoo").arguments()["learning_rate"]

@@ -40,7 +40,7 @@ def test_the_command_trains_prints_and_reads_again(tmp_path, capsys):
     rows = json.loads(capsys.readouterr().out)
     assert [(row["algorithm"], row["hyperparameters"], row["steps"]) for row in rows] == [
         ("ppo", "zoo", 256),
-        ("ppo", "default", 2048),
+        ("ppo", "default", 256),
     ]
     main(words)
     lines = capsys.readouterr().out.splitlines()

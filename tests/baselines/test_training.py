@@ -39,6 +39,17 @@ def run(settings, directory, *, resume=False):
     return train(settings, directory, resume=resume, display=Display(), command="test")
 
 
+class Telling(Display):
+    """Keeps the lines that it is told."""
+
+    def __init__(self):
+        self.lines = []
+
+    def line(self, text):
+        """Keep it."""
+        self.lines.append(text)
+
+
 def tiny(small, **changes):
     """TrainingSettings of a run of a second."""
     given = {
@@ -107,6 +118,51 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(small, tmp_path):
     longer = run(tiny(small, steps=1024), directory, resume=True)
     assert longer["steps"]["train"] == 1024
     assert longer["curve"][:3] == first["curve"]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "row", "steps", "trained"),
+    [
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 200, 200),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 150, 128),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 21, 20),
+        ("ppo", "{}", 64, 64),
+        ("trpo", "{}", 64, 64),
+        ("sac", "{train_freq: 64, gradient_steps: 2, learning_starts: 10}", 100, 100),
+    ],
+)
+def test_training_takes_no_more_steps_than_it_may(algorithm, row, steps, trained, tmp_path):
+    """The last rollout is shortened; a rest shorter than a batch is left out, but for the only one."""
+    path = tmp_path / "row.yml"
+    path.write_text(f"default: {row}")
+    told = Telling()
+    task = Task("Pendulum-v1", max_episode_steps=50)
+    settings = TrainingSettings(
+        algorithm, task, steps, hyperparameters=str(path), validation_episodes=1, test_episodes=1
+    )
+    result = train(settings, tmp_path / "run", resume=False, display=told, command="test")
+    assert result["steps"]["train"] == trained
+    if steps > trained:
+        assert f"  {trained} of {steps} steps: the rest is too short for an update" in told.lines
+
+
+def test_a_run_with_a_shortened_rollout_is_extended_by_whole_ones(tmp_path):
+    """What a short run ends with is not the length of the rollouts that follow."""
+    path = tmp_path / "row.yml"
+    path.write_text("default: {n_steps: 64, batch_size: 32}")
+    given = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
+    task = Task("CartPole-v1")
+    run(TrainingSettings("ppo", task, 40, **given), tmp_path / "run")
+    longer = TrainingSettings("ppo", task, 40 + 2 * 64, eval_every=1, **given)
+    result = run(longer, tmp_path / "run", resume=True)
+    assert [point["steps"] for point in result["curve"]] == [0, 40, 104, 168]
+
+
+def test_too_few_steps_are_refused_in_a_sentence(tmp_path):
+    """Eight environments cannot share three steps; nothing is trained in secret."""
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), 3)
+    with pytest.raises(UsageError, match="--steps 3 is too few to learn from with --n-envs 8"):
+        run(settings, tmp_path / "run")
 
 
 def test_a_directory_is_never_overwritten(small, tmp_path):

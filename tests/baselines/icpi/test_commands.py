@@ -1,8 +1,10 @@
 """``promptpo baseline icpi`` and ``promptpo icpi-probe`` as they are typed."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -91,7 +93,7 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(capsys, server, tm
     ("words", "said"),
     [
         (["promptpo/Chain-v0"], "--engine is missing"),
-        (["promptpo/Chian-v0", "--engine", "oracle"], "there is no environment 'promptpo/Chian-v0'"),
+        (["promptpo/Chian-v0", "--engine", "oracle"], "ICPI's own are promptpo/Chain-v0"),
         (["NoSuchThing-v0", "--engine", "oracle"], "there is no environment"),
         (["Pendulum-v1", "--engine", "lookup"], "needs a Discrete action space"),
         (["CartPole-v1", "--engine", "oracle"], "the oracle knows the rules of ICPI's own domains only"),
@@ -100,7 +102,7 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(capsys, server, tm
         (["promptpo/Chain-v0", "--engine", "oracle", "--method", "ppo"], "--method takes icpi"),
         (["promptpo/Chain-v0", "--engine", "oracle", "--randomize", "nxt"], "Did you mean next?"),
         (["promptpo/Chain-v0", "--engine", "oracle", "--env-kwargs", "{"], "--env-kwargs"),
-        (["FrozenLake-v1", "--engine", "lookup", "--env-kwargs", '{"size": 3}'], "cannot be made"),
+        (["nowhere:Thing-v0", "--engine", "lookup"], "there is no module 'nowhere' on the path or in"),
         (["promptpo/Chain-v0", "--engine", "vllm:m"], "needs --base-url"),
     ],
 )
@@ -113,6 +115,29 @@ def test_wrong_usage_is_told_in_one_sentence(capsys, monkeypatch, tmp_path, word
     assert out == ""
     assert len(err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_environment_of_a_module_in_the_current_directory(tmp_path):
+    """Found as `promptpo optimize` finds it, from a command whose path does not have that directory."""
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium\n"
+        "from gymnasium.envs.toy_text import FrozenLakeEnv\n"
+        "gymnasium.register('Mine-v0', entry_point=FrozenLakeEnv, max_episode_steps=20)\n"
+    )
+    words = ["mine:Mine-v0", "--engine", "lookup", "--steps", "30", "--test-episodes", "2", "--out", "run"]
+    code = (
+        f"import sys; sys.path.remove(''); from baselines.cli import main; sys.exit(main(['icpi', *{words}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["steps"]["train"] == 30
 
 
 def test_the_probe_prints_a_table_and_a_verdict(capsys):
