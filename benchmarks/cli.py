@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -139,12 +140,23 @@ def _list() -> None:
         print(f"{name:20} {len(suite.tasks):3} tasks  {suite.title}")
 
 
+def _show_tasks(asked: Benchmark) -> None:
+    """What each task is called here, and as ``promptpo optimize`` takes it."""
+    width = max(len(task.label) for task in asked.suite.tasks)
+    for task in asked.suite.tasks:
+        kwargs = f" --env-kwargs '{json.dumps(dict(task.kwargs), sort_keys=True)}'" if task.kwargs else ""
+        horizon = f" --max-episode-steps {task.max_episode_steps}" if task.max_episode_steps else ""
+        print(f"{task.label:{width}}  {task.env}{kwargs}{horizon}")
+    print()
+
+
 def _show_estimate(asked: Benchmark, jobs: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
     from benchmarks.runner import estimate as estimates
 
+    _show_tasks(asked)
     found = estimates.estimate(asked.suite, asked.cells(), asked.budget)
     table = Table(
         "column", "runs", "steps", "calls", "tokens in", "tokens out", "US dollars", "hours", box=None

@@ -1,7 +1,8 @@
 """``python -m benchmarks.icpi [--engine …] [--seeds n]``: regret curves of ICPI and its comparisons.
 
 Runs are kept in ``--out`` one by one, and runs that are there are not made again, so that a table can be
-interrupted and extended. ``--acceptance`` checks what must hold with the oracle engine.
+interrupted and extended. Each engine has tables of its own: ``curves.md`` is the oracle's, those of others bear
+their names. ``--acceptance`` checks what must hold with the oracle engine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from baselines.icpi.estimate import estimate
 from baselines.icpi.setting import setting_for
 from benchmarks.icpi import acceptance
 from benchmarks.icpi.figure import draw
-from benchmarks.icpi.runs import IcpiCell, Run, RunStore, cells
+from benchmarks.icpi.runs import IcpiCell, Run, RunStore, cells, engine_suffix
 from benchmarks.icpi.tables import SUMMARY, aligned, curves_csv, markdown, short, summary
 from benchmarks.icpi.variants import ABLATIONS, CURVES, VARIANTS
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
@@ -78,7 +79,7 @@ def _curves(options: Namespace, command: str) -> int:
     if unknown:
         raise UsageError(f"--variants knows {', '.join(VARIANTS)}, not {unknown[0]!r}.")
     runs = _make(options, variants, options.seeds or SEEDS)
-    name = options.name or ("ablations" if ablations else "curves")
+    name = (options.name or ("ablations" if ablations else "curves")) + engine_suffix(options.engine)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / f"{name}.csv").write_text(curves_csv(runs), encoding="utf-8")
     lines = summary(runs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
+import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -120,6 +122,15 @@ def _figure_steps(env_id: str) -> int:
     return domain.figure_steps
 
 
+def engine_suffix(engine: str) -> str:
+    """What an engine adds to the names of its files; nothing for the oracle, whose tables came first."""
+    if engine == "oracle":
+        return ""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", engine).strip("-")
+    # Two long names, or two that differ in other characters only, must not meet.
+    return f"-{name[:40]}-{hashlib.blake2b(engine.encode(), digest_size=4).hexdigest()}"
+
+
 class RunStore:
     """The runs in a folder; one that is there is not made again.
 
@@ -162,9 +173,8 @@ class RunStore:
         journal = None
         if is_paid(cell.engine):
             name = cell.env_id.replace("/", "-")
-            journal = stack.enter_context(
-                Journal(self.folder / "completions" / f"{name}-{cell.variant}-{cell.seed}")
-            )
+            folder = f"{name}-{cell.variant}-{cell.seed}{engine_suffix(cell.engine)}"
+            journal = stack.enter_context(Journal(self.folder / "completions" / folder))
         chosen = choose_engine(
             cell.engine,
             setting,

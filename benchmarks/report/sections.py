@@ -14,7 +14,7 @@ from benchmarks.runner.processes import FailedCell
 from benchmarks.statistics.anchors import Anchors
 from benchmarks.statistics.bootstrap import MANY_RUNS, Interval
 from benchmarks.statistics.rows import FinishedCell
-from benchmarks.statistics.summary import Summary, best_rows
+from benchmarks.statistics.summary import Summary, best_rows, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +117,32 @@ def _methods(summary: Summary) -> ReportSection:
 
 
 def _scores(summary: Summary, kinds: Mapping[str, str]) -> ReportSection:
-    rows = []
-    for task in summary.tasks:
-        cells = [
-            f"{with_interval(summary.cells.get((task, c)))} ({summary.runs[task, c]})"
-            if (task, c) in summary.cells
-            else DASH
-            for c in summary.columns
-        ]
-        rows.append((task, kinds[task], *cells))
+    rows = [
+        (task, kinds[task], *(_score(summary, (task, column)) for column in summary.columns))
+        for task in summary.tasks
+    ]
     explained = (
         f"Mean over held-out episodes with a 95 % bootstrap interval, and the number of runs. With {MANY_RUNS} "
         "runs or more the interval shows the spread between runs; with fewer it shows the spread between "
         "episodes only, and says nothing about other seeds. A dash: no finished run."
     )
-    return ReportSection("Scores", [explained], [ReportTable(("task", "score", *summary.columns), rows)])
+    text = [explained]
+    if summary.failed:
+        text.append(
+            f"{sum(summary.failed.values())} RUNS FAILED: no policy ran, or the chosen one failed in held-out "
+            "episodes. They are counted: an episode that failed has the worst return of the others, a run without "
+            "any score has the low anchor, and normalised it counts 0 or less. Failed runs are listed below."
+        )
+    return ReportSection("Scores", text, [ReportTable(("task", "score", *summary.columns), rows)])
+
+
+def _score(summary: Summary, key: tuple[str, str]) -> str:
+    """One entry of the table of scores: the mean with its interval, runs, and how many of them failed."""
+    if key not in summary.runs:
+        return DASH
+    failed = summary.failed.get(key, 0)
+    runs = f"{summary.runs[key]}, {failed} failed" if failed else str(summary.runs[key])
+    return f"{with_interval(summary.cells.get(key))} ({runs})"
 
 
 def _aggregates(summary: Summary) -> ReportSection:
@@ -176,7 +187,7 @@ def _aggregates(summary: Summary) -> ReportSection:
 def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str, Anchors]) -> ReportSection:
     def normalise(row: FinishedCell) -> float | None:
         known = anchors.get(row.cell.task.label)
-        return None if known is None or math.isnan(row.score) else known.normalised(row.score)
+        return None if known is None else normalised(row, known)
 
     table = []
     for column in summary.columns:
@@ -261,7 +272,7 @@ def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
 
 def _failed(failures: Sequence[FailedCell], rows: Sequence[FinishedCell]) -> ReportSection:
     table = [(f.cell, str(f.code), f.message) for f in failures]
-    table += [(row.cell.name, "0", "no policy ran") for row in rows if not row.values]
+    table += [(row.cell.name, "0", row.failure) for row in rows if row.failure]
     return ReportSection(
         "Failed runs", tables=[ReportTable(("run", "exit code", "last words"), table)] if table else ()
     )

@@ -99,9 +99,15 @@ def plan(
         root: Directory of the benchmark.
 
     Raises:
-        UsageError: A method asks a model and there is none.
+        UsageError: A method asks a model and there is none, or there are models that no method asks.
     """
     asking = [method.name for method in methods if method.asks_model]
+    if models and not asking:
+        hint = " (icpi asks the oracle; promptpo baseline icpi --engine MODEL asks a model)"
+        raise UsageError(
+            f"--models is for promptpo and promptpo-paper, and --methods has neither"
+            f"{hint if any(method.name == 'icpi' for method in methods) else ''}; leave --models out, or add one."
+        )
     if asking and not models:
         raise UsageError(f"{asking[0]} needs a model; give --models, for example --models anthropic,search.")
     columns = [(method, model) for method in methods for model in (models if method.asks_model else [None])]

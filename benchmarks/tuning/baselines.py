@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.measuring.cpu import cpu_seconds
-from benchmarks.tuning.rows import Measurement, now, versions
+from benchmarks.tuning.rows import Measurement, now
 
 if TYPE_CHECKING:
     from baselines.algorithms import Algorithm
@@ -58,5 +58,5 @@ def train_baseline(
         cpu_seconds=round(cpu * seconds / whole, 2),
         winner=f"{HYPERPARAMETERS} hyperparameters",
         date=now(),
-        versions=versions(),
+        versions=result["versions"],
     )

@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import platform
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-PACKAGES = ("gymnasium", "numpy", "cma", "mujoco", "stable-baselines3", "sb3-contrib", "torch")
 ROWS, CSV, MARKDOWN = "rows.jsonl", "rows.csv", "table.md"
 HEADER = (
     "environment", "steps", "method", "before", "after", "per seed", "episodes", "wall s", "CPU s",
@@ -105,11 +102,6 @@ class RowStore:
 def now() -> str:
     """The time, as rows keep it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def versions() -> dict[str, str]:
-    """Of Python and the packages that decide results."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def as_csv(rows: Iterable[Measurement]) -> str:

@@ -218,6 +218,15 @@ def test_the_plan_covers_everything_once(tmp_path):
         plan(suite, choose(["promptpo"]), [], 1, tmp_path)
 
 
+def test_models_that_no_method_asks_are_refused(tmp_path):
+    """Instead of runs of the oracle that look like runs of the models."""
+    suite = Suite("s", "S", (BOARD,), steps=10)
+    with pytest.raises(UsageError, match="icpi asks the oracle; promptpo baseline icpi --engine MODEL"):
+        plan(suite, choose(["icpi"]), ["a", "b"], 1, tmp_path)
+    with pytest.raises(UsageError, match="--methods has neither; leave --models out"):
+        plan(suite, choose(["search", "zero"]), ["a"], 1, tmp_path)
+
+
 def test_unknown_methods_are_refused():
     """With the nearest name."""
     with pytest.raises(UsageError, match="Did you mean random"):
@@ -245,6 +254,20 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(tmp_path, monkeypatch)
     assert f"{usd:.2f}" in done.output
     assert f"{2 * 4 * 300_000 + 2 * 100 * (288 + 180 + 600 + 300):,}" in done.output
     assert not out.exists()
+
+
+def test_a_dry_run_tells_every_id(tmp_path, monkeypatch):
+    """As other commands take them, module and keyword arguments included."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'title = "t"\nsteps = 9\ntasks = ["benchmarks.environments:promptpo/NoiseWorld-0-v0", '
+        '{env = "LunarLander-v3", kwargs = {continuous = true}, name = "Lander"}]\n'
+    )
+    done = invoke([str(path), "--methods", "zero", "--dry-run"], monkeypatch)
+    assert done.output.splitlines()[:2] == [
+        "NoiseWorld-0-v0  benchmarks.environments:promptpo/NoiseWorld-0-v0",
+        "Lander           LunarLander-v3 --env-kwargs '{\"continuous\": true}'",
+    ]
 
 
 def test_the_list_of_suites(monkeypatch):

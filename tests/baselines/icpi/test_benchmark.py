@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import pytest
 
@@ -109,6 +110,26 @@ def test_the_command_writes_csv_png_and_a_table(capsys, tmp_path):
     assert "python -m benchmarks.icpi --domains Chain" in (tmp_path / "curves.md").read_text()
     assert main(words) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_second_engine_has_runs_and_tables_of_its_own(capsys, tmp_path):
+    """Its calls are made within its own limit, and the tables of the first stay as they were."""
+    words = ["--domains", "Chain", "--variants", "icpi", "--seeds", "1", "--out", str(tmp_path)]
+    assert main([*words, "--engine", "lookup"]) == 0
+    first = {path.name: path.read_bytes() for path in tmp_path.glob("curves*")}
+    for answer in ("done = False", "done = True"):
+        engine = f"exec:{sys.executable} -c 'print(\"{answer}\")'"
+        assert main([*words, "--engine", engine, "--max-calls", "2"]) == 1
+        assert "the limit of 2 language-model calls is reached" in capsys.readouterr().err
+    completions = list((tmp_path / "completions").iterdir())
+    assert len(completions) == 2
+    assert all(path.name.startswith("promptpo-Chain-v0-icpi-1000-exec-") for path in completions)
+    for folder in completions:
+        events = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+        assert sum(event["kind"] == "completion" for event in events) == 2
+    assert main(words) == 0
+    assert {name: (tmp_path / name).read_bytes() for name in first} == first
+    assert len(list(tmp_path.glob("curves*.md"))) == 2
 
 
 def test_acceptance_with_too_few_seeds_does_not_hold(capsys, tmp_path):
