@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -24,7 +26,9 @@ BOARD = SuiteTask("benchmarks.environments:promptpo/NoiseWorld-0-v0")
 SMALL = CellBudget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
 
 
-def benchmark(root, tasks, methods, seeds=1, models=(), budget=SMALL):
+def benchmark(
+    root: Any, tasks: Any, methods: Any, seeds: int = 1, models: Any = (), budget: Any = SMALL
+) -> Any:
     """A benchmark in a folder."""
     suite = Suite("mine", "Mine", tuple(tasks))
     return Benchmark(
@@ -33,7 +37,7 @@ def benchmark(root, tasks, methods, seeds=1, models=(), budget=SMALL):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One board, three methods and a task that cannot be built, run once for this module."""
     asked = benchmark(
         tmp_path_factory.mktemp("bench"),
@@ -45,7 +49,7 @@ def finished(tmp_path_factory):
     return asked, failures, told
 
 
-def test_a_failed_cell_is_reported_and_the_others_go_on(finished):
+def test_a_failed_cell_is_reported_and_the_others_go_on(finished: Any) -> None:
     """Two cells of the unknown environment fail, with their reason; three of the board are done."""
     asked, failures, told = finished
     assert [failure.cell for failure in failures] == [
@@ -58,7 +62,7 @@ def test_a_failed_cell_is_reported_and_the_others_go_on(finished):
     assert len(read_rows(asked.suite, asked.cells())) == 3
 
 
-def test_cells_are_normal_runs(finished):
+def test_cells_are_normal_runs(finished: Any) -> None:
     """With all that promptpo writes, where the benchmark says."""
     asked, *_ = finished
     search = next(cell for cell in asked.cells() if cell.column == "search")
@@ -69,7 +73,7 @@ def test_cells_are_normal_runs(finished):
 
 
 @pytest.mark.slow
-def test_finished_cells_are_skipped(finished):
+def test_finished_cells_are_skipped(finished: Any) -> None:
     """A second pass tries the failed ones only, and leaves results alone."""
     asked, *_ = finished
     before = {cell.name: cell.result for cell in asked.cells()}
@@ -80,7 +84,7 @@ def test_finished_cells_are_skipped(finished):
     assert {cell.name: cell.result for cell in asked.cells()} == before
 
 
-def test_the_report_says_what_was_measured(finished):
+def test_the_report_says_what_was_measured(finished: Any) -> None:
     """Scores, costs, failures, published numbers apart, and the command; CSV with one line a cell."""
     asked, *_ = finished
     text = (asked.root / "report.md").read_text()
@@ -95,7 +99,7 @@ def test_the_report_says_what_was_measured(finished):
     assert lines[0].startswith("task,method,model,seed")
 
 
-def test_the_page_is_self_contained(finished):
+def test_the_page_is_self_contained(finished: Any) -> None:
     """Nothing is loaded from elsewhere; figures are well-formed and named; every figure has its command."""
     asked, *_ = finished
     page = (asked.root / "report.html").read_text()
@@ -106,7 +110,7 @@ def test_the_page_is_self_contained(finished):
         ET.fromstring(path.read_text())  # noqa: S314 - written by ourselves a moment ago
 
 
-def test_a_report_repeats(finished):
+def test_a_report_repeats(finished: Any) -> None:
     """The same results give the same files, drawings included."""
     asked, *_ = finished
     report(asked)
@@ -115,7 +119,7 @@ def test_a_report_repeats(finished):
     assert (asked.root / "report.html").read_bytes() == first
 
 
-def test_another_budget_in_the_same_folder_is_refused(finished):
+def test_another_budget_in_the_same_folder_is_refused(finished: Any) -> None:
     """Cells of one folder are comparable."""
     asked, *_ = finished
     other = benchmark(asked.root, [BOARD], ["random"], budget=CellBudget(steps=1))
@@ -124,7 +128,7 @@ def test_another_budget_in_the_same_folder_is_refused(finished):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on(tmp_path):
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     """Killed while a cell is searching, the benchmark resumes that cell instead of starting it again."""
     path = tmp_path / "mine.toml"
     path.write_text('title = "t"\nsteps = 60000\nrounds = 30\ntest_episodes = 5\ntasks = ["Acrobot-v1"]\n')
@@ -154,7 +158,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert (cell / "result.json").exists()
 
 
-def test_icpi_is_a_method_like_others(tmp_path):
+def test_icpi_is_a_method_like_others(tmp_path: Path) -> None:
     """Its cell is trained with the oracle as its model and has a score."""
     asked = benchmark(
         tmp_path,
@@ -167,12 +171,12 @@ def test_icpi_is_a_method_like_others(tmp_path):
     assert (len(row.values), row.searched) == (2, 10)
 
 
-def running():
+def running() -> Any:
     """The command lines of all processes."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path):
+def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path: Path) -> None:
     """It is reported as failed, and nothing of it is left running."""
     asked = benchmark(tmp_path / "out", [SuiteTask("Acrobot-v1")], ["search"])
     cell = asked.cells()[0]
@@ -181,12 +185,12 @@ def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path):
     assert str(cell.directory) not in running()
 
 
-def test_commands_of_every_kind(tmp_path):
+def test_commands_of_every_kind(tmp_path: Path) -> None:
     """What is run for a model, a baseline and an agent."""
     suite = Suite("s", "S", (SuiteTask("CartPole-v1", {"g": 1}, max_episode_steps=50),), steps=1000, rounds=2)
     task, out = suite.tasks[0], tmp_path / "x"
 
-    def line(name, model=None, usd=None):
+    def line(name: str, model: Any = None, usd: Any = None) -> Any:
         return " ".join(command(METHODS[name], model, suite, task, 3, CellBudget(usd=usd), out)[1:])
 
     asked = line("promptpo-paper", "exec:mine", 2.5)
@@ -203,7 +207,7 @@ def test_commands_of_every_kind(tmp_path):
     assert "--tune" not in line("tune")
 
 
-def test_the_plan_covers_everything_once(tmp_path):
+def test_the_plan_covers_everything_once(tmp_path: Path) -> None:
     """Models for methods that ask one; seeds for methods that differ by seed; oracles where there are any."""
     suite = Suite("s", "S", (BOARD, SuiteTask("CartPole-v1")), steps=10)
     cells = plan(
@@ -218,7 +222,7 @@ def test_the_plan_covers_everything_once(tmp_path):
         plan(suite, choose(["promptpo"]), [], 1, tmp_path)
 
 
-def test_models_that_no_method_asks_are_refused(tmp_path):
+def test_models_that_no_method_asks_are_refused(tmp_path: Path) -> None:
     """Instead of runs of the oracle that look like runs of the models."""
     suite = Suite("s", "S", (BOARD,), steps=10)
     with pytest.raises(UsageError, match="icpi asks the oracle; promptpo baseline icpi --engine MODEL"):
@@ -227,13 +231,13 @@ def test_models_that_no_method_asks_are_refused(tmp_path):
         plan(suite, choose(["search", "zero"]), ["a"], 1, tmp_path)
 
 
-def test_unknown_methods_are_refused():
+def test_unknown_methods_are_refused() -> None:
     """With the nearest name."""
     with pytest.raises(UsageError, match="Did you mean random"):
         choose(["randm"])
 
 
-def invoke(arguments, monkeypatch):
+def invoke(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The command line, in this process."""
     from typer.testing import CliRunner
 
@@ -241,7 +245,9 @@ def invoke(arguments, monkeypatch):
     return CliRunner().invoke(cli.app, arguments)
 
 
-def test_a_dry_run_tells_what_it_takes_and_writes_nothing(tmp_path, monkeypatch):
+def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers and a feedback class."""
     out = tmp_path / "out"
     arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
@@ -256,7 +262,7 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(tmp_path, monkeypatch)
     assert not out.exists()
 
 
-def test_a_dry_run_tells_every_id(tmp_path, monkeypatch):
+def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As other commands take them, module and keyword arguments included."""
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -270,14 +276,14 @@ def test_a_dry_run_tells_every_id(tmp_path, monkeypatch):
     ]
 
 
-def test_the_list_of_suites(monkeypatch):
+def test_the_list_of_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names, sizes and titles."""
     done = invoke(["list"], monkeypatch)
     assert "hard-exploration" in done.output
     assert len(done.output.splitlines()) == len(suite_names())
 
 
-def test_fresh_refuses_a_folder_in_use(tmp_path, monkeypatch):
+def test_fresh_refuses_a_folder_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of mixing two benchmarks."""
     done = invoke(["classic", "--methods", "zero", "--fresh", "--out", str(tmp_path)], monkeypatch)
     assert isinstance(done.exception, UsageError)

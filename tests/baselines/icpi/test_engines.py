@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,14 +24,14 @@ EXAMPLES = (
 )
 
 
-def ask(engine, examples, query, kind="done"):
+def ask(engine: Any, examples: Any, query: Any, kind: str = "done") -> Any:
     """One completion."""
     return engine.complete([CompletionRequest(examples, query, kind)])[0].text
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 @pytest.mark.parametrize("hint", [True, False])
-def test_the_oracle_answers_as_the_rules_say(env_id, hint):
+def test_the_oracle_answers_as_the_rules_say(env_id: str, hint: Any) -> None:
     """Whatever it is asked in the course of play, with and without hints; no field but the text is read."""
     setting = setting_for(env_id)
     profile = replace(PAPER, hint=hint)
@@ -57,7 +58,7 @@ def test_the_oracle_answers_as_the_rules_say(env_id, hint):
             assert engine.complete([blind])[0].text == right
 
 
-def test_the_oracles_policies():
+def test_the_oracles_policies() -> None:
     """Nearest state, the same state, or any action."""
     at = {n: f"state, reward = reset()\n{CHAIN.codec.obs((n,), hint=True)}\n" for n in range(8)}
     nearest, exact, random = (oracle(CHAIN, policy=policy) for policy in ("nn", "exact", "random"))
@@ -74,12 +75,12 @@ def test_the_oracles_policies():
 @pytest.mark.parametrize(
     "prompt", ["", "\n\n", "x\n\ny\n", "assert done\n\nassert state == [x]\nstate = left()\n"]
 )
-def test_the_oracle_answers_nothing_to_what_it_cannot_read(prompt):
+def test_the_oracle_answers_nothing_to_what_it_cannot_read(prompt: Any) -> None:
     """No examples, no question, no state."""
     assert ask(oracle(CHAIN), prompt, "") == ""
 
 
-def test_the_lookup_engine_copies_and_knows_nothing():
+def test_the_lookup_engine_copies_and_knows_nothing() -> None:
     """The last example counts; in trajectories too."""
     engine = LookupEngine(CHAIN.codec)
     state = "assert state == [5] and state != [4]\n"
@@ -92,7 +93,7 @@ def test_the_lookup_engine_copies_and_knows_nothing():
     )
 
 
-def test_wrong_answers_are_answers_to_other_questions():
+def test_wrong_answers_are_answers_to_other_questions() -> None:
     """All of them valid lines of the same kind."""
     inner = ScriptedEngine(lambda request: request.query)
     engine = NoisyEngine(inner, np.random.default_rng(0), wrong=1.0)
@@ -101,7 +102,7 @@ def test_wrong_answers_are_answers_to_other_questions():
     assert all(int(answer) <= n for n, answer in enumerate(answers))
 
 
-def test_all_local_engines_keep_the_protocol():
+def test_all_local_engines_keep_the_protocol() -> None:
     """Order, one result per request, and closing twice."""
     rng = np.random.default_rng(0)
     engines = [
@@ -141,7 +142,9 @@ def test_all_local_engines_keep_the_protocol():
         ("search", {}, UsageError, "no language model"),
     ],
 )
-def test_what_cannot_be_chosen_is_told_in_one_sentence(monkeypatch, name, settings, error, said):
+def test_what_cannot_be_chosen_is_told_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, settings: Any, error: Any, said: str
+) -> None:
     """And says what would do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(error, match=said) as caught:
@@ -149,13 +152,13 @@ def test_what_cannot_be_chosen_is_told_in_one_sentence(monkeypatch, name, settin
     assert "\n" not in str(caught.value)
 
 
-def test_the_oracle_knows_its_own_domains_only():
+def test_the_oracle_knows_its_own_domains_only() -> None:
     """For others there is no oracle."""
     with pytest.raises(UsageError, match="ICPI's own domains only"):
         choose_engine("oracle", setting_for("FrozenLake-v1"))
 
 
-def test_the_embedded_model_says_how_to_install_it(monkeypatch):
+def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both commands."""
     import importlib.util
 
@@ -164,7 +167,7 @@ def test_the_embedded_model_says_how_to_install_it(monkeypatch):
         choose_engine("embedded:smollm2", CHAIN)
 
 
-def test_which_engines_are_paid():
+def test_which_engines_are_paid() -> None:
     """Everything that is not computed here for nothing."""
     names = ["oracle", "oracle:exact", "lookup", "embedded:smollm2", "openai:m", "exec:cat", "completion:m"]
     assert Counter(map(is_paid, names)) == {False: 3, True: 4}

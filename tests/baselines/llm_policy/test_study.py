@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ NEEDS_WEIGHTS = pytest.mark.skipif(
 )
 
 
-def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2, tmp_path):
+def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2: Any, tmp_path: Path) -> None:
     """Every network and seed runs for as many steps, and the table has a line for each network."""
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {n_steps: 32, batch_size: 32, normalize: true}")
@@ -50,7 +52,7 @@ def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2, tmp_path):
 @pytest.mark.slow
 @NEEDS_WEIGHTS
 @pytest.mark.timeout(900)
-def test_the_real_model_improves_on_cartpole(tmp_path):
+def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     """Two frozen layers of SmolLM2 read CartPole as text; TRPO improves on the untrained policy."""
     settings = TrainingSettings(
         "trpo",
