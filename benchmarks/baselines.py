@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measuring.tables import aligned
 from promptpo.envs.task import Task
 from promptpo.run.records import mean_interval
 
@@ -130,16 +131,6 @@ def measure(options: argparse.Namespace) -> list[BaselineRow]:
     return rows
 
 
-def table(rows: Sequence[BaselineRow]) -> str:
-    """The rows in aligned columns."""
-    lines = [HEADER, *(row.cells() for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="What the baselines reach, and how fast.")
@@ -162,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         fields = BaselineRow.__dataclass_fields__
         print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], indent=2))
     else:
-        print(table(rows))
+        print(aligned(HEADER, [row.cells() for row in rows]))
 
 
 if __name__ == "__main__":

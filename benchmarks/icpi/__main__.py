@@ -21,8 +21,9 @@ from baselines.icpi.setting import setting_for
 from benchmarks.icpi import acceptance
 from benchmarks.icpi.figure import draw
 from benchmarks.icpi.runs import IcpiCell, Run, RunStore, cells, engine_suffix
-from benchmarks.icpi.tables import SUMMARY, aligned, curves_csv, markdown, short, summary
+from benchmarks.icpi.tables import SUMMARY, curves_csv, short, summary
 from benchmarks.icpi.variants import ABLATIONS, CURVES, VARIANTS
+from benchmarks.measuring.tables import aligned, markdown
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
 from promptpo.run.config import Budget
 

@@ -125,18 +125,3 @@ def summary(runs: Iterable[Run]) -> list[tuple[str, ...]]:
 def short(env_id: str) -> str:
     """``promptpo/Chain-v0`` as ``Chain``."""
     return env_id.removeprefix("promptpo/").removesuffix("-v0")
-
-
-def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A markdown table."""
-    rows = [header, ["---"] * len(header), *lines]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def aligned(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """The same as aligned columns of text."""
-    rows = [header, *lines]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
+from benchmarks.measuring.tables import aligned, markdown
+
 ROWS, CSV, MARKDOWN = "rows.jsonl", "rows.csv", "table.md"
 HEADER = (
     "environment", "steps", "method", "before", "after", "per seed", "episodes", "wall s", "CPU s",
@@ -116,18 +118,12 @@ def as_csv(rows: Iterable[Measurement]) -> str:
 
 def as_markdown(rows: Iterable[Measurement]) -> str:
     """Means over seeds as a markdown table."""
-    lines = [HEADER, ("---",) * len(HEADER), *cells(rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(HEADER, cells(rows))
 
 
 def as_text(rows: Iterable[Measurement]) -> str:
     """Means over seeds in aligned columns."""
-    lines = [HEADER, *cells(rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    return aligned(HEADER, cells(rows))
 
 
 def cells(rows: Iterable[Measurement]) -> list[tuple[str, ...]]:
