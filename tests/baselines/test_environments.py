@@ -28,7 +28,7 @@ def test_nested_observations_become_vectors_without_text() -> None:
     assert sorted(vector.tolist()) == [-0.5, 0.0, 0.0, 0.5, 1.0]
 
 
-class Spelling(gymnasium.Env):
+class Spelling(gymnasium.Env[Any, Any]):
     """Shows a word; action 1 ends the episode."""
 
     observation_space = spaces.Text(5)
@@ -47,7 +47,7 @@ class Spelling(gymnasium.Env):
 @pytest.fixture
 def spelling() -> Iterator[Any]:
     """The id of an environment whose observations are text."""
-    gymnasium.register("Spelling-v0", Spelling, max_episode_steps=9)
+    gymnasium.register("Spelling-v0", lambda **_: Spelling(), max_episode_steps=9)
     yield "Spelling-v0"
     del gymnasium.registry["Spelling-v0"]
 
@@ -90,7 +90,7 @@ def test_training_plays_training_seeds_in_order() -> None:
     """Two environments share the run's training seeds, each once."""
     seen = []
 
-    class Noting(gymnasium.Wrapper):
+    class Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             seen.append(seed)
             return self.env.reset(seed=seed, options=options)
@@ -105,7 +105,7 @@ def test_training_plays_training_seeds_in_order() -> None:
 
 def test_training_environments_depend_on_the_seed_of_the_run() -> None:
     """Equal seeds start alike, different ones do not."""
-    first = [training_envs(Task("CartPole-v1"), 2, seed, 0).reset() for seed in (0, 0, 1)]
+    first: list[Any] = [training_envs(Task("CartPole-v1"), 2, seed, 0).reset() for seed in (0, 0, 1)]
     assert np.array_equal(first[0], first[1])
     assert not np.array_equal(first[0], first[2])
     assert not np.array_equal(first[0][0], first[0][1])
@@ -114,13 +114,13 @@ def test_training_environments_depend_on_the_seed_of_the_run() -> None:
 def test_an_action_space_that_sb3_cannot_use_is_refused() -> None:
     """The sentence names the task and the space."""
 
-    class Offset(gymnasium.Env):
+    class Offset(gymnasium.Env[Any, Any]):
         observation_space, action_space = spaces.Box(-1, 1, (1,)), spaces.Discrete(3, start=1)
 
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             return np.zeros(1, np.float32), {}
 
-    gymnasium.register("Offset-v0", Offset)
+    gymnasium.register("Offset-v0", lambda **_: Offset())
     with pytest.raises(UnsupportedSpaceError, match="Offset-v0"):
         make_flat_env(Task("Offset-v0"))
 

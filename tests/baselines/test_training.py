@@ -45,7 +45,7 @@ class Telling(Display):
     """Keeps the lines that it is told."""
 
     def __init__(self) -> None:
-        self.lines = []
+        self.lines: list[str] = []
 
     def line(self, text: str) -> None:
         """Keep it."""
@@ -154,7 +154,7 @@ def test_a_run_with_a_shortened_rollout_is_extended_by_whole_ones(tmp_path: Path
     """What a short run ends with is not the length of the rollouts that follow."""
     path = tmp_path / "row.yml"
     path.write_text("default: {n_steps: 64, batch_size: 32}")
-    given = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
+    given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
     task = Task("CartPole-v1")
     run(TrainingSettings("ppo", task, 40, **given), tmp_path / "run")
     longer = TrainingSettings("ppo", task, 40 + 2 * 64, eval_every=1, **given)
@@ -192,12 +192,19 @@ def test_sac_refuses_discrete_actions(tmp_path: Path) -> None:
 
 def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
     """A resumed off-policy run has the experience of the first part."""
-    given = {"hyperparameters": "default", "eval_every": 110, "validation_episodes": 1, "test_episodes": 1}
+    given: dict[str, Any] = {
+        "hyperparameters": "default",
+        "eval_every": 110,
+        "validation_episodes": 1,
+        "test_episodes": 1,
+    }
     task = Task("Pendulum-v1", max_episode_steps=50)
     run(TrainingSettings("sac", task, 110, **given), tmp_path / "run")
     result = run(TrainingSettings("sac", task, 150, **given), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 150
-    saved = Checkpoints(tmp_path / "run").latest() / "replay_buffer.pkl"
+    latest = Checkpoints(tmp_path / "run").latest()
+    assert latest is not None
+    saved = latest / "replay_buffer.pkl"
     from stable_baselines3.common.save_util import load_from_pkl
 
     assert load_from_pkl(saved).size() == 150
@@ -223,13 +230,15 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
     checkpoints = Checkpoints(directory)
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and not (
-        checkpoints.latest() and checkpoints.latest().name >= "steps-000000001024"
+        (latest := checkpoints.latest()) is not None and latest.name >= "steps-000000001024"
     ):
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (directory / "result.json").exists()
-    before = checkpoints.read(checkpoints.latest())
+    latest = checkpoints.latest()
+    assert latest is not None
+    before = checkpoints.read(latest)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -248,7 +257,9 @@ def test_ppo_learns(tmp_path: Path) -> None:
     )
     result = run(settings, tmp_path / "run")
     record = Checkpoints(tmp_path / "run")
-    episodes = [return_ for _, return_, _ in record.read(record.latest()).episodes]
+    latest = record.latest()
+    assert latest is not None
+    episodes = [return_ for _, return_, _ in record.read(latest).episodes]
     assert np.mean(episodes[:20]) < 60
     assert np.mean(episodes[-20:]) > 100
     assert math.isfinite(result["test"]["mean_return"])

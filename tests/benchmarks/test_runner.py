@@ -44,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
         [BOARD, SuiteTask("NoSuchThing-v0")],
         ["search", "random", "oracle"],
     )
-    told = []
+    told: list[str] = []
     failures = run(asked, 2, told.append)
     return asked, failures, told
 
@@ -77,7 +77,7 @@ def test_finished_cells_are_skipped(finished: Any) -> None:
     """A second pass tries the failed ones only, and leaves results alone."""
     asked, *_ = finished
     before = {cell.name: cell.result for cell in asked.cells()}
-    told = []
+    told: list[str] = []
     run(asked, 2, told.append)
     assert len(told) == 2
     assert all("failed" in line for line in told)

@@ -22,9 +22,10 @@ class CompletionServerForTests:
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
-        self.seen = []
-        self.failures = deque()
-        self.context = self.works_for = None
+        self.seen: list[Any] = []
+        self.failures: deque[Any] = deque()
+        self.context: Any = None
+        self.works_for: Any = None
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
@@ -61,7 +62,11 @@ class CompletionServerForTests:
         if self.context is not None and len(prompt) > self.context:
             message = f"the request exceeds the available context size ({self.context})"
             return 400, {}, {"error": {"message": message, "type": "exceed_context_size_error", "code": 400}}
-        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": 3, "total_tokens": 0}
+        usage: dict[str, Any] = {
+            "prompt_tokens": len(prompt.split()),
+            "completion_tokens": 3,
+            "total_tokens": 0,
+        }
         usage["prompt_tokens_details"] = {"cached_tokens": 2}
         choice = {"text": self._line(prompt), "index": 0, "finish_reason": "stop", "logprobs": None}
         base = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": body["model"]}

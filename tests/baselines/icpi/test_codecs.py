@@ -167,6 +167,7 @@ def test_the_generic_codec_reads_back_what_it_writes(space: Any) -> None:
     for _ in range(50):
         state = flatten(space.sample())
         again = codec.parse_obs(codec.obs(state, hint=True))
+        assert again is not None
         assert again == pytest.approx(state, abs=5e-4)
         assert codec.parse_obs(codec.obs(again, hint=False)) == again
     assert codec.actions == tuple(f"state, reward = action_{n}()" for n in range(3))

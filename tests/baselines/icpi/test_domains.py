@@ -13,7 +13,7 @@ from baselines.icpi.domains.maze import DISTANCES, GOAL, Maze
 
 RNG = np.random.default_rng(0)
 
-STARTS = {
+STARTS: dict[str, Any] = {
     "promptpo/Chain-v0": [(x,) for x in range(8)],
     "promptpo/DistractorChain-v0": [(x, 3) for x in range(8)],
     "promptpo/Maze-v0": [(i, j) for i in range(3) for j in range(3)],
@@ -91,6 +91,7 @@ def test_it_is_a_gymnasium_environment(env_id: str) -> None:
     again, _ = env.reset(seed=5)
     assert np.array_equal(first, again)
     limit = DOMAINS[env_id].time_limit
+    assert env.spec is not None
     assert env.spec.max_episode_steps == limit
     env.close()
 

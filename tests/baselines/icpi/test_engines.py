@@ -14,7 +14,7 @@ from baselines.icpi.engines.lookup import LookupEngine
 from baselines.icpi.engines.testing import NoisyEngine, ScriptedEngine
 from baselines.icpi.prompts import Question
 from baselines.icpi.setting import setting_for
-from baselines.icpi.values import CompletionRequest
+from baselines.icpi.values import CompletionRequest, Kind
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
 from tests.baselines.icpi.worlds import CHAIN, PAPER, builder, filled_book, oracle
 
@@ -24,7 +24,7 @@ EXAMPLES = (
 )
 
 
-def ask(engine: Any, examples: Any, query: Any, kind: str = "done") -> Any:
+def ask(engine: Any, examples: Any, query: Any, kind: Any = "done") -> Any:
     """One completion."""
     return engine.complete([CompletionRequest(examples, query, kind)])[0].text
 
@@ -38,12 +38,15 @@ def test_the_oracle_answers_as_the_rules_say(env_id: str, hint: Any) -> None:
     book = filled_book(setting, 40, profile)
     build, engine, codec = builder(setting, book, profile), oracle(setting), setting.codec
     rng = np.random.default_rng(7)
+    assert setting.domain is not None
     for _ in range(40):
         state = setting.domain.reset(rng)
         action = int(rng.integers(setting.n_actions))
-        after, reward, done = setting.domain.step(codec.parse_obs(codec.obs(state, hint=hint)), action, rng)
+        read = codec.parse_obs(codec.obs(state, hint=hint))
+        assert read is not None
+        after, reward, done = setting.domain.step(read, action, rng)
         line = codec.obs(state, hint=hint)
-        wanted = {
+        wanted: dict[Kind, str] = {
             "done": codec.done(done),
             "reward": codec.reward(reward),
             "next": codec.obs(after, hint=hint),

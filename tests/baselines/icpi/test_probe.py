@@ -80,6 +80,7 @@ def test_the_estimate_is_near_what_a_run_takes(env_id: str, profile: Any) -> Non
     made = assemble(setting, "icpi", profile, engine=oracle(setting), seed=0)
     train(setting, made.agent, 80, 0)
     calls = sum(made.tally.calls.values())
+    assert guess.expected_calls is not None
     assert guess.expected_calls / 1.5 <= calls <= guess.expected_calls * 1.5
     assert calls <= guess.most_calls
     assert guess.most_usd == 0
@@ -108,15 +109,18 @@ def test_the_most_is_never_passed_by_full_rollouts() -> None:
 
 def test_a_price_makes_dollars_of_the_estimate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A price that is not known is said to be unknown."""
-    settings = {"steps": 80, "test_episodes": 0, "episode_steps": 8}
+    settings: dict[str, Any] = {"steps": 80, "test_episodes": 0, "episode_steps": 8}
     unknown = estimate(CHAIN, "icpi", FAST, model="openai:no-such-model", **settings)
     assert unknown.most_usd is None
     assert "price of openai:no-such-model is not known" in unknown.sentence("openai:no-such-model")
     known = estimate(CHAIN, "icpi", FAST, model="anthropic:claude-haiku-4-5", **settings)
+    assert known.expected_usd is not None
+    assert known.most_usd is not None
     assert 0 < known.expected_usd < known.most_usd
     assert "$" in known.sentence("anthropic:claude-haiku-4-5")
     smaller = estimate(
         CHAIN, "icpi", replace(FAST, prompt_tokens=400), model="anthropic:claude-haiku-4-5", **settings
     )
+    assert smaller.most_usd is not None
     assert smaller.most_usd < known.most_usd
     assert estimate(CHAIN, "random", FAST, model="", **settings).most_calls == 0

@@ -150,23 +150,25 @@ def test_a_prompt_keeps_its_budget_and_whole_examples(env_id: str, tokens: Any) 
     book = filled_book(setting, 30)
     build = builder(setting, book, prompt_tokens=tokens)
     codec = setting.codec
+    assert setting.domain is not None
     state = codec.obs(setting.domain.reset(np.random.default_rng(3)), hint=True)
-    for kind, action, done in (
-        ("done", 0, None),
-        ("reward", 0, False),
-        ("next", 0, None),
-        ("policy", None, None),
+    for question in (
+        Question("done", state, 0),
+        Question("reward", state, 0, done=False),
+        Question("next", state, 0),
+        Question("policy", state),
     ):
-        request = build.request(Question(kind, state, action, done), 0, set())
+        request = build.request(question, 0, set())
         assert request is not None or tokens == 100
         if request is not None:
             assert len(request.prompt) <= tokens * CHARACTERS_PER_TOKEN
             first = request.prompt.split("\n", 1)[0]
-            assert first == codec.header if kind == "policy" else codec.parse_obs(first) is not None
+            assert first == codec.header if question.kind == "policy" else codec.parse_obs(first) is not None
             assert request.prompt.endswith(request.query)
             assert request.query.endswith("\n")
             assert all(
-                example + "\n\n" in book.pool(kind, action, done).texts for example in shown(request.examples)
+                example + "\n\n" in book.pool(question.kind, question.action, question.done).texts
+                for example in shown(request.examples)
             )
 
 
@@ -181,6 +183,7 @@ def test_a_token_counter_replaces_the_guess() -> None:
     book = filled_book(CHAIN, 30, measure=words)
     build = PromptBuilder(CHAIN.codec, book, replace(PAPER, prompt_tokens=120), stream(0, "prompts"), words)
     request = build.request(Question("done", STATE, 0), 0, set())
+    assert request is not None
     assert 80 < words(request.prompt) <= 120
 
 
@@ -199,7 +202,7 @@ def test_the_same_seed_gives_the_same_prompts_and_another_seed_others() -> None:
 def test_a_second_try_shows_other_examples() -> None:
     """As long as there are others."""
     build = builder(CHAIN, filled_book(CHAIN, 30), prompt_tokens=150)
-    used = set()
+    used: set[str] = set()
     requests = [build.request(Question("done", STATE, 0), attempt, used) for attempt in range(3)]
     assert len({request.examples for request in requests}) == 3
     assert [request.attempt for request in requests] == [0, 1, 2]
@@ -215,7 +218,7 @@ def test_frozen_examples_last_for_an_episode() -> None:
     """At most four prefixes per action and one for the policy, whatever is asked."""
     book = filled_book(CHAIN, 30, FAST)
     build = builder(CHAIN, book, FAST, prompt_tokens=400)
-    prefixes = [set(), set()]
+    prefixes: list[set[str]] = [set(), set()]
     for episode in range(2):
         build.begin_episode()
         for cell in range(8):

@@ -13,6 +13,7 @@ from baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
 from baselines.icpi.model import InContextModel
 from baselines.icpi.rollout import Imagination, best
 from baselines.icpi.setting import setting_for
+from baselines.icpi.values import CompletionRequest
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, builder, filled_book, oracle
 
 AT_5 = CHAIN.codec.obs((5,), hint=True)
@@ -145,9 +146,9 @@ def test_a_partial_return_is_kept() -> None:
 
 def test_a_valid_answer_on_the_second_try_counts() -> None:
     """And the third try is not made."""
-    seen = Counter()
+    seen: Counter[tuple[str, int]] = Counter()
 
-    def script(request: pytest.FixtureRequest) -> Any:
+    def script(request: CompletionRequest) -> str:
         seen[request.kind, request.attempt] += 1
         return "assert done" if request.kind == "done" and request.attempt == 1 else "assert reward == 0"
 
@@ -247,6 +248,7 @@ def test_the_oracle_finds_the_best_first_action_worth_something(env_id: str) -> 
     setting = setting_for(env_id)
     made, model = imagination(oracle(setting), setting=setting)
     rng = np.random.default_rng(0)
+    assert setting.domain is not None
     for _ in range(5):
         ends = {e.end for e in made.values(setting.codec.obs(setting.domain.reset(rng), hint=True))}
         assert ends <= {"terminal", "cap"}

@@ -47,7 +47,7 @@ def stable(result: Any) -> Any:
 
 def test_the_result_has_regret_and_everything_that_other_runs_have(tmp_path: Path) -> None:
     """One regret per finished episode, with the step at which it ended."""
-    told = []
+    told: list[Any] = []
     result = run(CHAIN, config(steps=80, method="icpi"), tmp_path, told.append)
     assert json.loads((tmp_path / "result.json").read_text()) == result
     assert {"format", "method", "env_id", "test", "steps", "seed", "stop_reason", "versions", "llm"} <= set(

@@ -28,7 +28,7 @@ def request(cell: Any, *, examples: Any = EXAMPLE, choices: Any = None, **settin
 
 
 def engine(
-    server: Any, *, dialect: str = "llamacpp", budget: Any = None, journal: Any = None, **settings: Any
+    server: Any, *, dialect: Any = "llamacpp", budget: Any = None, journal: Any = None, **settings: Any
 ) -> Any:
     """The real engine, without waits between retries that matter."""
     completer = CompletionServer("m", base_url=server.address, dialect=dialect, **settings)

@@ -22,7 +22,8 @@ def episodes(setting: Any, number: Any, seed: int = 0) -> Any:
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(number):
-        state, ended, episode = setting.domain.reset(rng), False, []
+        state, ended = setting.domain.reset(rng), False
+        episode: list[Transition] = []
         while not ended and len(episode) < 8:
             action = int(rng.integers(setting.n_actions))
             after, reward, ended = setting.domain.step(state, action, rng)
@@ -46,6 +47,6 @@ def builder(setting: Any, book: Any, profile: Any = PAPER, seed: int = 0, **chan
     return PromptBuilder(setting.codec, book, profile, stream(seed, "prompts"))
 
 
-def oracle(setting: Any, seed: int = 0, policy: str = "nn") -> Any:
+def oracle(setting: Any, seed: int = 0, policy: Any = "nn") -> Any:
     """The engine that knows the rules."""
     return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"), policy)

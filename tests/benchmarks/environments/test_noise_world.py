@@ -105,14 +105,15 @@ def test_the_best_policy_earns_its_value_in_the_environment(number: Any) -> None
     """Rolling the optimal policy out gives the optimal return, within four standard errors."""
     this, best = board(number), solve(board(number))
     env = gymnasium.make(f"promptpo/NoiseWorld-{number}-v0")
+    world: Any = env.unwrapped
     returns = []
     for seed in range(300):
         env.reset(seed=seed)
         total, over, t = 0.0, False, 0
         while not over:
-            action = best.actions[t, number_of(env.unwrapped.state, this.size)]
+            action = best.actions[t, number_of(world.state, this.size)]
             _, reward, terminated, truncated, _ = env.step(action)
-            total, over, t = total + reward, terminated or truncated, t + 1
+            total, over, t = total + float(reward), terminated or truncated, t + 1
         returns.append(total)
     error = np.std(returns) / np.sqrt(len(returns))
     assert abs(np.mean(returns) - best.value) < 4 * error + 1e-9
@@ -148,7 +149,7 @@ def told_about_milestones() -> Any:
 
 def test_rendering() -> None:
     """An image, and a text with the walker in it."""
-    env = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="ansi")
+    env: Any = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="ansi")
     env.reset(seed=0)
     assert env.render().count("@") == 1
     env = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="rgb_array")

@@ -26,7 +26,7 @@ def returns_of(env_id: str, policy: Any, seeds: Any = range(5)) -> Any:
         total, over = 0.0, False
         while not over:
             observation, reward, terminated, truncated, _ = env.step(policy(observation))
-            total, over = total + reward, terminated or truncated
+            total, over = total + float(reward), terminated or truncated
         found.append(total)
     return np.array(found)
 
