@@ -18,6 +18,8 @@ from promptpo.errors import UsageError
 
 SMALLEST = 2
 """Steps that an on-policy rollout has at least: advantages are normalised, which takes two."""
+WORTH_AN_UPDATE = 64
+"""Steps after the last whole rollout that are learned from; a few would move the policy by their noise."""
 
 
 @dataclass
@@ -74,13 +76,13 @@ def rollout_lengths(model: Any, values: Mapping[str, Any], steps: int) -> Rollou
 
 
 def _planned(model: Any, full: int, steps: int) -> int:
-    """Whole rollouts, then a shorter one where the rest is worth an update: one batch, or all that there is."""
+    """Whole rollouts, then a shorter one where the rest is worth an update, or is all that there is."""
     taken, rollout = model.num_timesteps, full * model.n_envs
     whole = taken + max(0, steps - taken) // rollout * rollout
     rest = max(0, steps - whole) // model.n_envs * model.n_envs
     if _is_off_policy(model):
         return int(whole + rest)
-    least = min(model.batch_size, rollout) if whole else SMALLEST
+    least = min(WORTH_AN_UPDATE, rollout) if whole else SMALLEST
     return int(whole + rest if rest >= least else whole)
 
 

@@ -12,12 +12,14 @@ import argparse
 import itertools
 import json
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring.tables import aligned
+from benchmarks.measuring.telling import told
 from promptpo.envs.task import Task
 from promptpo.run.records import mean_interval
 
@@ -157,4 +159,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(told(main))

@@ -126,9 +126,11 @@ def engine_suffix(engine: str) -> str:
     """What an engine adds to the names of its files; nothing for the oracle, whose tables came first."""
     if engine == "oracle":
         return ""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", engine).strip("-")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", engine).strip("-")[:40]
+    if name == engine:
+        return f"-{name}"
     # Two long names, or two that differ in other characters only, must not meet.
-    return f"-{name[:40]}-{hashlib.blake2b(engine.encode(), digest_size=4).hexdigest()}"
+    return f"-{name}-{hashlib.blake2b(engine.encode(), digest_size=4).hexdigest()}"
 
 
 class RunStore:

@@ -127,6 +127,7 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(small: Any, tmp_pat
     [
         ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 200, 200),
         ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 150, 128),
+        ("ppo", "{n_steps: 64, batch_size: 128, n_envs: 2}", 192, 192),
         ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 21, 20),
         ("ppo", "{}", 64, 64),
         ("trpo", "{}", 64, 64),
@@ -136,7 +137,7 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(small: Any, tmp_pat
 def test_training_takes_no_more_steps_than_it_may(
     algorithm: Any, row: Any, steps: Any, trained: Any, tmp_path: Path
 ) -> None:
-    """The last rollout is shortened; a rest shorter than a batch is left out, but for the only one."""
+    """The last rollout is shortened; a rest of a few steps is left out, unless it is all that there is."""
     path = tmp_path / "row.yml"
     path.write_text(f"default: {row}")
     told = Telling()

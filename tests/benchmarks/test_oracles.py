@@ -1,6 +1,9 @@
 """Oracles, and a policy that works only with a fresh object for every episode."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.records import Seeds
 from tests.benchmarks import drawer_policy
+
+HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 def test_the_oracle_of_noise_world_is_optimal() -> None:
@@ -74,3 +79,19 @@ def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode() -> None:
     rolled_out = evaluate(drawer_policy.__file__, "Meta-World/drawer-open-v3", episodes=4)
     assert rolled_out.evaluation.outcome == "ok"
     assert [episode.success for episode in rolled_out.evaluation.episodes] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "said"),
+    [
+        ("oracles", ["NoSuchThing-v0", "--out", "x"], "there is no oracle for NoSuchThing-v0"),
+        ("baselines", ["--envs", "NoSuchThing-v0", "--out", "x"], "there is no environment NoSuchThing-v0"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path: Path, module: str, words: list[str], said: str) -> None:
+    """No traceback, and an exit code that is not 0."""
+    line = [sys.executable, "-m", f"benchmarks.{module}", *words]
+    done = subprocess.run(line, cwd=tmp_path, env=HERE, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
