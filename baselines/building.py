@@ -14,7 +14,7 @@ from baselines.agents import Agent, Stage
 from baselines.algorithms import algorithm_class
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from promptpo.errors import UnsupportedSpaceError, UsageError
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
 """Files of the statistics, innermost first: of observations and rewards; of a language model's features."""
 
 
-def hyperparameters_of(settings: Settings) -> Hyperparameters:
+def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
     """The hyperparameters of a run, with the number of environments decided."""
     found = resolve(settings.algorithm, settings.task, settings.hyperparameters)
     return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
 
 
-def build_envs(settings: Settings, row: Hyperparameters, *, steps_taken: int, saved: Path | None) -> VecEnv:
+def build_envs(
+    settings: TrainingSettings, row: Hyperparameters, *, steps_taken: int, saved: Path | None
+) -> VecEnv:
     """The training environments with their wrappers.
 
     Args:
@@ -55,7 +57,7 @@ def build_envs(settings: Settings, row: Hyperparameters, *, steps_taken: int, sa
     return envs
 
 
-def build_model(settings: Settings, row: Hyperparameters, envs: VecEnv) -> BaseAlgorithm:
+def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) -> BaseAlgorithm:
     """A new agent.
 
     Raises:
@@ -80,7 +82,7 @@ def build_model(settings: Settings, row: Hyperparameters, envs: VecEnv) -> BaseA
         raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
 
 
-def load_model(settings: Settings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:
+def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:
     """An agent from a checkpoint, ready to be trained on.
 
     Its random numbers go on from a seed of the run and of the steps taken, not from those of the start.

@@ -17,7 +17,7 @@ from typing import Any
 from baselines.checkpoints import Checkpoints
 from baselines.hyperparameters import ROWS
 from baselines.progress import Display
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from baselines.training import train
 from promptpo.envs.task import Task
 from promptpo.output.report import versions, write_atomically
@@ -59,7 +59,7 @@ def run_study(directory: Path, *, seeds: int, steps: int, display: Display) -> d
 
 
 def _one(directory: Path, seed: int, steps: int, display: Display) -> dict[str, Any]:
-    settings = Settings(
+    settings = TrainingSettings(
         algorithm="ppo",
         task=Task("CartPole-v1"),
         steps=steps,

@@ -49,7 +49,7 @@ app = typer.Typer(
     epilog="Example: promptpo baseline ppo CartPole-v1 --steps 60000",
 )
 
-Steps = Annotated[int, typer.Option(help="Environment steps of training.")]
+Steps = Annotated[int, typer.Option(help="Environment steps of training, at most.")]
 Seed = Annotated[int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")]
 Out = Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")]
 Resume = Annotated[
@@ -58,8 +58,8 @@ Resume = Annotated[
 Rows = Annotated[
     str,
     typer.Option(
-        metavar="default|zoo|FILE",
-        help="zoo: tuned values where RL Baselines3 Zoo has them, else the library's defaults; default: the library's defaults; or a file in the Zoo's format.",
+        metavar="default|zoo|ours|FILE",
+        help="zoo: tuned values where RL Baselines3 Zoo has them, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
     ),
 ]
 NEnvs = Annotated[
@@ -111,11 +111,11 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         as_json: AsJson = False,
     ) -> None:
         from baselines.extras import BASELINES, require
-        from baselines.settings import Settings
+        from baselines.settings import TrainingSettings
         from promptpo.envs.task import Task
 
         require(BASELINES, what=algorithm.upper())
-        settings = Settings(
+        settings = TrainingSettings(
             algorithm=algorithm,
             task=Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps),
             steps=steps,

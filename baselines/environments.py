@@ -30,7 +30,7 @@ def make_flat_env(task: Task) -> AnyEnv:
     """An environment of `promptpo.spec.make_env` with spaces that SB3 can use and episodes that end.
 
     Observations that are dicts or tuples become one flat vector (without text parts, such as MiniGrid's
-    mission). Where neither the task nor the environment has a horizon, episodes are truncated at
+    mission); text stays text, which only agents that do not look can take. Where neither the task nor the environment has a horizon, episodes are truncated at
     `UNBOUNDED_HORIZON` steps.
 
     Raises:
@@ -54,14 +54,14 @@ def make_flat_env(task: Task) -> AnyEnv:
 
 def flat_space(space: AnySpace) -> AnySpace:
     """The space of what `flatten` gives; the space itself where SB3 reads it directly."""
-    if isinstance(space, DIRECT):
+    if isinstance(space, (*DIRECT, spaces.Text)):
         return space
     return spaces.flatten_space(_without_text(space))
 
 
 def flatten(space: AnySpace, observation: Any) -> Any:
     """An observation as SB3 reads it."""
-    if isinstance(space, DIRECT):
+    if isinstance(space, (*DIRECT, spaces.Text)):
         return observation
     return spaces.flatten(_without_text(space), _kept(space, observation))
 
@@ -90,6 +90,9 @@ def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> Dumm
         run_seed: Of the run; decides the training seeds.
         first_episode: Index of the first training seed. A resumed run passes the number of steps already
             taken, which is more than the number of episodes, so that none is played twice.
+
+    Raises:
+        UnsupportedSpaceError: Observations have nothing but text, which networks of SB3 do not read.
     """
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -98,7 +101,19 @@ def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> Dumm
         env = SeededEpisodes(make_flat_env(task), Seeds(run_seed), first=first_episode + index, stride=n)
         return Monitor(env, info_keywords=())
 
+    _check_observations(task)
     return DummyVecEnv([lambda index=index: make(index) for index in range(n)])  # type: ignore[misc]
+
+
+def _check_observations(task: Task) -> None:
+    env = make_flat_env(task)
+    space = env.observation_space
+    env.close()
+    if isinstance(space, spaces.Text) or 0 in (space.shape or ()):
+        raise UnsupportedSpaceError(
+            f"{task.name} observes text and no numbers, which the networks of stable-baselines3 do not read; "
+            f"promptpo optimize {task.env_id} writes programs that do."
+        )
 
 
 class SeededEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -20,7 +20,7 @@ MOST_ENVIRONMENTS = 16
 
 
 @dataclass
-class _Lane:
+class _Player:
     """One environment and the episode that it plays."""
 
     env: AnyEnv
@@ -59,12 +59,12 @@ class Evaluator:
     """
 
     task: Task
-    _lanes: list[_Lane] = field(default_factory=list)
+    _players: list[_Player] = field(default_factory=list)
 
     def evaluate(self, actor: Actor, seeds: Sequence[int]) -> Evaluation:
         """Play one episode for each seed.
 
-        An episode is decided by its seed and the actions, so the order in which lanes become free
+        An episode is decided by its seed and the actions, so the order in which players become free
         changes nothing for an actor without memory.
 
         Args:
@@ -72,24 +72,24 @@ class Evaluator:
             seeds: Of the episodes.
         """
         started = time.monotonic()
-        while len(self._lanes) < min(len(seeds), MOST_ENVIRONMENTS):
-            self._lanes.append(_Lane(make_flat_env(self.task)))
+        while len(self._players) < min(len(seeds), MOST_ENVIRONMENTS):
+            self._players.append(_Player(make_flat_env(self.task)))
         waiting = deque(seeds)
-        playing = self._lanes[: len(seeds)]
-        for lane in playing:
-            lane.start(waiting.popleft())
+        playing = self._players[: len(seeds)]
+        for player in playing:
+            player.start(waiting.popleft())
         records: dict[int, EpisodeRecord] = {}
         while playing:
-            actions = actor.act(np.stack([np.asarray(lane.observation) for lane in playing]))
+            actions = actor.act(np.stack([np.asarray(player.observation) for player in playing]))
             still = []
-            for lane, action in zip(playing, actions, strict=True):
-                record = lane.step(self._as_action(lane.env, action))
+            for player, action in zip(playing, actions, strict=True):
+                record = player.step(self._as_action(player.env, action))
                 if record is not None:
-                    records[lane.seed] = record
+                    records[player.seed] = record
                     if not waiting:
                         continue
-                    lane.start(waiting.popleft())
-                still.append(lane)
+                    player.start(waiting.popleft())
+                still.append(player)
             playing = still
         episodes = tuple(records[seed] for seed in seeds)
         steps = sum(episode.steps for episode in episodes)
@@ -97,9 +97,9 @@ class Evaluator:
 
     def close(self) -> None:
         """Close the environments."""
-        for lane in self._lanes:
-            lane.env.close()
-        self._lanes.clear()
+        for player in self._players:
+            player.env.close()
+        self._players.clear()
 
     @staticmethod
     def _as_action(env: AnyEnv, action: Any) -> Any:

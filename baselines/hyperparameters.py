@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from promptpo.errors import UsageError
 
 ROWS = Path(__file__).with_name("hyperparams")
 ZOO = "RL Baselines3 Zoo (rl-zoo3 2.9.2)"
+OURS = "rows of our own"
 LIBRARY_DEFAULTS = "defaults of the library"
 
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
@@ -66,24 +67,41 @@ def resolve(algorithm: str, task: Task, choice: str) -> Hyperparameters:
         algorithm: "ppo", "trpo" or "sac".
         task: What is to be solved.
         choice: "default" takes the library's; "zoo" takes the tuned row where there is one and the
-            library's defaults otherwise; anything else is a file in the Zoo's format, which must have a
-            row for the environment or one named "default".
+            library's defaults otherwise; "ours" takes the row of our own where there is one and what "zoo"
+            takes otherwise; anything else is a file in the Zoo's format, which must have a row for the
+            environment or one named "default". The source says what was taken.
 
     Raises:
         UsageError: The file cannot be read, has no row, or has one that cannot be used.
     """
     if choice == "default":
         return Hyperparameters(LIBRARY_DEFAULTS)
-    path = ROWS / f"{algorithm}.yml" if choice == "zoo" else Path(choice)
+    if choice == "zoo":
+        return _shipped(algorithm, task, f"{algorithm}.yml", ZOO) or Hyperparameters(
+            f"{LIBRARY_DEFAULTS}; {ZOO} has no row for {task.env_id}"
+        )
+    if choice == "ours":
+        found = _shipped(algorithm, task, f"ours-{algorithm}.yml", OURS)
+        if found is None:
+            other = resolve(algorithm, task, "zoo")
+            found = replace(
+                other, source=f"{other.source}; there is no row of our own for {algorithm} on {task.env_id}"
+            )
+        return found
+    path = Path(choice)
     rows = read_rows(path)
-    name = row_for(task, rows)
-    origin = ZOO if choice == "zoo" else str(path)
-    if name is None and choice == "zoo":
-        return Hyperparameters(f"{LIBRARY_DEFAULTS}; {ZOO} has no row for {task.env_id}")
-    if name is None and "default" not in rows:
+    name = row_for(task, rows) or "default"
+    if name not in rows:
         raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
-    name = name or "default"
-    return _checked(algorithm, rows[name], f"{origin}, row {name}")
+    return _checked(algorithm, rows[name], f"{path}, row {name}")
+
+
+def _shipped(algorithm: str, task: Task, file: str, origin: str) -> Hyperparameters | None:
+    """The task's row in a file that comes with the package; None where there is none."""
+    path = ROWS / file
+    rows = read_rows(path) if path.exists() else {}
+    name = row_for(task, rows)
+    return None if name is None else _checked(algorithm, rows[name], f"{origin}, row {name}")
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:

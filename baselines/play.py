@@ -9,7 +9,7 @@ from pathlib import Path
 from baselines.agents import Agent, Stage
 from baselines.algorithms import algorithm_class, algorithm_of
 from baselines.extras import BASELINES, require
-from baselines.settings import CONFIG, Settings, load_settings
+from baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -76,15 +76,15 @@ def evaluate_agent(path: str | os.PathLike[str], task: Task, seeds: Sequence[int
         evaluator.close()
 
 
-def _settings_near(path: Path) -> Settings | None:
-    """Settings of the run that a zip file lies in; None where it lies in none."""
+def _settings_near(path: Path) -> TrainingSettings | None:
+    """TrainingSettings of the run that a zip file lies in; None where it lies in none."""
     for directory in (path.parent, *list(path.parent.parents)[:2]):
         if (directory / CONFIG).exists():
             return load_settings(directory)
     return None
 
 
-def _stages(directory: Path, prefix: str, settings: Settings | None) -> list[Stage]:
+def _stages(directory: Path, prefix: str, settings: TrainingSettings | None) -> list[Stage]:
     from baselines.building import NORMALIZERS, load_normalizer
 
     stages: list[Stage] = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.checkpoints import Record
 from baselines.hyperparameters import Hyperparameters
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from promptpo.envs.task import Task
 from promptpo.output.report import RESULT, scored, versions
 from promptpo.rollouts.evaluation import Evaluation
@@ -51,7 +51,7 @@ def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
 
 
 def trained_result(
-    settings: Settings,
+    settings: TrainingSettings,
     row: Hyperparameters,
     record: Record,
     *,
@@ -142,7 +142,7 @@ def _steps(train: int, validation: int, test: int) -> dict[str, int]:
     }
 
 
-def _network(settings: Settings, model: BaseAlgorithm) -> dict[str, Any]:
+def _network(settings: TrainingSettings, model: BaseAlgorithm) -> dict[str, Any]:
     parameters = sum(p.numel() for p in model.policy.parameters() if p.requires_grad)
     network: dict[str, Any] = {"policy": type(model.policy).__name__, "trainable_parameters": parameters}
     return network if settings.language is None else {**network, "language": dict(settings.language)}

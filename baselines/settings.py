@@ -18,16 +18,16 @@ EVALUATIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """One training run.
 
     Attributes:
         algorithm: Which.
         task: What is to be solved.
-        steps: Environment steps to train for. On-policy algorithms collect whole rollouts, so that they
-            may take up to one rollout more; the result has the number.
+        steps: Most environment steps to train for; the last rollout is shortened to fit. A rest too
+            short for an update is left out; the result has the number.
         seed: Decides training seeds, initial weights and sampled actions.
-        hyperparameters: "default", "zoo" or a file; see `baselines.hyperparameters.resolve`.
+        hyperparameters: "default", "zoo", "ours" or a file; see `baselines.hyperparameters.resolve`.
         n_envs: Environments stepped together; None takes the hyperparameters' number, else 1.
         eval_every: Steps between evaluations on validation seeds, each with a checkpoint; None means a
             twentieth of `steps`.
@@ -66,12 +66,12 @@ class Settings:
         return self.eval_every or max(1, self.steps // EVALUATIONS)
 
 
-def save_settings(settings: Settings, directory: Path) -> None:
+def save_settings(settings: TrainingSettings, directory: Path) -> None:
     """Write ``config.json``."""
     write_atomically(directory / CONFIG, json.dumps(asdict(settings), indent=2) + "\n")
 
 
-def load_settings(directory: Path) -> Settings:
+def load_settings(directory: Path) -> TrainingSettings:
     """Read what `save_settings` wrote.
 
     Raises:
@@ -79,12 +79,12 @@ def load_settings(directory: Path) -> Settings:
     """
     try:
         data = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
-        return Settings(**{**data, "task": Task(**data["task"])})
+        return TrainingSettings(**{**data, "task": Task(**data["task"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunError(f"{directory} is not a run of a baseline: it has no readable {CONFIG}.") from error
 
 
-def same_run(old: Settings, new: Settings) -> bool:
+def same_run(old: TrainingSettings, new: TrainingSettings) -> bool:
     """Whether `new` may go on with a run of `old`: all is equal but the number of steps, or how it is watched."""
     free: dict[str, Any] = {"steps": 1, "eval_every": None, "test_episodes": 1, "threads": 1, "device": "cpu"}
     return replace(old, **free) == replace(new, **free)

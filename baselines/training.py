@@ -23,7 +23,8 @@ from baselines.evaluation import Evaluator
 from baselines.play import load_agent
 from baselines.progress import Display
 from baselines.results import curve_point, read_result, trained_result
-from baselines.settings import CONFIG, Settings, load_settings, same_run, save_settings
+from baselines.rollout_lengths import rollout_lengths
+from baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT, write_result
 from promptpo.rollouts.evaluation import Evaluation
@@ -37,7 +38,7 @@ FINAL = "final"
 
 
 def train(
-    settings: Settings, directory: Path, *, resume: bool, display: Display, command: str
+    settings: TrainingSettings, directory: Path, *, resume: bool, display: Display, command: str
 ) -> dict[str, Any]:
     """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
 
@@ -58,11 +59,11 @@ def train(
     if done is not None and load_settings(directory) == settings:
         display.line(f"{directory} is complete.")
         return done
-    (directory / RESULT).unlink(missing_ok=True)
-    save_settings(settings, directory)
     torch.set_num_threads(settings.threads)
     run = TrainingRun(settings, directory, display)
     try:
+        (directory / RESULT).unlink(missing_ok=True)
+        save_settings(settings, directory)
         content = run.complete(command)
     finally:
         run.close()
@@ -70,7 +71,7 @@ def train(
     return content
 
 
-def prepare(settings: Settings, directory: Path, *, resume: bool) -> None:
+def prepare(settings: TrainingSettings, directory: Path, *, resume: bool) -> None:
     """Make a directory ready for a run.
 
     Raises:
@@ -99,7 +100,7 @@ class TrainingRun:
         display: Told what happens.
     """
 
-    def __init__(self, settings: Settings, directory: Path, display: Display) -> None:
+    def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
         self.settings, self.directory, self.display = settings, directory, display
         self.row = hyperparameters_of(settings)
         self.seeds = Seeds(settings.seed)
@@ -109,6 +110,7 @@ class TrainingRun:
         self.record = self.checkpoints.read(saved) if saved else Record()
         self.envs = build_envs(settings, self.row, steps_taken=self.record.steps, saved=saved)
         self.model = self._model(saved)
+        self.lengths = rollout_lengths(self.model, self.row.values, settings.steps)
         self._since = time.monotonic()
 
     def _model(self, saved: Path | None) -> BaseAlgorithm:
@@ -134,11 +136,19 @@ class TrainingRun:
         title = (
             f"{settings.algorithm.upper()} on {settings.task.name}, seed {settings.seed} ({self.row.source})"
         )
-        self.display.started(title, record.steps, settings.steps)
+        planned = self.lengths.planned
+        self.display.started(title, record.steps, planned)
+        if self.lengths.full is None:
+            self.display.line(
+                "  train_freq counts episodes: the one that passes this number is played to its end"
+            )
+        elif planned != settings.steps:
+            self.display.line(f"  {planned} of {settings.steps} steps: the rest is too short for an update")
         self._since = time.monotonic()
-        if record.steps < settings.steps:
+        if record.steps < planned:
+            self.lengths.prepare()
             self.model.learn(
-                settings.steps - record.steps, callback=_Watcher(self), reset_num_timesteps=record.steps == 0
+                planned - record.steps, callback=_Watcher(self), reset_num_timesteps=record.steps == 0
             )
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
@@ -201,8 +211,12 @@ class _Watcher(BaseCallback):
         self._run = run
 
     def _on_rollout_start(self) -> None:
+        self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
+
+    def _on_rollout_end(self) -> None:
+        self._run.lengths.prepare()
 
     def _on_step(self) -> bool:
         for info in self.locals["infos"]:

@@ -2,21 +2,8 @@
 
 import sys
 
-import typer
-
 from benchmarks.cli import app
-from promptpo.errors import PromptPOError, UsageError
-
-
-def main() -> int:
-    """Run the command and turn our errors into one sentence."""
-    try:
-        app(prog_name="promptpo benchmark", standalone_mode=True)
-    except PromptPOError as error:
-        typer.echo(f"promptpo: {error}", err=True)
-        return 2 if isinstance(error, UsageError) else 1
-    return 0
-
+from benchmarks.measuring.telling import told
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(told(lambda: app(prog_name="promptpo benchmark", standalone_mode=True)))

@@ -12,11 +12,14 @@ import argparse
 import itertools
 import json
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measuring.tables import aligned
+from benchmarks.measuring.telling import told
 from promptpo.envs.task import Task
 from promptpo.run.records import mean_interval
 
@@ -27,13 +30,13 @@ HEADER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BaselineRow:
     """One line of the table.
 
     Attributes:
         env_id: Environment.
         algorithm: Of the baseline.
-        hyperparameters: "zoo" or "default", or a file.
+        hyperparameters: "zoo", "ours" or "default", or a file.
         steps: Training steps of one run, the most of all seeds.
         mean: Mean of the held-out returns, over seeds.
         interval: 95 % bootstrap interval: over seeds where there are at least three, else over episodes.
@@ -67,7 +70,7 @@ class Row:
         )
 
 
-def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[str, Any]) -> Row:
+def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[str, Any]) -> BaselineRow:
     """One line from the results of all seeds.
 
     Args:
@@ -77,7 +80,7 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
     """
     means = [result["test"]["mean_return"] for result in results]
     episodes = [value for result in results for value in result["test"]["returns"]]
-    return Row(
+    return BaselineRow(
         env_id=results[0]["env_id"],
         algorithm=results[0]["method"],
         hyperparameters=name,
@@ -90,11 +93,11 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
     )
 
 
-def measure(options: argparse.Namespace) -> list[Row]:
+def measure(options: argparse.Namespace) -> list[BaselineRow]:
     """Train, or read, every cell of the table."""
     from baselines.fixed import run_fixed
     from baselines.progress import choose_display
-    from baselines.settings import Settings
+    from baselines.settings import TrainingSettings
     from baselines.training import train
 
     command, rows = "python -m benchmarks.baselines", []
@@ -115,7 +118,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
         ):
             results = []
             for seed in range(options.seeds):
-                settings = Settings(
+                settings = TrainingSettings(
                     algorithm,
                     task,
                     options.steps,
@@ -130,22 +133,14 @@ def measure(options: argparse.Namespace) -> list[Row]:
     return rows
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in aligned columns."""
-    lines = [HEADER, *(row.cells() for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="What the baselines reach, and how fast.")
     parser.add_argument("--envs", default=CLASSIC, help="separated by commas (default: the classic tasks)")
     parser.add_argument("--algorithms", default="ppo,trpo", help="of ppo, trpo, sac (default: ppo,trpo)")
-    parser.add_argument("--hyperparams", default="zoo,default", help="of zoo, default, files (default: both)")
+    parser.add_argument(
+        "--hyperparams", default="zoo,default", help="of zoo, ours, default, files (default: both)"
+    )
     parser.add_argument(
         "--steps", type=int, default=100_000, help="training steps of a run (default: 100000)"
     )
@@ -157,11 +152,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     rows = measure(options)
     if options.json:
-        fields = Row.__dataclass_fields__
+        fields = BaselineRow.__dataclass_fields__
         print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], indent=2))
     else:
-        print(table(rows))
+        print(aligned(HEADER, [row.cells() for row in rows]))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(told(main))

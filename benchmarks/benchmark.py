@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.anchors import anchors_of
-from benchmarks.cells import Cell, plan
-from benchmarks.methods import Budget, Method
-from benchmarks.report import Report, write_report
-from benchmarks.rows import CSV, read_rows, write_csv
-from benchmarks.runner import LIMIT, Failure, Runner, read_failures, write_failures
-from benchmarks.sections import sections
-from benchmarks.suite import Suite
-from benchmarks.summary import summarise
+from benchmarks.report.sections import sections
+from benchmarks.report.writing import Report, write_report
+from benchmarks.runner.cells import Cell, plan
+from benchmarks.runner.methods import BenchmarkMethod, CellBudget
+from benchmarks.runner.processes import LIMIT, CellRunner, FailedCell, read_failures, write_failures
+from benchmarks.runner.suite import Suite
+from benchmarks.statistics.anchors import anchors_of
+from benchmarks.statistics.rows import CSV, read_rows, write_csv
+from benchmarks.statistics.summary import summarise
 from promptpo.errors import UsageError
 from promptpo.output.report import write_atomically
 
@@ -39,10 +39,10 @@ class Benchmark:
     """
 
     suite: Suite
-    methods: Sequence[Method]
+    methods: Sequence[BenchmarkMethod]
     models: Sequence[str]
     seeds: int
-    budget: Budget
+    budget: CellBudget
     root: Path
     arguments: Sequence[str]
 
@@ -51,7 +51,9 @@ class Benchmark:
         return plan(self.suite, self.methods, self.models, self.seeds, self.root)
 
 
-def run(benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float = LIMIT) -> list[Failure]:
+def run(
+    benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float = LIMIT
+) -> list[FailedCell]:
     """Run what is not finished, write the report after every pass, and return the cells that failed.
 
     Raises:
@@ -61,7 +63,7 @@ def run(benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: flo
     benchmark.root.mkdir(parents=True, exist_ok=True)
     _keep_to_plan(benchmark)
     try:
-        failures = Runner(benchmark.suite, benchmark.budget, jobs, tell, limit).run(cells)
+        failures = CellRunner(benchmark.suite, benchmark.budget, jobs, tell, limit).run(cells)
         write_failures(benchmark.root, failures)
     finally:
         report(benchmark)

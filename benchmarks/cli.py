@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,8 +110,8 @@ def _asked(
     suite: str, methods: str, models: str, seeds: int, out: Path | None, **budget: float | str | None
 ) -> Benchmark:
     from benchmarks.benchmark import Benchmark
-    from benchmarks.methods import Budget, choose
-    from benchmarks.suite import load_suite
+    from benchmarks.runner.methods import CellBudget, choose
+    from benchmarks.runner.suite import load_suite
     from promptpo.llm.choose import choose as choose_model
 
     chosen = choose(_split(methods))
@@ -124,7 +125,7 @@ def _asked(
     arguments = sys.argv[1:]
     if "benchmark" in arguments:
         arguments = arguments[arguments.index("benchmark") + 1 :]
-    return Benchmark(loaded, chosen, named, seeds, Budget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
+    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
 
 
 def _split(text: str) -> list[str]:
@@ -132,19 +133,30 @@ def _split(text: str) -> list[str]:
 
 
 def _list() -> None:
-    from benchmarks.suite import load_suite, suite_names
+    from benchmarks.runner.suite import load_suite, suite_names
 
     for name in suite_names():
         suite = load_suite(name)
         print(f"{name:20} {len(suite.tasks):3} tasks  {suite.title}")
 
 
+def _show_tasks(asked: Benchmark) -> None:
+    """What each task is called here, and as ``promptpo optimize`` takes it."""
+    width = max(len(task.label) for task in asked.suite.tasks)
+    for task in asked.suite.tasks:
+        kwargs = f" --env-kwargs '{json.dumps(dict(task.kwargs), sort_keys=True)}'" if task.kwargs else ""
+        horizon = f" --max-episode-steps {task.max_episode_steps}" if task.max_episode_steps else ""
+        print(f"{task.label:{width}}  {task.env}{kwargs}{horizon}")
+    print()
+
+
 def _show_estimate(asked: Benchmark, jobs: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from benchmarks import estimate as estimates
+    from benchmarks.runner import estimate as estimates
 
+    _show_tasks(asked)
     found = estimates.estimate(asked.suite, asked.cells(), asked.budget)
     table = Table(
         "column", "runs", "steps", "calls", "tokens in", "tokens out", "US dollars", "hours", box=None

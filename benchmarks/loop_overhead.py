@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.answering import AnsweringServer
+from benchmarks.measuring.answering import AnsweringServer
 from promptpo.api import optimize
 from promptpo.run.journal import Event
 from promptpo.run.observer import Observer

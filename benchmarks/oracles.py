@@ -20,6 +20,7 @@ import gymnasium
 import numpy as np
 import typer
 
+from benchmarks.measuring.telling import told
 from promptpo.cli.arguments import json_object
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -127,4 +128,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    sys.exit(told(lambda: typer.run(main)))

@@ -244,7 +244,7 @@ def _private_bytes(box: Sandbox, case: Case, envs: list[gymnasium.Env[Any, Any]]
 
     def look() -> None:
         for zygote in box._zygotes.values():  # noqa: SLF001 - a measurement, not a use
-            guest = zygote._guest  # noqa: SLF001
+            guest = zygote._guest  # noqa: SLF001 - likewise
             try:
                 text = Path(f"/proc/{guest.pid if guest else 0}/smaps_rollup").read_text(encoding="ascii")
             except OSError:

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from benchmarks.answering import AnsweringServer
+from benchmarks.measuring.answering import AnsweringServer
 from promptpo.api import optimize
 from promptpo.program import Program
 from promptpo.program.answers import extract
@@ -46,7 +46,7 @@ FEEDBACK = """class Feedback:
 
 
 @dataclass(frozen=True)
-class Variant:
+class Switched:
     """The default recipe with something changed."""
 
     name: str
@@ -55,20 +55,20 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("default"),
-    Variant("no tuning", {"tune": False}),
-    Variant("no racing", {"racing": 0}),
-    Variant("no duplicates", {"duplicates": False}),
-    Variant("validate 1", {"validate": 1}),
-    Variant("no repair", {}, {"repairs": 0}),
-    Variant("no feedback class", {"feedback_class": False}),
-    Variant("feedback of all episodes", {"feedback_episodes": "all"}),
-    Variant("history of winners", {"history": "winners"}),
-    Variant("no losers", {"losers": False}),
-    Variant("no directions", {"directions": False}),
-    Variant("reflection", {"reflection": True}),
-    Variant("paper", {}, {"recipe": "paper"}),
-    Variant("evolve", {}, {"recipe": "evolve"}),
+    Switched("default"),
+    Switched("no tuning", {"tune": False}),
+    Switched("no racing", {"racing": 0}),
+    Switched("no duplicates", {"duplicates": False}),
+    Switched("validate 1", {"validate": 1}),
+    Switched("no repair", {}, {"repairs": 0}),
+    Switched("no feedback class", {"feedback_class": False}),
+    Switched("feedback of all episodes", {"feedback_episodes": "all"}),
+    Switched("history of winners", {"history": "winners"}),
+    Switched("no losers", {"losers": False}),
+    Switched("no directions", {"directions": False}),
+    Switched("reflection", {"reflection": True}),
+    Switched("paper", {}, {"recipe": "paper"}),
+    Switched("evolve", {}, {"recipe": "evolve"}),
 )
 ENVIRONMENTS = ("Acrobot-v1", "MountainCarContinuous-v0", "LunarLander-v3", "Hopper-v5", "HalfCheetah-v5")
 
@@ -118,7 +118,7 @@ def _fenced(source: str) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class SwitchRow:
     """One run."""
 
     env: str
@@ -132,7 +132,7 @@ class Row:
     seconds: float
 
 
-def measure(variant: Variant, env_id: str, recordings: Path, seed: int, steps: int) -> Row:
+def measure(variant: Switched, env_id: str, recordings: Path, seed: int, steps: int) -> SwitchRow:
     """One run of one variant."""
     model = SloppyModel(recordings / env_id, seed)
     with tempfile.TemporaryDirectory() as folder, AnsweringServer(model) as server:
@@ -151,7 +151,7 @@ def measure(variant: Variant, env_id: str, recordings: Path, seed: int, steps: i
         )
         attempts = [event for event in read_events(run.directory / JOURNAL) if event.kind == "attempt"]
     data = run.data
-    return Row(
+    return SwitchRow(
         env=env_id,
         variant=variant.name,
         seed=seed,
@@ -164,11 +164,11 @@ def measure(variant: Variant, env_id: str, recordings: Path, seed: int, steps: i
     )
 
 
-def table(rows: Sequence[Row]) -> Iterator[str]:
+def table(rows: Sequence[SwitchRow]) -> Iterator[str]:
     """Means over seeds, a line for each environment and variant, in Markdown."""
     yield "| environment | variant | test return | steps | calls | prompt tokens | failed |"
     yield "|---|---|--:|--:|--:|--:|--:|"
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[SwitchRow]] = {}
     for row in rows:
         groups.setdefault((row.env, row.variant), []).append(row)
     for (env, variant), group in groups.items():
@@ -205,20 +205,21 @@ def main() -> None:
     print("\n".join(table(sorted(rows, key=lambda row: args.envs.index(row.env)))))
 
 
-def _kept(path: Path | None) -> list[Row]:
+def _kept(path: Path | None) -> list[SwitchRow]:
     if path is None or not path.exists():
         return []
-    kinds = {f.name: {"int": int, "float": float, "str": str}[str(f.type)] for f in fields(Row)}
+    kinds = {f.name: {"int": int, "float": float, "str": str}[str(f.type)] for f in fields(SwitchRow)}
     with path.open(newline="", encoding="utf-8") as file:
         return [
-            Row(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)
+            SwitchRow(**{name: kinds[name](value) for name, value in line.items()})
+            for line in csv.DictReader(file)
         ]
 
 
-def _keep(path: Path, rows: Sequence[Row]) -> None:
+def _keep(path: Path, rows: Sequence[SwitchRow]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [f.name for f in fields(Row)])
+        writer = csv.DictWriter(file, [f.name for f in fields(SwitchRow)])
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
 

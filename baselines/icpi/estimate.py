@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCalls:
     """What the oracle engine took over the steps of the paper's figure.
 
     Attributes:
@@ -31,13 +31,13 @@ class Measured:
     prompt_tokens: float
 
 
-MEASURED: Mapping[str, Measured] = {
-    "promptpo/Chain-v0": Measured(24, 24, 800),
-    "promptpo/DistractorChain-v0": Measured(24, 24, 1050),
-    "promptpo/Maze-v0": Measured(43, 53, 1350),
-    "promptpo/MiniCatch-v0": Measured(28, 38, 2700),
-    "promptpo/MiniInvaders-v0": Measured(33, 45, 2350),
-    "promptpo/PointMass-v0": Measured(36, 40, 2600),
+MEASURED: Mapping[str, MeasuredCalls] = {
+    "promptpo/Chain-v0": MeasuredCalls(24, 24, 800),
+    "promptpo/DistractorChain-v0": MeasuredCalls(24, 24, 1050),
+    "promptpo/Maze-v0": MeasuredCalls(43, 53, 1350),
+    "promptpo/MiniCatch-v0": MeasuredCalls(28, 38, 2700),
+    "promptpo/MiniInvaders-v0": MeasuredCalls(33, 45, 2350),
+    "promptpo/PointMass-v0": MeasuredCalls(36, 40, 2600),
 }
 """Means over three seeds. A model that answers invalidly makes more calls."""
 
@@ -48,7 +48,7 @@ TEST_STEPS = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CallEstimate:
     """What a run will take.
 
     Attributes:
@@ -100,8 +100,8 @@ def estimate(
     episode_steps: float | None,
     model: str,
     free: bool = False,
-) -> Estimate:
-    """Estimate a run.
+) -> CallEstimate:
+    """CallEstimate a run.
 
     Args:
         setting: The environment.
@@ -114,7 +114,7 @@ def estimate(
         free: Nothing is charged for it.
     """
     if method not in WITH_ENGINE:
-        return Estimate(0, 0, 0, 0, 0.0, 0.0)
+        return CallEstimate(0, 0, 0, 0, 0.0, 0.0)
     length = episode_steps or TEST_STEPS
     provider, _, name = model.partition(":")
     price = None if free else price_of("openai" if provider == "completion" else provider, name)
@@ -133,11 +133,11 @@ def estimate(
     most_usd = dollars(most_calls, most_tokens)
     measured = MEASURED.get(setting.env_id) if method == "icpi" else None
     if measured is None:
-        return Estimate(None, most_calls, None, most_tokens, None, most_usd)
+        return CallEstimate(None, most_calls, None, most_tokens, None, most_usd)
     per_step = measured.fast if profile.speculate else measured.paper
     calls = min(most_calls, round(all_steps * per_step))
     tokens = round(calls * min(measured.prompt_tokens, profile.prompt_tokens))
-    return Estimate(calls, most_calls, tokens, most_tokens, dollars(calls, tokens), most_usd)
+    return CallEstimate(calls, most_calls, tokens, most_tokens, dollars(calls, tokens), most_usd)
 
 
 def _most_per_step(setting: Setting, profile: Profile) -> int:

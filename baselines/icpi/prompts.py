@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from baselines.icpi.codecs.base import DONE, NOT_DONE
 from baselines.icpi.profile import CHARACTERS_PER_TOKEN
-from baselines.icpi.values import Kind, Request
+from baselines.icpi.values import CompletionRequest, Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ class PromptBuilder:
             return f"{self._codec.header}\n{question.state}\n"
         return f"{question.state}\n{self._codec.action(question.action)}\n"
 
-    def request(self, question: Question, attempt: int, used: set[str]) -> Request | None:
+    def request(self, question: Question, attempt: int, used: set[str]) -> CompletionRequest | None:
         """The request for one try at a question; None where there is no example to show.
 
         Args:
@@ -84,7 +84,7 @@ class PromptBuilder:
         examples = self._examples(question, query, attempt, used)
         if not examples:
             return None
-        return Request(
+        return CompletionRequest(
             examples,
             query,
             question.kind,

@@ -10,6 +10,8 @@ import gymnasium
 
 from baselines.icpi.codecs import CODECS, Codec, GenericCodec
 from baselines.icpi.domains import DOMAINS
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.errors import UnknownEnvironmentError, UsageError
 
 if TYPE_CHECKING:
@@ -119,15 +121,14 @@ def setting_for(
 
 
 def _make(env_id: str, kwargs: Mapping[str, Any], horizon: int | None) -> gymnasium.Env[Any, Any]:
+    if env_id not in DOMAINS:
+        try:
+            return make_env(Task(env_id, dict(kwargs), horizon))
+        except UnknownEnvironmentError as error:
+            raise UnknownEnvironmentError(f"{error} ICPI's own are {', '.join(DOMAINS)}.") from error
     limit = {} if horizon is None else {"max_episode_steps": horizon}
     try:
         # The checker only warns; it would cost more than these environments do.
         return gymnasium.make(env_id, disable_env_checker=True, **limit, **kwargs)
-    except (gymnasium.error.UnregisteredEnv, gymnasium.error.NamespaceNotFound, ModuleNotFoundError) as error:
-        near = ", ".join(DOMAINS)
-        raise UnknownEnvironmentError(
-            f"there is no environment {env_id!r}; ICPI's own are {near}, and others are written as Gymnasium "
-            f"writes them."
-        ) from error
     except (gymnasium.error.Error, TypeError) as error:
         raise UsageError(f"{env_id} cannot be made: {error}.") from error

@@ -40,7 +40,7 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CompletionRequest:
     """One completion to be made.
 
     Attributes:

@@ -204,12 +204,12 @@ def _settings(
 ) -> Any:
     from baselines.extras import LANGUAGE_POLICY, require
     from baselines.llm_policy.design import Design
-    from baselines.settings import Settings
+    from baselines.settings import TrainingSettings
     from promptpo.cli.options import one_of
     from promptpo.envs.task import Task
 
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
-    return Settings(
+    return TrainingSettings(
         algorithm=one_of("--algorithm", algorithm, ("trpo", "ppo")),
         task=Task(env_id, env_kwargs, max_episode_steps),
         language=Design.from_data(design).as_data(),

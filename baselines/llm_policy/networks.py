@@ -17,7 +17,7 @@ from baselines.llm_policy.design import HEAD, Design
 from baselines.llm_policy.encoders import FEATURES, PADDING, STATE, TOKENS
 from baselines.llm_policy.observations import state_size
 from baselines.llm_policy.sizes import head_parameters, matching_width
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 
 
 class GivenFeatures(BaseFeaturesExtractor):
@@ -81,7 +81,7 @@ class BackboneFeatures(BaseFeaturesExtractor):
         return self
 
 
-class Layers(nn.Module):
+class SplitLayers(nn.Module):
     """The layers of the actor and of the critic, whose inputs have different sizes.
 
     Args:
@@ -127,11 +127,11 @@ class LanguageModelPolicy(ActorCriticPolicy):
 
     def _build_mlp_extractor(self) -> None:
         sizes = self.pi_features_extractor.features_dim, self.vf_features_extractor.features_dim
-        self.mlp_extractor = Layers(*sizes, self.activation_fn).to(self.device)  # type: ignore[assignment]
+        self.mlp_extractor = SplitLayers(*sizes, self.activation_fn).to(self.device)  # type: ignore[assignment]
 
 
 def policy_and_arguments(
-    settings: Settings, envs: VecEnv, given: dict[str, Any]
+    settings: TrainingSettings, envs: VecEnv, given: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """The policy class of a design and its arguments.
 

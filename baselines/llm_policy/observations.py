@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepR
 from baselines.environments import make_flat_env
 from baselines.llm_policy.design import Design
 from baselines.llm_policy.encoders import Encoder, make_encoder
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from promptpo.errors import UnsupportedSpaceError
 
 
@@ -49,7 +49,7 @@ class LanguageObservations(VecEnvWrapper):
         return self.encode(states), rewards, dones, infos
 
 
-def with_language(envs: VecEnv, settings: Settings) -> tuple[VecEnv, str | None]:
+def with_language(envs: VecEnv, settings: TrainingSettings) -> tuple[VecEnv, str | None]:
     """The environments with the encoder that a run's design needs.
 
     Returns:
@@ -65,7 +65,7 @@ def with_language(envs: VecEnv, settings: Settings) -> tuple[VecEnv, str | None]
     return LanguageObservations(envs, encoder), encoder.normalize
 
 
-def encoding_stage(settings: Settings) -> Callable[[Any], Any] | None:
+def encoding_stage(settings: TrainingSettings) -> Callable[[Any], Any] | None:
     """The encoder alone, for playing a saved agent; None where its network reads states as they are."""
     env = make_flat_env(settings.task)
     size = state_size(env.observation_space)

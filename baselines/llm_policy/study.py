@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.progress import Display
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from baselines.training import train
 from promptpo.output.report import versions, write_atomically
 from promptpo.run.records import mean_interval
@@ -19,12 +19,12 @@ STUDY = "study.json"
 
 
 def run_study(
-    base: Settings, directory: Path, *, networks: Sequence[str], seeds: int, display: Display
+    base: TrainingSettings, directory: Path, *, networks: Sequence[str], seeds: int, display: Display
 ) -> dict[str, Any]:
     """Train every network with every seed and write ``study.json``.
 
     Args:
-        base: Settings of all runs; seed and network are replaced.
+        base: TrainingSettings of all runs; seed and network are replaced.
         directory: Of the study; one run directory for each network and seed goes into it.
         networks: What to compare.
         seeds: Runs of each, from seed 0 on.

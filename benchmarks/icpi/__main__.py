@@ -1,7 +1,8 @@
 """``python -m benchmarks.icpi [--engine …] [--seeds n]``: regret curves of ICPI and its comparisons.
 
 Runs are kept in ``--out`` one by one, and runs that are there are not made again, so that a table can be
-interrupted and extended. ``--acceptance`` checks what must hold with the oracle engine.
+interrupted and extended. Each engine has tables of its own: ``curves.md`` is the oracle's, those of others bear
+their names. ``--acceptance`` checks what must hold with the oracle engine.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from baselines.icpi.estimate import estimate
 from baselines.icpi.setting import setting_for
 from benchmarks.icpi import acceptance
 from benchmarks.icpi.figure import draw
-from benchmarks.icpi.runs import Cell, Run, Store, cells
-from benchmarks.icpi.tables import SUMMARY, aligned, curves_csv, markdown, short, summary
+from benchmarks.icpi.runs import IcpiCell, Run, RunStore, cells, engine_suffix
+from benchmarks.icpi.tables import SUMMARY, curves_csv, short, summary
 from benchmarks.icpi.variants import ABLATIONS, CURVES, VARIANTS
+from benchmarks.measuring.tables import aligned, markdown
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
 from promptpo.run.config import Budget
 
@@ -78,7 +80,7 @@ def _curves(options: Namespace, command: str) -> int:
     if unknown:
         raise UsageError(f"--variants knows {', '.join(VARIANTS)}, not {unknown[0]!r}.")
     runs = _make(options, variants, options.seeds or SEEDS)
-    name = options.name or ("ablations" if ablations else "curves")
+    name = (options.name or ("ablations" if ablations else "curves")) + engine_suffix(options.engine)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / f"{name}.csv").write_text(curves_csv(runs), encoding="utf-8")
     lines = summary(runs)
@@ -124,7 +126,7 @@ def _make(options: Namespace, variants: Iterable[str], seeds: int) -> list[Run]:
         prompt_tokens=options.prompt_tokens,
     )
     budget = Budget(steps=None, calls=options.max_calls, usd=options.max_usd)
-    store = Store(options.out, base_url=options.base_url, budget=budget)
+    store = RunStore(options.out, base_url=options.base_url, budget=budget)
     _say_estimate(options, [cell for cell in wanted if not any(map(cell.is_done_by, store.runs))])
     runs = []
     for run, is_new in store.make(wanted):
@@ -138,7 +140,7 @@ def _make(options: Namespace, variants: Iterable[str], seeds: int) -> list[Run]:
     return runs
 
 
-def _say_estimate(options: Namespace, missing: Sequence[Cell]) -> None:
+def _say_estimate(options: Namespace, missing: Sequence[IcpiCell]) -> None:
     """What paid engines will take, before the first call."""
     calls = tokens = 0
     usd: float | None = 0.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LearningLimits:
     """What is asked of one domain.
 
     Attributes:
@@ -37,13 +37,13 @@ class Limits:
     cpu_seconds: float
 
 
-LIMITS: Mapping[str, Limits] = {
-    "promptpo/Chain-v0": Limits(16, 0.06, 0.20, None, 0.5),
-    "promptpo/DistractorChain-v0": Limits(16, 0.25, None, 0.35, 2.0),
-    "promptpo/Maze-v0": Limits(16, 0.06, 0.20, None, 3.0),
-    "promptpo/MiniCatch-v0": Limits(8, 0.15, None, None, 5.0),
-    "promptpo/MiniInvaders-v0": Limits(8, 0.40, None, 0.50, 30.0),
-    "promptpo/PointMass-v0": Limits(8, 0.06, 0.20, 0.30, 40.0),
+LIMITS: Mapping[str, LearningLimits] = {
+    "promptpo/Chain-v0": LearningLimits(16, 0.06, 0.20, None, 0.5),
+    "promptpo/DistractorChain-v0": LearningLimits(16, 0.25, None, 0.35, 2.0),
+    "promptpo/Maze-v0": LearningLimits(16, 0.06, 0.20, None, 3.0),
+    "promptpo/MiniCatch-v0": LearningLimits(8, 0.15, None, None, 5.0),
+    "promptpo/MiniInvaders-v0": LearningLimits(8, 0.40, None, 0.50, 30.0),
+    "promptpo/PointMass-v0": LearningLimits(8, 0.06, 0.20, 0.30, 40.0),
 }
 
 NEEDED = ("icpi", "random-policy", "lookup")

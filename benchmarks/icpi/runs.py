@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
+import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -80,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class IcpiCell:
     """A run to be made; the attributes are those of `Run`."""
 
     env_id: str
@@ -102,12 +104,12 @@ def cells(
     *,
     engine: str,
     prompt_tokens: int,
-) -> list[Cell]:
+) -> list[IcpiCell]:
     """All runs of a table, over the steps of the paper's figure."""
     seeds = list(seeds)
     variants = list(variants)
     return [
-        Cell(env_id, name, VARIANTS[name].engine_of(engine), seed, prompt_tokens, _figure_steps(env_id))
+        IcpiCell(env_id, name, VARIANTS[name].engine_of(engine), seed, prompt_tokens, _figure_steps(env_id))
         for env_id in env_ids
         for name in variants
         for seed in seeds
@@ -120,7 +122,18 @@ def _figure_steps(env_id: str) -> int:
     return domain.figure_steps
 
 
-class Store:
+def engine_suffix(engine: str) -> str:
+    """What an engine adds to the names of its files; nothing for the oracle, whose tables came first."""
+    if engine == "oracle":
+        return ""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", engine).strip("-")[:40]
+    if name == engine:
+        return f"-{name}"
+    # Two long names, or two that differ in other characters only, must not meet.
+    return f"-{name}-{hashlib.blake2b(engine.encode(), digest_size=4).hexdigest()}"
+
+
+class RunStore:
     """The runs in a folder; one that is there is not made again.
 
     Args:
@@ -136,7 +149,7 @@ class Store:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         self.runs = [Run(**json.loads(line)) for line in lines]
 
-    def make(self, wanted: Sequence[Cell]) -> Iterator[tuple[Run, bool]]:
+    def make(self, wanted: Sequence[IcpiCell]) -> Iterator[tuple[Run, bool]]:
         """Each wanted run, and whether it was made just now."""
         for cell in wanted:
             found = next((run for run in self.runs if cell.is_done_by(run)), None)
@@ -145,7 +158,7 @@ class Store:
             else:
                 yield found, False
 
-    def _make(self, cell: Cell) -> Run:
+    def _make(self, cell: IcpiCell) -> Run:
         setting = setting_for(cell.env_id)
         with ExitStack() as stack:
             chosen = self._engine(cell, setting, stack)
@@ -156,15 +169,14 @@ class Store:
             file.write(json.dumps(asdict(run)) + "\n")
         return run
 
-    def _engine(self, cell: Cell, setting: Setting, stack: ExitStack) -> ChosenEngine | None:
+    def _engine(self, cell: IcpiCell, setting: Setting, stack: ExitStack) -> ChosenEngine | None:
         if cell.engine is None:
             return None
         journal = None
         if is_paid(cell.engine):
             name = cell.env_id.replace("/", "-")
-            journal = stack.enter_context(
-                Journal(self.folder / "completions" / f"{name}-{cell.variant}-{cell.seed}")
-            )
+            folder = f"{name}-{cell.variant}-{cell.seed}{engine_suffix(cell.engine)}"
+            journal = stack.enter_context(Journal(self.folder / "completions" / folder))
         chosen = choose_engine(
             cell.engine,
             setting,
@@ -177,7 +189,7 @@ class Store:
         return chosen
 
 
-def make_run(cell: Cell, setting: Setting, chosen: ChosenEngine | None) -> Run:
+def make_run(cell: IcpiCell, setting: Setting, chosen: ChosenEngine | None) -> Run:
     """Train once, in this process.
 
     Args:

@@ -20,7 +20,7 @@ POINTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """A point of a curve.
 
     Attributes:
@@ -59,7 +59,7 @@ def groups(runs: Iterable[Run]) -> Iterator[list[Run]]:
         yield list(some)
 
 
-def curve(runs: Sequence[Run]) -> list[Point]:
+def curve(runs: Sequence[Run]) -> list[CurvePoint]:
     """The regret of runs that differ in their seeds only, over training steps.
 
     It begins where every run has finished an episode: the first ones to do so are the lucky ones.
@@ -71,7 +71,9 @@ def curve(runs: Sequence[Run]) -> list[Point]:
         found = [regret for run in runs if (regret := run.regret_at(step)) is not None]
         if len(found) == len(runs):
             regret, error = mean_error(found)
-            points.append(Point(first.env_id, first.variant, first.engine, step, regret, error, len(found)))
+            points.append(
+                CurvePoint(first.env_id, first.variant, first.engine, step, regret, error, len(found))
+            )
     return points
 
 
@@ -123,18 +125,3 @@ def summary(runs: Iterable[Run]) -> list[tuple[str, ...]]:
 def short(env_id: str) -> str:
     """``promptpo/Chain-v0`` as ``Chain``."""
     return env_id.removeprefix("promptpo/").removesuffix("-v0")
-
-
-def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A markdown table."""
-    rows = [header, ["---"] * len(header), *lines]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def aligned(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """The same as aligned columns of text."""
-    rows = [header, *lines]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )

@@ -4,20 +4,22 @@ import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from baselines.cli import main
 
 
-def call(capsys, *words):
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     """Exit code, standard output and standard error of a command line in this process."""
     code = main(list(words))
     out = capsys.readouterr()
     return code, out.out, out.err
 
 
-def test_importing_the_commands_imports_nothing_heavy():
+def test_importing_the_commands_imports_nothing_heavy() -> None:
     """Neither torch nor stable-baselines3 nor transformers is loaded before a command needs it."""
     code = "import sys, baselines.cli; print({'torch', 'stable_baselines3', 'transformers', 'gymnasium'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -25,7 +27,7 @@ def test_importing_the_commands_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("command", ["ppo", "llm-policy", "llm-study", "random", "cartpole-study"])
-def test_every_command_has_help(capsys, command):
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: Any) -> None:
     """Lazily loaded commands too."""
     code, out, _ = call(capsys, command, "--help")
     assert code == 0
@@ -40,7 +42,13 @@ def test_every_command_has_help(capsys, command):
         (["cartpole-study"], "matplotlib", 'pip install "promptpo[baselines]"'),
     ],
 )
-def test_without_the_extra_one_sentence_says_what_to_install(capsys, monkeypatch, words, missing, said):
+def test_without_the_extra_one_sentence_says_what_to_install(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    missing: Any,
+    said: str,
+) -> None:
     """No traceback: the package, and the pip command."""
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else real(name))
@@ -51,7 +59,9 @@ def test_without_the_extra_one_sentence_says_what_to_install(capsys, monkeypatch
 
 
 @pytest.mark.parametrize("method", ["random", "zero"])
-def test_methods_that_do_not_learn_have_the_same_result_format(capsys, tmp_path, method):
+def test_methods_that_do_not_learn_have_the_same_result_format(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str
+) -> None:
     """Their result has all keys that tables read, and no training steps."""
     words = [
         method,
@@ -75,7 +85,7 @@ def test_methods_that_do_not_learn_have_the_same_result_format(capsys, tmp_path,
     assert json.loads(call(capsys, *words, "--resume")[1]) == result
 
 
-def test_wrong_usage_is_told(capsys, tmp_path):
+def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Values that cannot be are refused before anything is trained."""
     assert call(capsys, "ppo", "CartPole-v1", "--resume")[0] == 2
     code, _, error = call(

@@ -1,5 +1,8 @@
 """Environments for stable-baselines3, agents that need no training, and scoring."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
 
 
-def test_nested_observations_become_vectors_without_text():
+def test_nested_observations_become_vectors_without_text() -> None:
     """Dicts and tuples are flattened; text is left out."""
     space = spaces.Dict(
         {"goal": spaces.Box(-1, 1, (2,)), "door": spaces.Discrete(3), "mission": spaces.Text(9)}
@@ -25,7 +28,45 @@ def test_nested_observations_become_vectors_without_text():
     assert sorted(vector.tolist()) == [-0.5, 0.0, 0.0, 0.5, 1.0]
 
 
-def test_blackjack_can_be_played():
+class Spelling(gymnasium.Env[Any, Any]):
+    """Shows a word; action 1 ends the episode."""
+
+    observation_space = spaces.Text(5)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        """Start."""
+        super().reset(seed=seed)
+        return "hallo", {}
+
+    def step(self, action: Any) -> Any:
+        """Show the next word."""
+        return "welt", 1.0, bool(action), False, {}
+
+
+@pytest.fixture
+def spelling() -> Iterator[Any]:
+    """The id of an environment whose observations are text."""
+    gymnasium.register("Spelling-v0", lambda **_: Spelling(), max_episode_steps=9)
+    yield "Spelling-v0"
+    del gymnasium.registry["Spelling-v0"]
+
+
+def test_text_is_refused_where_a_network_would_read_it(spelling: Any) -> None:
+    """In one sentence, instead of training on codes of characters or ending in a KeyError."""
+    with pytest.raises(UnsupportedSpaceError, match="Spelling-v0 observes text and no numbers"):
+        training_envs(Task(spelling), 1, 0, 0)
+
+
+def test_text_is_no_hindrance_to_what_does_not_look(spelling: Any) -> None:
+    """Random actions and the zero action are scored all the same."""
+    evaluator = Evaluator(Task(spelling))
+    found = evaluator.evaluate(ZeroAgent(spaces.Discrete(2)), [1, 2])
+    evaluator.close()
+    assert found.returns == (9.0, 9.0)
+
+
+def test_blackjack_can_be_played() -> None:
     """A tuple of numbers is a vector for SB3."""
     env = make_flat_env(Task("Blackjack-v1"))
     observation, _ = env.reset(seed=3)
@@ -33,7 +74,7 @@ def test_blackjack_can_be_played():
     env.close()
 
 
-def test_an_environment_without_horizon_gets_one():
+def test_an_environment_without_horizon_gets_one() -> None:
     """An agent that walks into a wall for ever does not hang an evaluation."""
     env = make_flat_env(Task("CliffWalking-v1"))
     env.reset(seed=0)
@@ -45,12 +86,12 @@ def test_an_environment_without_horizon_gets_one():
     assert steps == UNBOUNDED_HORIZON
 
 
-def test_training_plays_training_seeds_in_order():
+def test_training_plays_training_seeds_in_order() -> None:
     """Two environments share the run's training seeds, each once."""
     seen = []
 
-    class Noting(gymnasium.Wrapper):
-        def reset(self, *, seed=None, options=None):
+    class Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             seen.append(seed)
             return self.env.reset(seed=seed, options=options)
 
@@ -62,29 +103,29 @@ def test_training_plays_training_seeds_in_order():
     assert tuple(seen) == seeds.train(6)
 
 
-def test_training_environments_depend_on_the_seed_of_the_run():
+def test_training_environments_depend_on_the_seed_of_the_run() -> None:
     """Equal seeds start alike, different ones do not."""
-    first = [training_envs(Task("CartPole-v1"), 2, seed, 0).reset() for seed in (0, 0, 1)]
+    first: list[Any] = [training_envs(Task("CartPole-v1"), 2, seed, 0).reset() for seed in (0, 0, 1)]
     assert np.array_equal(first[0], first[1])
     assert not np.array_equal(first[0], first[2])
     assert not np.array_equal(first[0][0], first[0][1])
 
 
-def test_an_action_space_that_sb3_cannot_use_is_refused():
+def test_an_action_space_that_sb3_cannot_use_is_refused() -> None:
     """The sentence names the task and the space."""
 
-    class Offset(gymnasium.Env):
+    class Offset(gymnasium.Env[Any, Any]):
         observation_space, action_space = spaces.Box(-1, 1, (1,)), spaces.Discrete(3, start=1)
 
-        def reset(self, *, seed=None, options=None):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             return np.zeros(1, np.float32), {}
 
-    gymnasium.register("Offset-v0", Offset)
+    gymnasium.register("Offset-v0", lambda **_: Offset())
     with pytest.raises(UnsupportedSpaceError, match="Offset-v0"):
         make_flat_env(Task("Offset-v0"))
 
 
-def by_hand(task, seed, action):
+def by_hand(task: Any, seed: int, action: Any) -> Any:
     """Return and length of one episode under a constant action."""
     env = make_env(task)
     env.reset(seed=seed)
@@ -96,7 +137,7 @@ def by_hand(task, seed, action):
     return total, steps
 
 
-def test_scoring_is_what_playing_gives():
+def test_scoring_is_what_playing_gives() -> None:
     """More seeds than lanes: each episode is that of its own seed, in the order asked."""
     task, seeds = Task("CartPole-v1"), Seeds().test(20)
     evaluation = Evaluator(task).evaluate(ZeroAgent(make_env(task).action_space), seeds)
@@ -105,7 +146,7 @@ def test_scoring_is_what_playing_gives():
     assert evaluation.steps == sum(e.steps for e in evaluation.episodes)
 
 
-def test_an_evaluator_can_be_used_again_for_fewer_seeds():
+def test_an_evaluator_can_be_used_again_for_fewer_seeds() -> None:
     """Lanes that are left over do not disturb."""
     task = Task("CartPole-v1")
     evaluator, agent = Evaluator(task), ZeroAgent(make_env(task).action_space)
@@ -114,13 +155,13 @@ def test_an_evaluator_can_be_used_again_for_fewer_seeds():
     assert few.returns == many.returns[2:5]
 
 
-def test_the_zero_action_is_the_nearest_to_zero():
+def test_the_zero_action_is_the_nearest_to_zero() -> None:
     """Where zero is out of bounds, the bound next to it."""
     agent = ZeroAgent(spaces.Box(np.array([-1.0, 2.0]), np.array([1.0, 3.0])))
     assert agent.act(np.zeros((2, 1))).tolist() == [[0.0, 2.0], [0.0, 2.0]]
 
 
-def test_random_actions_repeat_by_seed():
+def test_random_actions_repeat_by_seed() -> None:
     """The same seed draws the same actions, another does not."""
     draws = [RandomAgent(spaces.Discrete(50), seed).act(np.zeros((20, 1))).tolist() for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]

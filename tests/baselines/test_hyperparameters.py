@@ -1,5 +1,8 @@
 """Hyperparameters: which row serves a task, and what becomes of it."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from baselines.algorithms import ALGORITHMS
@@ -9,7 +12,7 @@ from promptpo.errors import UsageError
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_shipped_row_can_be_used(algorithm):
+def test_every_shipped_row_can_be_used(algorithm: Any) -> None:
     """Each row has only arguments that the algorithm takes, and its schedules and activations become objects."""
     for env_id in read_rows(ROWS / f"{algorithm}.yml"):
         row = resolve(algorithm, Task(env_id), "zoo")
@@ -18,7 +21,7 @@ def test_every_shipped_row_can_be_used(algorithm):
         assert not any(isinstance(v, str) and v.startswith("lin_") for v in arguments.values())
 
 
-def test_a_newer_version_takes_the_row_of_an_older_one():
+def test_a_newer_version_takes_the_row_of_an_older_one() -> None:
     """HalfCheetah-v5 is served by the row of v4, and the source says so."""
     row = resolve("trpo", Task("HalfCheetah-v5"), "zoo")
     assert row.source.endswith("row HalfCheetah-v4")
@@ -27,20 +30,20 @@ def test_a_newer_version_takes_the_row_of_an_older_one():
     assert row.normalize == {"gamma": 0.99}
 
 
-def test_an_older_version_does_not_take_a_newer_row():
+def test_an_older_version_does_not_take_a_newer_row() -> None:
     """Rows are not carried back to environments of the past."""
     assert row_for(Task("HalfCheetah-v3"), {"HalfCheetah-v4": {}}) is None
     assert row_for(Task("my:Thing"), {"Thing-v0": {}}) is None
 
 
-def test_keyword_arguments_choose_the_row_of_the_variant():
+def test_keyword_arguments_choose_the_row_of_the_variant() -> None:
     """LunarLander with continuous=True is LunarLanderContinuous."""
     rows = read_rows(ROWS / "ppo.yml")
     assert row_for(Task("LunarLander-v3", {"continuous": True}), rows) == "LunarLanderContinuous-v3"
     assert row_for(Task("LunarLander-v3"), rows) == "LunarLander-v3"
 
 
-def test_without_a_row_the_defaults_apply_and_it_is_said():
+def test_without_a_row_the_defaults_apply_and_it_is_said() -> None:
     """An environment that the Zoo does not know gets the library's defaults."""
     row = resolve("ppo", Task("Taxi-v4"), "zoo")
     assert "no row for Taxi-v4" in row.source
@@ -48,7 +51,24 @@ def test_without_a_row_the_defaults_apply_and_it_is_said():
     assert resolve("ppo", Task("CartPole-v1"), "default").values == {}
 
 
-def test_schedules_fall_to_zero():
+def test_the_row_of_our_own_is_the_zoos_with_two_changes() -> None:
+    """On HalfCheetah: a higher learning rate and fewer epochs, everything else as the Zoo has it."""
+    ours, zoo = (resolve("ppo", Task("HalfCheetah-v5"), choice) for choice in ("ours", "zoo"))
+    assert {**zoo.values, "learning_rate": 1e-4, "n_epochs": 10} == ours.values
+    assert (ours.n_envs, ours.normalize) == (zoo.n_envs, zoo.normalize) == (1, {"gamma": 0.98})
+    assert ours.source == "rows of our own, row HalfCheetah-v4"
+
+
+@pytest.mark.parametrize("task", ["Hopper-v5", "Taxi-v4"])
+@pytest.mark.parametrize("algorithm", ["ppo", "sac"])
+def test_without_a_row_of_our_own_the_zoos_serves_and_it_is_said(algorithm: Any, task: Any) -> None:
+    """The values are those of --hyperparams zoo; the source names both."""
+    ours, zoo = (resolve(algorithm, Task(task), choice) for choice in ("ours", "zoo"))
+    assert ours.values == zoo.values
+    assert ours.source == f"{zoo.source}; there is no row of our own for {algorithm} on {task}"
+
+
+def test_schedules_fall_to_zero() -> None:
     """lin_0.001 starts at 0.001 and ends at 0."""
     rate = resolve("ppo", Task("CartPole-v1"), "zoo").arguments()["learning_rate"]
     assert rate(1.0) == pytest.approx(0.001)
@@ -68,7 +88,7 @@ def test_schedules_fall_to_zero():
         ("{", "not YAML"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, text, said):
+def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
     """The sentence names the file and the trouble."""
     path = tmp_path / "mine.yml"
     path.write_text(text)
@@ -76,7 +96,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, text, sai
         resolve("ppo", Task("CartPole-v1"), str(path))
 
 
-def test_a_file_may_have_a_default_row_and_text_numbers(tmp_path):
+def test_a_file_may_have_a_default_row_and_text_numbers(tmp_path: Path) -> None:
     """The row named default serves every environment; 1e-3 without a dot is a number too."""
     path = tmp_path / "mine.yml"
     path.write_text("default: {learning_rate: 1e-3, normalize: \"{'norm_reward': False}\", n_timesteps: 5}")
@@ -85,7 +105,7 @@ def test_a_file_may_have_a_default_row_and_text_numbers(tmp_path):
     assert row.normalize == {"gamma": 0.99, "norm_reward": False}
 
 
-def test_a_schedule_that_does_not_exist_is_refused(tmp_path):
+def test_a_schedule_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     """Only the linear schedule is known."""
     path = tmp_path / "mine.yml"
     path.write_text("default: {learning_rate: cos_0.1}")

@@ -1,6 +1,7 @@
 """Texts of hyperparameters are parsed, never run."""
 
 import contextlib
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ VALUES = st.recursive(
 )
 
 
-def as_call(value):
+def as_call(value: Any) -> Any:
     """A value as the Zoo writes it: mappings as ``dict(...)``."""
     if isinstance(value, dict):
         return "dict(" + ", ".join(f"{name}={as_call(item)}" for name, item in value.items()) + ")"
@@ -28,14 +29,14 @@ def as_call(value):
 
 
 @given(VALUES)
-def test_what_is_written_is_read(value):
+def test_what_is_written_is_read(value: Any) -> None:
     """Any nesting of literals survives, written with dict() or with braces."""
     assert read_literal(as_call(value)) == value
     assert read_literal(repr(value)) == value
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_a_value_or_one_error(text):
+def test_any_text_gives_a_value_or_one_error(text: str) -> None:
     """No text raises anything but UsageError."""
     with contextlib.suppress(UsageError):
         read_literal(text)
@@ -53,13 +54,13 @@ def test_any_text_gives_a_value_or_one_error(text):
         "dict([1])",
     ],
 )
-def test_code_is_refused(text):
+def test_code_is_refused(text: str) -> None:
     """Calls, names and comprehensions are no literals."""
     with pytest.raises(UsageError):
         read_literal(text)
 
 
-def test_a_row_of_the_zoo_is_read():
+def test_a_row_of_the_zoo_is_read() -> None:
     """The text of a tuned row becomes plain data, its activation a name."""
     text = "dict(log_std_init=-2, ortho_init=False, activation_fn=nn.ReLU, net_arch=dict(pi=[256, 256], vf=[256]))"
     assert read_literal(text) == {
@@ -70,7 +71,7 @@ def test_a_row_of_the_zoo_is_read():
     }
 
 
-def test_activations_are_classes_of_torch():
+def test_activations_are_classes_of_torch() -> None:
     """Every name that is allowed exists; others are refused."""
     assert [activation(f"nn.{name}").__name__ for name in ACTIVATIONS] == list(ACTIVATIONS)
     with pytest.raises(UsageError, match=r"nn\.Flatten"):

@@ -1,6 +1,8 @@
 """Loading agents: ours, and those that stable-baselines3 saved elsewhere."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,11 @@ from promptpo.errors import UsageError
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_agent_from_elsewhere_is_recognised_and_plays(algorithm, tmp_path):
+def test_an_agent_from_elsewhere_is_recognised_and_plays(algorithm: Any, tmp_path: Path) -> None:
     """A bare zip file is enough; which algorithm wrote it is seen."""
     env = make_env(Task("Pendulum-v1"))
-    algorithm_class(algorithm)("MlpPolicy", env).save(tmp_path / "agent.zip")
+    make: Any = algorithm_class(algorithm)
+    make("MlpPolicy", env).save(tmp_path / "agent.zip")
     assert algorithm_of(tmp_path / "agent.zip") == algorithm
     observation, _ = env.reset(seed=0)
     action, state = load_agent(tmp_path / "agent.zip").predict(observation)
@@ -24,16 +27,17 @@ def test_an_agent_from_elsewhere_is_recognised_and_plays(algorithm, tmp_path):
     assert state is None
 
 
-def test_discrete_actions_are_numbers(tmp_path):
+def test_discrete_actions_are_numbers(tmp_path: Path) -> None:
     """CartPole takes an int."""
     env = make_env(Task("CartPole-v1"))
-    algorithm_class("ppo")("MlpPolicy", env).save(tmp_path / "agent.zip")
+    make: Any = algorithm_class("ppo")
+    make("MlpPolicy", env).save(tmp_path / "agent.zip")
     action, _ = load_agent(tmp_path / "agent.zip").predict(env.reset(seed=0)[0])
     assert isinstance(action, int)
     assert action in {0, 1}
 
 
-def test_what_is_no_agent_is_refused(tmp_path):
+def test_what_is_no_agent_is_refused(tmp_path: Path) -> None:
     """A missing file and a file of something else."""
     with pytest.raises(UsageError, match="there is no agent"):
         load_agent(tmp_path / "none.zip")
@@ -42,11 +46,12 @@ def test_what_is_no_agent_is_refused(tmp_path):
         load_agent(tmp_path / "text.zip")
 
 
-def test_promptpo_evaluate_plays_a_saved_agent(tmp_path, capsys):
+def test_promptpo_evaluate_plays_a_saved_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same command and the same JSON as for a policy file; another environment is refused."""
     agent = tmp_path / "agent.zip"
     env = make_env(Task("CartPole-v1"))
-    algorithm_class("ppo")("MlpPolicy", env, seed=0).save(agent)
+    make: Any = algorithm_class("ppo")
+    make("MlpPolicy", env, seed=0).save(agent)
     assert (
         run(["evaluate", str(agent), "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json"]) == 0
     )

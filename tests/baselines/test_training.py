@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from baselines.checkpoints import Checkpoints
 from baselines.play import load_agent
 from baselines.progress import Display
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from baselines.training import train
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -27,20 +29,31 @@ default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
 
 
 @pytest.fixture
-def small(tmp_path):
+def small(tmp_path: Path) -> Any:
     """A file of hyperparameters with short rollouts and normalisation."""
     path = tmp_path / "small.yml"
     path.write_text(SMALL)
     return str(path)
 
 
-def run(settings, directory, *, resume=False):
+def run(settings: Any, directory: Any, *, resume: bool = False) -> Any:
     """Train without a display."""
     return train(settings, directory, resume=resume, display=Display(), command="test")
 
 
-def tiny(small, **changes):
-    """Settings of a run of a second."""
+class Telling(Display):
+    """Keeps the lines that it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        """Keep it."""
+        self.lines.append(text)
+
+
+def tiny(small: Any, **changes: Any) -> Any:
+    """TrainingSettings of a run of a second."""
     given = {
         "algorithm": "ppo",
         "task": Task("Pendulum-v1"),
@@ -50,10 +63,10 @@ def tiny(small, **changes):
         "validation_episodes": 2,
         "test_episodes": 3,
     }
-    return Settings(**{**given, **changes})
+    return TrainingSettings(**{**given, **changes})
 
 
-def test_the_result_counts_every_step_by_purpose(small, tmp_path):
+def test_the_result_counts_every_step_by_purpose(small: Any, tmp_path: Path) -> None:
     """Training, validation and test steps are what was played; the curve starts before training."""
     result = run(tiny(small), tmp_path / "run")
     assert json.loads((tmp_path / "run" / "result.json").read_text()) == result
@@ -73,7 +86,7 @@ def test_the_result_counts_every_step_by_purpose(small, tmp_path):
     assert {"torch", "stable-baselines3", "gymnasium"} <= set(result["versions"])
 
 
-def test_the_saved_agent_plays_as_it_was_tested(small, tmp_path):
+def test_the_saved_agent_plays_as_it_was_tested(small: Any, tmp_path: Path) -> None:
     """Loaded with its statistics, one observation at a time, it gets the reported returns."""
     result = run(tiny(small), tmp_path / "run")
     agent = load_agent(tmp_path / "run" / "best_model.zip")
@@ -88,7 +101,7 @@ def test_the_saved_agent_plays_as_it_was_tested(small, tmp_path):
         assert total == pytest.approx(expected, rel=1e-3)
 
 
-def test_evaluations_do_not_change_what_is_learned(small, tmp_path):
+def test_evaluations_do_not_change_what_is_learned(small: Any, tmp_path: Path) -> None:
     """Looking more often gives the same network in the end, and the same run gives it again."""
     weights = []
     for name, every in (("a", 512), ("b", 128), ("c", 128)):
@@ -99,7 +112,7 @@ def test_evaluations_do_not_change_what_is_learned(small, tmp_path):
     assert np.array_equal(weights[1], weights[2])
 
 
-def test_a_complete_run_is_not_run_again_but_can_be_extended(small, tmp_path):
+def test_a_complete_run_is_not_run_again_but_can_be_extended(small: Any, tmp_path: Path) -> None:
     """--resume of the same settings reads the result; more steps go on from the last checkpoint."""
     directory = tmp_path / "run"
     first = run(tiny(small), directory)
@@ -109,7 +122,55 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(small, tmp_path):
     assert longer["curve"][:3] == first["curve"]
 
 
-def test_a_directory_is_never_overwritten(small, tmp_path):
+@pytest.mark.parametrize(
+    ("algorithm", "row", "steps", "trained"),
+    [
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 200, 200),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 150, 128),
+        ("ppo", "{n_steps: 64, batch_size: 128, n_envs: 2}", 192, 192),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 21, 20),
+        ("ppo", "{}", 64, 64),
+        ("trpo", "{}", 64, 64),
+        ("sac", "{train_freq: 64, gradient_steps: 2, learning_starts: 10}", 100, 100),
+    ],
+)
+def test_training_takes_no_more_steps_than_it_may(
+    algorithm: Any, row: Any, steps: Any, trained: Any, tmp_path: Path
+) -> None:
+    """The last rollout is shortened; a rest of a few steps is left out, unless it is all that there is."""
+    path = tmp_path / "row.yml"
+    path.write_text(f"default: {row}")
+    told = Telling()
+    task = Task("Pendulum-v1", max_episode_steps=50)
+    settings = TrainingSettings(
+        algorithm, task, steps, hyperparameters=str(path), validation_episodes=1, test_episodes=1
+    )
+    result = train(settings, tmp_path / "run", resume=False, display=told, command="test")
+    assert result["steps"]["train"] == trained
+    if steps > trained:
+        assert f"  {trained} of {steps} steps: the rest is too short for an update" in told.lines
+
+
+def test_a_run_with_a_shortened_rollout_is_extended_by_whole_ones(tmp_path: Path) -> None:
+    """What a short run ends with is not the length of the rollouts that follow."""
+    path = tmp_path / "row.yml"
+    path.write_text("default: {n_steps: 64, batch_size: 32}")
+    given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
+    task = Task("CartPole-v1")
+    run(TrainingSettings("ppo", task, 40, **given), tmp_path / "run")
+    longer = TrainingSettings("ppo", task, 40 + 2 * 64, eval_every=1, **given)
+    result = run(longer, tmp_path / "run", resume=True)
+    assert [point["steps"] for point in result["curve"]] == [0, 40, 104, 168]
+
+
+def test_too_few_steps_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    """Eight environments cannot share three steps; nothing is trained in secret."""
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), 3)
+    with pytest.raises(UsageError, match="--steps 3 is too few to learn from with --n-envs 8"):
+        run(settings, tmp_path / "run")
+
+
+def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
     """An existing run needs --resume and equal settings; a foreign directory is refused."""
     directory = tmp_path / "run"
     run(tiny(small, steps=128), directory)
@@ -124,26 +185,33 @@ def test_a_directory_is_never_overwritten(small, tmp_path):
         run(tiny(small), other)
 
 
-def test_sac_refuses_discrete_actions(tmp_path):
+def test_sac_refuses_discrete_actions(tmp_path: Path) -> None:
     """The sentence says what to take instead."""
     with pytest.raises(UnsupportedSpaceError, match="ppo or trpo"):
-        run(Settings("sac", Task("CartPole-v1"), 100, hyperparameters="default"), tmp_path / "run")
+        run(TrainingSettings("sac", Task("CartPole-v1"), 100, hyperparameters="default"), tmp_path / "run")
 
 
-def test_sac_goes_on_with_its_replay_buffer(tmp_path):
+def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
     """A resumed off-policy run has the experience of the first part."""
-    given = {"hyperparameters": "default", "eval_every": 110, "validation_episodes": 1, "test_episodes": 1}
+    given: dict[str, Any] = {
+        "hyperparameters": "default",
+        "eval_every": 110,
+        "validation_episodes": 1,
+        "test_episodes": 1,
+    }
     task = Task("Pendulum-v1", max_episode_steps=50)
-    run(Settings("sac", task, 110, **given), tmp_path / "run")
-    result = run(Settings("sac", task, 150, **given), tmp_path / "run", resume=True)
+    run(TrainingSettings("sac", task, 110, **given), tmp_path / "run")
+    result = run(TrainingSettings("sac", task, 150, **given), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 150
-    saved = Checkpoints(tmp_path / "run").latest() / "replay_buffer.pkl"
+    latest = Checkpoints(tmp_path / "run").latest()
+    assert latest is not None
+    saved = latest / "replay_buffer.pkl"
     from stable_baselines3.common.save_util import load_from_pkl
 
     assert load_from_pkl(saved).size() == 150
 
 
-def test_a_killed_run_goes_on_from_its_checkpoint(small, tmp_path):
+def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) -> None:
     """Kill -9 in the middle: the rest of the steps is trained, the curve before it is kept."""
     directory = tmp_path / "run"
     words = [
@@ -163,13 +231,15 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small, tmp_path):
     checkpoints = Checkpoints(directory)
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and not (
-        checkpoints.latest() and checkpoints.latest().name >= "steps-000000001024"
+        (latest := checkpoints.latest()) is not None and latest.name >= "steps-000000001024"
     ):
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (directory / "result.json").exists()
-    before = checkpoints.read(checkpoints.latest())
+    latest = checkpoints.latest()
+    assert latest is not None
+    before = checkpoints.read(latest)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -181,12 +251,16 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small, tmp_path):
     assert result["train_episodes"] > len(before.episodes)
 
 
-def test_ppo_learns(tmp_path):
+def test_ppo_learns(tmp_path: Path) -> None:
     """Ten thousand steps lift sampled play of CartPole far above that of the untrained agent."""
-    settings = Settings("ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, test_episodes=30)
+    settings = TrainingSettings(
+        "ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, test_episodes=30
+    )
     result = run(settings, tmp_path / "run")
     record = Checkpoints(tmp_path / "run")
-    episodes = [return_ for _, return_, _ in record.read(record.latest()).episodes]
+    latest = record.latest()
+    assert latest is not None
+    episodes = [return_ for _, return_, _ in record.read(latest).episodes]
     assert np.mean(episodes[:20]) < 60
     assert np.mean(episodes[-20:]) > 100
     assert math.isfinite(result["test"]["mean_return"])
@@ -194,9 +268,9 @@ def test_ppo_learns(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
-def test_cartpole_is_solved_within_60000_steps(algorithm, tmp_path):
+def test_cartpole_is_solved_within_60000_steps(algorithm: Any, tmp_path: Path) -> None:
     """PPO and TRPO reach 475 on held-out episodes of CartPole-v1."""
-    settings = Settings(algorithm, Task("CartPole-v1"), 60_000, seed=1)
+    settings = TrainingSettings(algorithm, Task("CartPole-v1"), 60_000, seed=1)
     result = run(settings, tmp_path / "run")
     assert result["steps"]["train"] < 63_000
     assert result["test"]["mean_return"] >= 475

@@ -1,15 +1,17 @@
 """Open a drawer by phases: over the handle, down behind it, then pull; a phase is never left backwards."""
 
+from typing import Any
+
 import numpy as np
 
 
 class Policy:
     """Remembers its phase, as programs for manipulation often do; nothing in it says that an episode ended."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.phase = 0
 
-    def act(self, obs):
+    def act(self, obs: Any) -> Any:
         """Move the hand towards the place that belongs to the phase."""
         hand, handle = obs[0:3], obs[4:7]
         over = handle + np.array([0.0, -0.02, 0.15])

@@ -1,6 +1,11 @@
 """Oracles, and a policy that works only with a fresh object for every episode."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +19,10 @@ from promptpo.errors import UsageError
 from promptpo.run.records import Seeds
 from tests.benchmarks import drawer_policy
 
+HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
-def test_the_oracle_of_noise_world_is_optimal():
+
+def test_the_oracle_of_noise_world_is_optimal() -> None:
     """On the test seeds of every run; its mean return is the optimum, within four standard errors."""
     found = play(Task("benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)
     assert tuple(e.seed for e in found.episodes) == Seeds().test(200)
@@ -23,7 +30,7 @@ def test_the_oracle_of_noise_world_is_optimal():
     assert abs(found.mean_return - optimal_return(2)) < 4 * error
 
 
-def test_oracles_exist_where_they_should():
+def test_oracles_exist_where_they_should() -> None:
     """And are refused elsewhere."""
     assert has_oracle("Meta-World/reach-v3")
     assert has_oracle("benchmarks.environments:promptpo/NoiseWorld-6-v0")
@@ -32,7 +39,7 @@ def test_oracles_exist_where_they_should():
         play(Task("CartPole-v1"), 1)
 
 
-def test_the_result_has_the_form_of_every_run(tmp_path, capsys):
+def test_the_result_has_the_form_of_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The fields that rows read."""
     main("benchmarks.environments:promptpo/NoiseWorld-0-v0", tmp_path / "run", 4, '{"board": 2}', 20)
     content = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -45,12 +52,12 @@ def test_the_result_has_the_form_of_every_run(tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["button-press-v3", "drawer-open-v3", "pick-place-v3", "reach-v3"])
-def test_metaworlds_scripted_policies_succeed(name):
+def test_metaworlds_scripted_policies_succeed(name: str) -> None:
     """They bound success, not return."""
     assert play(Task(f"Meta-World/{name}"), 5).success_rate == 1.0
 
 
-def successes_of_one_object(episodes):
+def successes_of_one_object(episodes: Any) -> Any:
     """What a policy object gives that is used for several episodes, one after the other."""
     env = make_env(Task("Meta-World/drawer-open-v3"))
     policy, found = drawer_policy.Policy(), []
@@ -66,9 +73,25 @@ def successes_of_one_object(episodes):
 
 
 @pytest.mark.slow
-def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode():
+def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode() -> None:
     """The policy succeeds in the first episode of an object only; here it succeeds in all of them."""
     assert successes_of_one_object(4) == [True, False, False, False]
     rolled_out = evaluate(drawer_policy.__file__, "Meta-World/drawer-open-v3", episodes=4)
     assert rolled_out.evaluation.outcome == "ok"
     assert [episode.success for episode in rolled_out.evaluation.episodes] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "said"),
+    [
+        ("oracles", ["NoSuchThing-v0", "--out", "x"], "there is no oracle for NoSuchThing-v0"),
+        ("baselines", ["--envs", "NoSuchThing-v0", "--out", "x"], "there is no environment NoSuchThing-v0"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path: Path, module: str, words: list[str], said: str) -> None:
+    """No traceback, and an exit code that is not 0."""
+    line = [sys.executable, "-m", f"benchmarks.{module}", *words]
+    done = subprocess.run(line, cwd=tmp_path, env=HERE, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -7,24 +7,28 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmarks import cli
 from benchmarks.benchmark import Benchmark, report, run
-from benchmarks.cells import plan
-from benchmarks.methods import METHODS, Budget, choose, command
-from benchmarks.rows import read_rows
-from benchmarks.runner import Runner, read_failures
-from benchmarks.suite import Suite, SuiteTask, suite_names
+from benchmarks.runner.cells import plan
+from benchmarks.runner.methods import METHODS, CellBudget, choose, command
+from benchmarks.runner.processes import CellRunner, read_failures
+from benchmarks.runner.suite import Suite, SuiteTask, suite_names
+from benchmarks.statistics.rows import read_rows
 from promptpo.errors import UsageError
 
 BOARD = SuiteTask("benchmarks.environments:promptpo/NoiseWorld-0-v0")
-SMALL = Budget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
+SMALL = CellBudget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
 
 
-def benchmark(root, tasks, methods, seeds=1, models=(), budget=SMALL):
+def benchmark(
+    root: Any, tasks: Any, methods: Any, seeds: int = 1, models: Any = (), budget: Any = SMALL
+) -> Any:
     """A benchmark in a folder."""
     suite = Suite("mine", "Mine", tuple(tasks))
     return Benchmark(
@@ -33,19 +37,19 @@ def benchmark(root, tasks, methods, seeds=1, models=(), budget=SMALL):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One board, three methods and a task that cannot be built, run once for this module."""
     asked = benchmark(
         tmp_path_factory.mktemp("bench"),
         [BOARD, SuiteTask("NoSuchThing-v0")],
         ["search", "random", "oracle"],
     )
-    told = []
+    told: list[str] = []
     failures = run(asked, 2, told.append)
     return asked, failures, told
 
 
-def test_a_failed_cell_is_reported_and_the_others_go_on(finished):
+def test_a_failed_cell_is_reported_and_the_others_go_on(finished: Any) -> None:
     """Two cells of the unknown environment fail, with their reason; three of the board are done."""
     asked, failures, told = finished
     assert [failure.cell for failure in failures] == [
@@ -58,7 +62,7 @@ def test_a_failed_cell_is_reported_and_the_others_go_on(finished):
     assert len(read_rows(asked.suite, asked.cells())) == 3
 
 
-def test_cells_are_normal_runs(finished):
+def test_cells_are_normal_runs(finished: Any) -> None:
     """With all that promptpo writes, where the benchmark says."""
     asked, *_ = finished
     search = next(cell for cell in asked.cells() if cell.column == "search")
@@ -69,18 +73,18 @@ def test_cells_are_normal_runs(finished):
 
 
 @pytest.mark.slow
-def test_finished_cells_are_skipped(finished):
+def test_finished_cells_are_skipped(finished: Any) -> None:
     """A second pass tries the failed ones only, and leaves results alone."""
     asked, *_ = finished
     before = {cell.name: cell.result for cell in asked.cells()}
-    told = []
+    told: list[str] = []
     run(asked, 2, told.append)
     assert len(told) == 2
     assert all("failed" in line for line in told)
     assert {cell.name: cell.result for cell in asked.cells()} == before
 
 
-def test_the_report_says_what_was_measured(finished):
+def test_the_report_says_what_was_measured(finished: Any) -> None:
     """Scores, costs, failures, published numbers apart, and the command; CSV with one line a cell."""
     asked, *_ = finished
     text = (asked.root / "report.md").read_text()
@@ -95,7 +99,7 @@ def test_the_report_says_what_was_measured(finished):
     assert lines[0].startswith("task,method,model,seed")
 
 
-def test_the_page_is_self_contained(finished):
+def test_the_page_is_self_contained(finished: Any) -> None:
     """Nothing is loaded from elsewhere; figures are well-formed and named; every figure has its command."""
     asked, *_ = finished
     page = (asked.root / "report.html").read_text()
@@ -106,7 +110,7 @@ def test_the_page_is_self_contained(finished):
         ET.fromstring(path.read_text())  # noqa: S314 - written by ourselves a moment ago
 
 
-def test_a_report_repeats(finished):
+def test_a_report_repeats(finished: Any) -> None:
     """The same results give the same files, drawings included."""
     asked, *_ = finished
     report(asked)
@@ -115,16 +119,16 @@ def test_a_report_repeats(finished):
     assert (asked.root / "report.html").read_bytes() == first
 
 
-def test_another_budget_in_the_same_folder_is_refused(finished):
+def test_another_budget_in_the_same_folder_is_refused(finished: Any) -> None:
     """Cells of one folder are comparable."""
     asked, *_ = finished
-    other = benchmark(asked.root, [BOARD], ["random"], budget=Budget(steps=1))
+    other = benchmark(asked.root, [BOARD], ["random"], budget=CellBudget(steps=1))
     with pytest.raises(UsageError, match="another budget"):
         run(other, 1, print)
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on(tmp_path):
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     """Killed while a cell is searching, the benchmark resumes that cell instead of starting it again."""
     path = tmp_path / "mine.toml"
     path.write_text('title = "t"\nsteps = 60000\nrounds = 30\ntest_episodes = 5\ntasks = ["Acrobot-v1"]\n')
@@ -154,40 +158,40 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert (cell / "result.json").exists()
 
 
-def test_icpi_is_a_method_like_others(tmp_path):
+def test_icpi_is_a_method_like_others(tmp_path: Path) -> None:
     """Its cell is trained with the oracle as its model and has a score."""
     asked = benchmark(
         tmp_path,
         [SuiteTask("baselines.icpi:promptpo/Chain-v0")],
         ["icpi"],
-        budget=Budget(10, test_episodes=2),
+        budget=CellBudget(10, test_episodes=2),
     )
     assert run(asked, 1, print) == []
     (row,) = read_rows(asked.suite, asked.cells())
     assert (len(row.values), row.searched) == (2, 10)
 
 
-def running():
+def running() -> Any:
     """The command lines of all processes."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path):
+def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path: Path) -> None:
     """It is reported as failed, and nothing of it is left running."""
     asked = benchmark(tmp_path / "out", [SuiteTask("Acrobot-v1")], ["search"])
     cell = asked.cells()[0]
-    failures = Runner(asked.suite, asked.budget, 1, lambda _: None, limit=0.5).run([cell])
+    failures = CellRunner(asked.suite, asked.budget, 1, lambda _: None, limit=0.5).run([cell])
     assert [failure.message for failure in failures] == ["not finished after 0.5 seconds"]
     assert str(cell.directory) not in running()
 
 
-def test_commands_of_every_kind(tmp_path):
+def test_commands_of_every_kind(tmp_path: Path) -> None:
     """What is run for a model, a baseline and an agent."""
     suite = Suite("s", "S", (SuiteTask("CartPole-v1", {"g": 1}, max_episode_steps=50),), steps=1000, rounds=2)
     task, out = suite.tasks[0], tmp_path / "x"
 
-    def line(name, model=None, usd=None):
-        return " ".join(command(METHODS[name], model, suite, task, 3, Budget(usd=usd), out)[1:])
+    def line(name: str, model: Any = None, usd: Any = None) -> Any:
+        return " ".join(command(METHODS[name], model, suite, task, 3, CellBudget(usd=usd), out)[1:])
 
     asked = line("promptpo-paper", "exec:mine", 2.5)
     assert asked.startswith(
@@ -203,7 +207,7 @@ def test_commands_of_every_kind(tmp_path):
     assert "--tune" not in line("tune")
 
 
-def test_the_plan_covers_everything_once(tmp_path):
+def test_the_plan_covers_everything_once(tmp_path: Path) -> None:
     """Models for methods that ask one; seeds for methods that differ by seed; oracles where there are any."""
     suite = Suite("s", "S", (BOARD, SuiteTask("CartPole-v1")), steps=10)
     cells = plan(
@@ -218,13 +222,22 @@ def test_the_plan_covers_everything_once(tmp_path):
         plan(suite, choose(["promptpo"]), [], 1, tmp_path)
 
 
-def test_unknown_methods_are_refused():
+def test_models_that_no_method_asks_are_refused(tmp_path: Path) -> None:
+    """Instead of runs of the oracle that look like runs of the models."""
+    suite = Suite("s", "S", (BOARD,), steps=10)
+    with pytest.raises(UsageError, match="icpi asks the oracle; promptpo baseline icpi --engine MODEL"):
+        plan(suite, choose(["icpi"]), ["a", "b"], 1, tmp_path)
+    with pytest.raises(UsageError, match="--methods has neither; leave --models out"):
+        plan(suite, choose(["search", "zero"]), ["a"], 1, tmp_path)
+
+
+def test_unknown_methods_are_refused() -> None:
     """With the nearest name."""
     with pytest.raises(UsageError, match="Did you mean random"):
         choose(["randm"])
 
 
-def invoke(arguments, monkeypatch):
+def invoke(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The command line, in this process."""
     from typer.testing import CliRunner
 
@@ -232,7 +245,9 @@ def invoke(arguments, monkeypatch):
     return CliRunner().invoke(cli.app, arguments)
 
 
-def test_a_dry_run_tells_what_it_takes_and_writes_nothing(tmp_path, monkeypatch):
+def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers and a feedback class."""
     out = tmp_path / "out"
     arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
@@ -247,14 +262,28 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(tmp_path, monkeypatch)
     assert not out.exists()
 
 
-def test_the_list_of_suites(monkeypatch):
+def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As other commands take them, module and keyword arguments included."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'title = "t"\nsteps = 9\ntasks = ["benchmarks.environments:promptpo/NoiseWorld-0-v0", '
+        '{env = "LunarLander-v3", kwargs = {continuous = true}, name = "Lander"}]\n'
+    )
+    done = invoke([str(path), "--methods", "zero", "--dry-run"], monkeypatch)
+    assert done.output.splitlines()[:2] == [
+        "NoiseWorld-0-v0  benchmarks.environments:promptpo/NoiseWorld-0-v0",
+        "Lander           LunarLander-v3 --env-kwargs '{\"continuous\": true}'",
+    ]
+
+
+def test_the_list_of_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names, sizes and titles."""
     done = invoke(["list"], monkeypatch)
     assert "hard-exploration" in done.output
     assert len(done.output.splitlines()) == len(suite_names())
 
 
-def test_fresh_refuses_a_folder_in_use(tmp_path, monkeypatch):
+def test_fresh_refuses_a_folder_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of mixing two benchmarks."""
     done = invoke(["classic", "--methods", "zero", "--fresh", "--out", str(tmp_path)], monkeypatch)
     assert isinstance(done.exception, UsageError)

@@ -1,5 +1,7 @@
 """Statistics against scipy's and against what is known by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from benchmarks.statistics import (
+from benchmarks.statistics.bootstrap import (
     complete,
     improvement_interval,
     interval,
@@ -23,14 +25,14 @@ matrices = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1,
 
 
 @given(matrices)
-def test_the_interquartile_mean_is_scipys_trimmed_mean(scores):
+def test_the_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
     """A quarter cut off at both ends of all runs on all tasks."""
     assert iqm(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=None))
 
 
 @given(st.data())
 @settings(max_examples=50)
-def test_improvement_is_the_mann_whitney_statistic(data):
+def test_improvement_is_the_mann_whitney_statistic(data: Any) -> None:
     """Averaged over tasks, with ties counted half."""
     tasks = data.draw(st.integers(1, 4))
     rows = st.integers(1, 6)
@@ -42,7 +44,7 @@ def test_improvement_is_the_mann_whitney_statistic(data):
 
 
 @given(matrices)
-def test_a_profile_falls_from_one_to_zero(scores):
+def test_a_profile_falls_from_one_to_zero(scores: Any) -> None:
     """Below the smallest score everything is above; above the largest, nothing."""
     thresholds = [scores.min() - 1, *np.sort(scores.ravel()), scores.max()]
     shares = profile(scores, thresholds)
@@ -51,7 +53,7 @@ def test_a_profile_falls_from_one_to_zero(scores):
     assert (np.diff(shares) <= 0).all()
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     """Of 200 interquartile means of 10 runs on 5 tasks, the 95 % interval holds most of the truths."""
     rng = np.random.default_rng(0)
     truth = stats.norm.expect(lambda x: x, lb=stats.norm.ppf(0.25), ub=stats.norm.ppf(0.75)) / 0.5
@@ -62,7 +64,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
     assert hits >= 33
 
 
-def test_an_interval_repeats_and_holds_its_value():
+def test_an_interval_repeats_and_holds_its_value() -> None:
     """The seed is fixed."""
     scores = np.random.default_rng(1).random((5, 4))
     first, second = interval(scores, iqm), interval(scores, iqm)
@@ -70,14 +72,14 @@ def test_an_interval_repeats_and_holds_its_value():
     assert first.low < first.value < first.high
 
 
-def test_improvement_of_a_clearly_better_method():
+def test_improvement_of_a_clearly_better_method() -> None:
     """One against it, a half against itself."""
     worse = np.random.default_rng(2).random((5, 3))
     assert improvement_interval(worse + 2, worse).low == 1
     assert improvement_interval(worse, worse).value == pytest.approx(0.5)
 
 
-def test_the_band_holds_the_profile():
+def test_the_band_holds_the_profile() -> None:
     """Point by point."""
     scores, thresholds = np.random.default_rng(3).random((6, 4)), [0.1, 0.5, 0.9]
     low, high = profile_band(scores, thresholds)
@@ -85,7 +87,7 @@ def test_the_band_holds_the_profile():
     assert (profile(scores, thresholds) <= high).all()
 
 
-def test_few_runs_draw_episodes_and_many_runs_draw_runs():
+def test_few_runs_draw_episodes_and_many_runs_draw_runs() -> None:
     """Two runs far apart look certain by their episodes; three show the spread between them."""
     few = mean_interval([[0.0] * 50, [10.0] * 50])
     many = mean_interval([[0.0] * 50, [10.0] * 50, [5.0] * 50])
@@ -94,7 +96,7 @@ def test_few_runs_draw_episodes_and_many_runs_draw_runs():
     assert many.high > 8
 
 
-def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest():
+def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest() -> None:
     """A matrix has no holes."""
     tasks, matrices_ = complete(
         {"a": {"x": [1, 2], "y": [3]}, "b": {"y": [4, 5], "x": [6, 7]}, "c": {"x": [0], "y": [0]}}

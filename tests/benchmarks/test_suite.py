@@ -1,10 +1,13 @@
 """Suites: the files, what they may say, and that their tasks can be built."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from benchmarks.anchors import Anchors, anchors_of, known_anchors
-from benchmarks.references import known_references, published_for
-from benchmarks.suite import Suite, SuiteTask, load_suite, suite_names
+from benchmarks.report.references import known_references, published_for
+from benchmarks.runner.suite import Suite, SuiteTask, load_suite, suite_names
+from benchmarks.statistics.anchors import Anchors, anchors_of, known_anchors
 from promptpo.envs.building import make_env
 from promptpo.errors import UsageError
 
@@ -23,7 +26,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_suites_hold_their_tasks(name):
+def test_suites_hold_their_tasks(name: str) -> None:
     """Every suite that comes with the package can be read and has as many tasks as it should."""
     assert name in suite_names()
     assert len(load_suite(name).tasks) == EXPECTED[name]
@@ -31,7 +34,7 @@ def test_suites_hold_their_tasks(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_every_task_can_be_built_and_has_a_budget(name):
+def test_every_task_can_be_built_and_has_a_budget(name: str) -> None:
     """Make it, reset it, take a step."""
     suite = load_suite(name)
     for task in suite.tasks:
@@ -42,14 +45,14 @@ def test_every_task_can_be_built_and_has_a_budget(name):
         assert suite.steps_of(task) > 0
 
 
-def written(tmp_path, text):
+def written(tmp_path: Path, text: str) -> Any:
     """A suite file."""
     path = tmp_path / "mine.toml"
     path.write_text(text)
     return str(path)
 
 
-def test_a_task_is_one_line(tmp_path):
+def test_a_task_is_one_line(tmp_path: Path) -> None:
     """An id alone, or an id with what differs."""
     suite = load_suite(
         written(
@@ -68,7 +71,7 @@ def test_a_task_is_one_line(tmp_path):
     assert [suite.score_of(task) for task in suite.tasks] == ["return", "success"]
 
 
-def test_a_budget_in_episodes_follows_the_horizon(tmp_path):
+def test_a_budget_in_episodes_follows_the_horizon(tmp_path: Path) -> None:
     """128 episodes of CartPole are 64,000 steps."""
     suite = load_suite(written(tmp_path, 'title = "t"\ntraining_episodes = 128\ntasks = ["CartPole-v1"]'))
     assert suite.steps_of(suite.tasks[0]) == 64_000
@@ -86,19 +89,19 @@ def test_a_budget_in_episodes_follows_the_horizon(tmp_path):
         ('title = "t"\nsteps = "many"\ntasks = ["A-v0"]', "steps"),
     ],
 )
-def test_a_wrong_file_is_refused_in_one_sentence(tmp_path, text, message):
+def test_a_wrong_file_is_refused_in_one_sentence(tmp_path: Path, text: str, message: Any) -> None:
     """With what is wrong in it."""
     with pytest.raises(UsageError, match=message):
         load_suite(written(tmp_path, text))
 
 
-def test_an_unknown_suite_names_the_known_ones():
+def test_an_unknown_suite_names_the_known_ones() -> None:
     """And that a file may be given."""
     with pytest.raises(UsageError, match="classic, core16"):
         load_suite("clasic")
 
 
-def test_anchors_are_ordered_and_cover_the_suites():
+def test_anchors_are_ordered_and_cover_the_suites() -> None:
     """High above low, a source for each, and anchors for almost every task."""
     kinds = {task.label: suite.score_of(task) for suite in map(load_suite, EXPECTED) for task in suite.tasks}
     anchors = anchors_of(kinds)
@@ -110,13 +113,13 @@ def test_anchors_are_ordered_and_cover_the_suites():
     assert set(known_anchors()) <= set(kinds)
 
 
-def test_normalisation():
+def test_normalisation() -> None:
     """0 at the low anchor, 1 at the high one, beyond where the score is."""
     pair = Anchors(-100.0, 100.0, "low", "high")
     assert [pair.normalised(x) for x in (-100, 0, 100, 200)] == [0, 0.5, 1, 1.5]
 
 
-def test_references_have_sources_and_known_tasks():
+def test_references_have_sources_and_known_tasks() -> None:
     """Each says where it stands, how it was obtained, and why to be careful."""
     labels = {task.label for name in EXPECTED for task in load_suite(name).tasks}
     for reference in known_references():
@@ -128,7 +131,7 @@ def test_references_have_sources_and_known_tasks():
     assert published_for("CliffWalking-v1") == []
 
 
-def test_every_core16_task_has_a_published_score():
+def test_every_core16_task_has_a_published_score() -> None:
     """The suite exists to stand beside them."""
     board = next(r for r in known_references() if "Core16" in r.title)
     assert set(board.scores) == {task.label for task in load_suite("core16").tasks}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from baselines.icpi.values import Request, Result
+    from baselines.icpi.values import CompletionRequest, Result
 
 
 @runtime_checkable
@@ -22,7 +22,7 @@ class Engine(Protocol):
     name: str
     paid: bool
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
         """Complete all requests of a batch, in order.
 
         Raises:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from baselines.icpi.engines.paid import ContextOverflowError
-from baselines.icpi.values import Request, Result
+from baselines.icpi.values import CompletionRequest, Result
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Message
 from promptpo.llm.base import Request as ChatRequest
@@ -44,7 +44,7 @@ class ChatCompleter:
         self._llm = llm
         self._number = count(1)
 
-    async def complete(self, request: Request) -> Result:
+    async def complete(self, request: CompletionRequest) -> Result:
         """Ask for one line.
 
         Raises:
@@ -64,7 +64,7 @@ class ChatCompleter:
         await self._llm.aclose()
 
 
-def chat_request(request: Request, key: str) -> ChatRequest:
+def chat_request(request: CompletionRequest, key: str) -> ChatRequest:
     """A completion request as a chat request."""
     question = request.query
     if request.choices:

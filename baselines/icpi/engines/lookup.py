@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from baselines.icpi.codecs import Codec
-    from baselines.icpi.values import Request
+    from baselines.icpi.values import CompletionRequest
 
 
 class LookupEngine(LocalEngine):
@@ -26,7 +26,7 @@ class LookupEngine(LocalEngine):
     def __init__(self, codec: Codec) -> None:
         self._header = f"{codec.header}\n"
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
         """Complete all requests of a batch, in order."""
         return [Result(self._answer(request.examples, request.query)) for request in requests]
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from baselines.icpi.engines.base import LocalEngine
-from baselines.icpi.engines.reading import PromptReader, Reading
+from baselines.icpi.engines.reading import PromptReader, ReadPrompt
 from baselines.icpi.values import Result
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from baselines.icpi.codecs import Codec
     from baselines.icpi.domains.base import Domain
-    from baselines.icpi.values import Obs, Request
+    from baselines.icpi.values import CompletionRequest, Obs
 
 OraclePolicy = Literal["nn", "exact", "random"]
 
@@ -43,7 +43,7 @@ class OracleEngine(LocalEngine):
         self._domain, self._codec, self._rng, self._policy = domain, codec, rng, policy
         self._reader = PromptReader(codec)
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
         """Complete all requests of a batch, in order."""
         return [Result(self._answer(request.prompt)) for request in requests]
 
@@ -56,7 +56,7 @@ class OracleEngine(LocalEngine):
             return ""
         return self._world(reading, state) if reading.kind != "policy" else self._imitate(prompt, state)
 
-    def _world(self, reading: Reading, state: Obs) -> str:
+    def _world(self, reading: ReadPrompt, state: Obs) -> str:
         assert reading.action is not None  # noqa: S101 - only the policy has none
         following, reward, terminal = self._domain.step(state, reading.action, self._rng)
         if reading.kind == "done":

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from baselines.icpi.values import Request, Result
+from baselines.icpi.values import CompletionRequest, Result
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Usage
 from promptpo.run.journal import Event
@@ -40,7 +40,7 @@ class Completer(Protocol):
     name: str
     concurrency: int
 
-    async def complete(self, request: Request) -> Result:
+    async def complete(self, request: CompletionRequest) -> Result:
         """Complete one prompt, with the retries that its service calls for.
 
         Raises:
@@ -77,7 +77,7 @@ class PaidEngine:
         self._runner = asyncio.Runner()
         self._closed = False
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
         """Complete a batch, in order.
 
         Raises:
@@ -104,16 +104,16 @@ class PaidEngine:
             self._runner.run(self._completer.aclose())
             self._runner.close()
 
-    async def _gather(self, asked: Sequence[tuple[str, Request]]) -> list[Result | BaseException]:
+    async def _gather(self, asked: Sequence[tuple[str, CompletionRequest]]) -> list[Result | BaseException]:
         free = asyncio.Semaphore(self._completer.concurrency)
 
-        async def one(key: str, request: Request) -> Result:
+        async def one(key: str, request: CompletionRequest) -> Result:
             async with free:
                 return await self._pay(key, request)
 
         return await asyncio.gather(*(one(*item) for item in asked), return_exceptions=True)
 
-    async def _pay(self, key: str, request: Request) -> Result:
+    async def _pay(self, key: str, request: CompletionRequest) -> Result:
         if self._ledger.seconds_left == 0:
             raise BudgetSpentError(f"the limit of {self._ledger.budget.seconds:g} seconds is reached")
         self._ledger.reserve_call()
@@ -133,7 +133,7 @@ class PaidEngine:
             self._ledger.release_call()
         return result
 
-    async def _fitting(self, request: Request) -> Result:
+    async def _fitting(self, request: CompletionRequest) -> Result:
         """Complete; where the prompt is too long, with fewer examples."""
         while True:
             try:
@@ -144,7 +144,7 @@ class PaidEngine:
                     raise
             request = replace(request, examples=shorter)
 
-    def _key(self, request: Request) -> str:
+    def _key(self, request: CompletionRequest) -> str:
         settings = [
             self.name, request.max_tokens, request.temperature, request.stop, request.choices, request.attempt,
         ]  # fmt: skip

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadPrompt:
     """What a prompt asks.
 
     Attributes:
@@ -41,18 +41,18 @@ class PromptReader:
         self._first_lines = {line: n for n, line in enumerate(codec.actions)}
         self.state = lru_cache(maxsize=4096)(codec.parse_obs)
 
-    def read(self, prompt: str) -> Reading | None:
+    def read(self, prompt: str) -> ReadPrompt | None:
         """The question at the end of a prompt; None where there is none, or no example before it."""
         examples, gap, question = prompt.rstrip("\n").rpartition("\n\n")
         if not gap:
             return None
         first, _, rest = question.partition("\n")
         if first == self._codec.header:
-            return Reading("policy", rest, None)
+            return ReadPrompt("policy", rest, None)
         action = self._actions.get(rest)
         if action is None:
             return None
-        return Reading(_kind_of(examples[examples.rfind("\n") + 1 :]), first, action)
+        return ReadPrompt(_kind_of(examples[examples.rfind("\n") + 1 :]), first, action)
 
     def pairs(self, prompt: str) -> list[tuple[Obs, int]]:
         """State and action of every step that the trajectories of a policy prompt show."""

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from baselines.icpi.engines.paid import ContextOverflowError
-from baselines.icpi.values import Request, Result
+from baselines.icpi.values import CompletionRequest, Result
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Usage
 from promptpo.llm.failures import Service, explain, public_address, read_key
@@ -66,7 +66,7 @@ class CompletionServer:
         self._price = price_of("openai", model, listed=base_url is None)
         self._free = base_url is not None and dialect != "completion"
 
-    async def complete(self, request: Request) -> Result:
+    async def complete(self, request: CompletionRequest) -> Result:
         """Complete one prompt.
 
         Raises:
@@ -106,7 +106,7 @@ class CompletionServer:
         return Result(response.choices[0].text or "", usage, cost)
 
 
-def extra_settings(dialect: Dialect, request: Request) -> dict[str, Any]:
+def extra_settings(dialect: Dialect, request: CompletionRequest) -> dict[str, Any]:
     """What a request says in a server's own dialect."""
     if dialect == "llamacpp":
         # The server's own defaults would cut the distribution and punish repetition, which is the task.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from baselines.icpi.engines.base import Engine
-    from baselines.icpi.values import Request
+    from baselines.icpi.values import CompletionRequest
 
 GARBAGE = "assert ? no such line"
 
@@ -30,16 +30,16 @@ class ScriptedEngine(LocalEngine):
 
     name = "scripted"
 
-    def __init__(self, script: Callable[[Request], str] | Mapping[str, str]) -> None:
+    def __init__(self, script: Callable[[CompletionRequest], str] | Mapping[str, str]) -> None:
         self._script = script if callable(script) else lambda request: script.get(request.query, "")
-        self.batches: list[tuple[Request, ...]] = []
+        self.batches: list[tuple[CompletionRequest, ...]] = []
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[CompletionRequest]:
         """All requests so far, without their batches."""
         return [request for batch in self.batches for request in batch]
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
         """Complete all requests of a batch, in order."""
         self.batches.append(tuple(requests))
         return [Result(self._script(request)) for request in requests]
@@ -62,12 +62,12 @@ class NoisyEngine(LocalEngine):
         self._inner, self._rng, self._garbage, self._wrong = inner, rng, garbage, wrong
         self._earlier: dict[str, list[str]] = {}
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
         """Complete all requests of a batch, in order."""
         results = self._inner.complete(requests)
         return [self._disturb(q, result) for q, result in zip(requests, results, strict=True)]
 
-    def _disturb(self, request: Request, result: Result) -> Result:
+    def _disturb(self, request: CompletionRequest, result: Result) -> Result:
         earlier = self._earlier.setdefault(request.kind, [])
         earlier.append(result.text)
         draw = self._rng.random()

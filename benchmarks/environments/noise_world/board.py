@@ -50,7 +50,7 @@ class Transition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class BoardRecipe:
     """How a board is drawn.
 
     Attributes:
@@ -119,14 +119,14 @@ class Board:
         return arrived, -1.0, False
 
 
-BOARDS: tuple[Recipe, ...] = (
-    Recipe(5, 0, 38),
-    Recipe(10, 0, 8),
-    Recipe(10, 0, 17),
-    Recipe(10, 0, 33),
-    Recipe(10, 2, 20),
-    Recipe(10, 2, 7),
-    Recipe(10, 2, 35),
+BOARDS: tuple[BoardRecipe, ...] = (
+    BoardRecipe(5, 0, 38),
+    BoardRecipe(10, 0, 8),
+    BoardRecipe(10, 0, 17),
+    BoardRecipe(10, 0, 33),
+    BoardRecipe(10, 2, 20),
+    BoardRecipe(10, 2, 7),
+    BoardRecipe(10, 2, 35),
 )
 """The boards by number: a small one, three large ones, and three whose goal pays only after milestones."""
 
@@ -143,7 +143,7 @@ def board(number: int) -> Board:
     return draw(BOARDS[number])
 
 
-def draw(recipe: Recipe) -> Board:
+def draw(recipe: BoardRecipe) -> Board:
     """Draw a board; the same recipe gives the same board."""
     rng = np.random.default_rng(recipe.seed)
     size = recipe.size

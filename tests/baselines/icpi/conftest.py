@@ -1,5 +1,8 @@
 """What several test files share."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from tests.baselines.icpi.completion_server import CompletionServerForTests
@@ -7,7 +10,7 @@ from tests.baselines.icpi.worlds import CHAIN, oracle
 
 
 @pytest.fixture
-def server(monkeypatch):
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A completion server on 127.0.0.1 that knows the chain's rules; there is no key."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     running = CompletionServerForTests(oracle(CHAIN))

@@ -1,6 +1,7 @@
 """States, actions, rewards and ends as text, and back."""
 
 import math
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -61,7 +62,7 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("name", "state", "line"), GOLDEN)
-def test_states_are_written_as_published(name, state, line):
+def test_states_are_written_as_published(name: str, state: Any, line: Any) -> None:
     """Facts, then the hint."""
     codec = CODECS[f"promptpo/{name}-v0"]
     assert codec.obs(state, hint=True) == line
@@ -70,7 +71,7 @@ def test_states_are_written_as_published(name, state, line):
     assert len(bare) < len(line)
 
 
-def test_actions_are_written_as_published():
+def test_actions_are_written_as_published() -> None:
     """In the order of their indices; what belongs to an action beyond its first line is ours."""
     written = {name: [codec.action(n) for n in range(len(codec.actions))] for name, codec in CODECS.items()}
     assert written["promptpo/Chain-v0"] == ["state = left()", "reward = try_goal(state)", "state = right()"]
@@ -82,7 +83,7 @@ def test_actions_are_written_as_published():
 
 @pytest.mark.parametrize("env_id", CODECS)
 @given(data=st.data(), hint=st.booleans())
-def test_a_state_line_is_read_back(env_id, data, hint):
+def test_a_state_line_is_read_back(env_id: str, data: Any, hint: Any) -> None:
     """With and without its hint, blanks before it and lines after it."""
     codec = CODECS[env_id]
     state = data.draw(STATES[env_id])
@@ -94,7 +95,7 @@ def test_a_state_line_is_read_back(env_id, data, hint):
 
 @pytest.mark.parametrize("env_id", CODECS)
 @given(text=st.text())
-def test_no_completion_breaks_the_reading(env_id, text):
+def test_no_completion_breaks_the_reading(env_id: str, text: str) -> None:
     """Whatever a model writes is read as a value or as nothing."""
     codec = CODECS[env_id]
     for completion in (text, codec.prefix + text, f"assert reward == {text}"):
@@ -107,7 +108,7 @@ def test_no_completion_breaks_the_reading(env_id, text):
 
 
 @given(value=st.integers(-1000, 1000).map(lambda n: n / 8))
-def test_a_reward_line_is_read_back(value):
+def test_a_reward_line_is_read_back(value: Any) -> None:
     """Whole numbers without a point, others with one."""
     codec = CODECS["promptpo/Chain-v0"]
     assert codec.parse_reward(codec.reward(value)) == value
@@ -127,14 +128,14 @@ def test_a_reward_line_is_read_back(value):
         ("", None, None),
     ],
 )
-def test_ends_and_rewards_are_read_exactly(completion, done, reward):
+def test_ends_and_rewards_are_read_exactly(completion: Any, done: Any, reward: Any) -> None:
     """What is not one of the lines that were shown is no answer."""
     codec = CODECS["promptpo/Chain-v0"]
     assert codec.parse_done(completion) is done
     assert codec.parse_reward(completion) == reward
 
 
-def test_the_lenient_reading_looks_at_the_beginning_only():
+def test_the_lenient_reading_looks_at_the_beginning_only() -> None:
     """As the paper's own validity check did."""
     codec = CODECS["promptpo/Chain-v0"]
     assert not codec.valid_obs("assert state == [six]")
@@ -142,7 +143,7 @@ def test_the_lenient_reading_looks_at_the_beginning_only():
     assert not codec.valid_obs("state == [6]", lenient=True)
 
 
-def test_only_the_first_line_of_a_completion_counts():
+def test_only_the_first_line_of_a_completion_counts() -> None:
     """Without the blanks around it."""
     assert first_line("\n  assert done  \nassert reward == 1") == "assert done"
     assert first_line("") == ""
@@ -159,19 +160,20 @@ SPACES = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
-def test_the_generic_codec_reads_back_what_it_writes(space):
+def test_the_generic_codec_reads_back_what_it_writes(space: Any) -> None:
     """Members of every supported space, at the precision of the text."""
     codec = GenericCodec(space, spaces.Discrete(3), decimals=3)
     space.seed(0)
     for _ in range(50):
         state = flatten(space.sample())
         again = codec.parse_obs(codec.obs(state, hint=True))
+        assert again is not None
         assert again == pytest.approx(state, abs=5e-4)
         assert codec.parse_obs(codec.obs(again, hint=False)) == again
     assert codec.actions == tuple(f"state, reward = action_{n}()" for n in range(3))
 
 
-def test_the_generic_codec_knows_one_zero():
+def test_the_generic_codec_knows_one_zero() -> None:
     """A number that is rounded to zero has no sign."""
     codec = GenericCodec(spaces.Box(-1, 1, (2,), np.float64), spaces.Discrete(2))
     assert codec.obs((-0.001, 0.001), hint=False) == "assert state == [0.00, 0.00]"
@@ -187,14 +189,16 @@ def test_the_generic_codec_knows_one_zero():
         (spaces.Dict({"a": spaces.Discrete(2)}), spaces.Discrete(2), "writes observations as text"),
     ],
 )
-def test_what_cannot_be_written_is_refused_in_one_sentence(observations, actions, said):
+def test_what_cannot_be_written_is_refused_in_one_sentence(
+    observations: Any, actions: Any, said: str
+) -> None:
     """The sentence says what would do."""
     with pytest.raises(UnsupportedSpaceError, match=said):
         GenericCodec(observations, actions)
 
 
 @pytest.mark.parametrize("env_id", ["FrozenLake-v1", "CartPole-v1", "CliffWalking-v1", "MountainCar-v0"])
-def test_gymnasiums_own_environments_can_be_written(env_id):
+def test_gymnasiums_own_environments_can_be_written(env_id: str) -> None:
     """Real observations of real steps."""
     env = gymnasium.make(env_id)
     codec = GenericCodec(env.observation_space, env.action_space)

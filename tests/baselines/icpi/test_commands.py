@@ -1,8 +1,11 @@
 """``promptpo baseline icpi`` and ``promptpo icpi-probe`` as they are typed."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,28 +13,28 @@ from baselines.cli import main
 from promptpo.cli.app import run
 
 
-def call(capsys, *words):
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     """Exit code, standard output and standard error of ``promptpo baseline icpi``."""
     code = main(["icpi", *words])
     out = capsys.readouterr()
     return code, out.out, out.err
 
 
-def probe(capsys, *words):
+def probe(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     """The same for ``promptpo icpi-probe``."""
     code = run(["icpi-probe", *words])
     out = capsys.readouterr()
     return code, out.out, out.err
 
 
-def test_naming_the_commands_imports_nothing_heavy():
+def test_naming_the_commands_imports_nothing_heavy() -> None:
     """Neither numpy nor gymnasium."""
     code = "import sys, baselines.icpi_commands; print({'numpy', 'gymnasium', 'openai'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "set()", done.stderr
 
 
-def test_a_run_tells_its_regret(capsys, tmp_path):
+def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One line per episode on standard error, the summary on standard output."""
     words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "40", "--test-episodes", "4"]
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
@@ -45,7 +48,7 @@ def test_a_run_tells_its_regret(capsys, tmp_path):
     assert call(capsys, *words, "--out", str(tmp_path / "c"), "--quiet") == (0, "", "")
 
 
-def test_the_switches_reach_the_run(capsys, tmp_path):
+def test_the_switches_reach_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Profile, ablations and budgets are recorded as they were given."""
     code, out, _ = call(
         capsys, "promptpo/Chain-v0", "--engine", "oracle:exact", "--profile", "paper", "--steps", "12", "--seed", "3",
@@ -62,7 +65,9 @@ def test_the_switches_reach_the_run(capsys, tmp_path):
     assert (profile["context"], profile["randomize"], profile["prompt_tokens"]) == (16, ["policy"], 500)
 
 
-def test_an_estimate_makes_no_call(capsys, monkeypatch, tmp_path):
+def test_an_estimate_makes_no_call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """And needs no key."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -75,7 +80,9 @@ def test_an_estimate_makes_no_call(capsys, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_will_be_paid_is_estimated_before_the_run_starts(capsys, server, tmp_path):
+def test_what_will_be_paid_is_estimated_before_the_run_starts(
+    capsys: pytest.CaptureFixture[str], server: Any, tmp_path: Path
+) -> None:
     """The sentence comes first, the budget ends the run, and the exit code is that of a result."""
     code, out, err = call(
         capsys, "promptpo/Chain-v0", "--engine", "completion:m", "--base-url", server.address,
@@ -91,7 +98,7 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(capsys, server, tm
     ("words", "said"),
     [
         (["promptpo/Chain-v0"], "--engine is missing"),
-        (["promptpo/Chian-v0", "--engine", "oracle"], "there is no environment 'promptpo/Chian-v0'"),
+        (["promptpo/Chian-v0", "--engine", "oracle"], "ICPI's own are promptpo/Chain-v0"),
         (["NoSuchThing-v0", "--engine", "oracle"], "there is no environment"),
         (["Pendulum-v1", "--engine", "lookup"], "needs a Discrete action space"),
         (["CartPole-v1", "--engine", "oracle"], "the oracle knows the rules of ICPI's own domains only"),
@@ -100,11 +107,17 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(capsys, server, tm
         (["promptpo/Chain-v0", "--engine", "oracle", "--method", "ppo"], "--method takes icpi"),
         (["promptpo/Chain-v0", "--engine", "oracle", "--randomize", "nxt"], "Did you mean next?"),
         (["promptpo/Chain-v0", "--engine", "oracle", "--env-kwargs", "{"], "--env-kwargs"),
-        (["FrozenLake-v1", "--engine", "lookup", "--env-kwargs", '{"size": 3}'], "cannot be made"),
+        (["nowhere:Thing-v0", "--engine", "lookup"], "there is no module 'nowhere' on the path or in"),
         (["promptpo/Chain-v0", "--engine", "vllm:m"], "needs --base-url"),
     ],
 )
-def test_wrong_usage_is_told_in_one_sentence(capsys, monkeypatch, tmp_path, words, said):
+def test_wrong_usage_is_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: list[str],
+    said: str,
+) -> None:
     """Exit code 2, no traceback, no directory."""
     monkeypatch.chdir(tmp_path)
     code, out, err = call(capsys, *words)
@@ -115,7 +128,30 @@ def test_wrong_usage_is_told_in_one_sentence(capsys, monkeypatch, tmp_path, word
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_probe_prints_a_table_and_a_verdict(capsys):
+def test_an_environment_of_a_module_in_the_current_directory(tmp_path: Path) -> None:
+    """Found as `promptpo optimize` finds it, from a command whose path does not have that directory."""
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium\n"
+        "from gymnasium.envs.toy_text import FrozenLakeEnv\n"
+        "gymnasium.register('Mine-v0', entry_point=FrozenLakeEnv, max_episode_steps=20)\n"
+    )
+    words = ["mine:Mine-v0", "--engine", "lookup", "--steps", "30", "--test-episodes", "2", "--out", "run"]
+    code = (
+        f"import sys; sys.path.remove(''); from baselines.cli import main; sys.exit(main(['icpi', *{words}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["steps"]["train"] == 30
+
+
+def test_the_probe_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     """Of the domains and sizes that were named."""
     words = ["--engine", "lookup", "--domains", "Chain,Maze", "--examples", "20,60", "--questions", "6"]
     code, out, err = probe(capsys, *words)
@@ -126,7 +162,9 @@ def test_the_probe_prints_a_table_and_a_verdict(capsys):
     assert len(json.loads(out)["rows"]) == 16
 
 
-def test_a_probe_pays_for_nothing_twice(capsys, server, tmp_path):
+def test_a_probe_pays_for_nothing_twice(
+    capsys: pytest.CaptureFixture[str], server: Any, tmp_path: Path
+) -> None:
     """With --out, the same probe again asks nothing."""
     words = [
         "--engine",
@@ -156,7 +194,9 @@ def test_a_probe_pays_for_nothing_twice(capsys, server, tmp_path):
         (["--engine", "lookup", "--domains", "Chian"], "there is no environment"),
     ],
 )
-def test_a_wrong_probe_is_told_in_one_sentence(capsys, words, said):
+def test_a_wrong_probe_is_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
     """Exit code 2."""
     code, _, err = probe(capsys, *words)
     assert code == 2

@@ -1,6 +1,7 @@
 """The six domains: their exact optima, their difficulty for random actions, their Gymnasium form."""
 
 from functools import cache
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -12,7 +13,7 @@ from baselines.icpi.domains.maze import DISTANCES, GOAL, Maze
 
 RNG = np.random.default_rng(0)
 
-STARTS = {
+STARTS: dict[str, Any] = {
     "promptpo/Chain-v0": [(x,) for x in range(8)],
     "promptpo/DistractorChain-v0": [(x, 3) for x in range(8)],
     "promptpo/Maze-v0": [(i, j) for i in range(3) for j in range(3)],
@@ -37,12 +38,12 @@ RANDOM_REGRET = {
 """Of uniformly random actions; means over 200,000 episodes of another implementation of the rules."""
 
 
-def best_return(domain, start):
+def best_return(domain: Any, start: Any) -> Any:
     """The optimum by looking at every sequence of actions within the time limit."""
     # The distractor is the only thing left to chance, and it has no influence on anything.
 
     @cache
-    def value(state, left):
+    def value(state: Any, left: Any) -> Any:
         if left == 0:
             return 0.0
         best = 0.0
@@ -57,7 +58,7 @@ def best_return(domain, start):
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_the_optimum_is_what_backward_induction_finds(env_id):
+def test_the_optimum_is_what_backward_induction_finds(env_id: str) -> None:
     """From every start, exactly."""
     domain = DOMAINS[env_id]
     for start in STARTS[env_id]:
@@ -65,7 +66,7 @@ def test_the_optimum_is_what_backward_induction_finds(env_id):
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_random_actions_have_the_known_regret(env_id):
+def test_random_actions_have_the_known_regret(env_id: str) -> None:
     """Rewards, ends, starts and time limits together give one number per domain."""
     domain, rng = DOMAINS[env_id], np.random.default_rng(1)
     regrets = []
@@ -81,7 +82,7 @@ def test_random_actions_have_the_known_regret(env_id):
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_it_is_a_gymnasium_environment(env_id):
+def test_it_is_a_gymnasium_environment(env_id: str) -> None:
     """Gymnasium's own checker has nothing to say, and the same seed begins the same episode."""
     register()
     env = gymnasium.make(env_id)
@@ -90,11 +91,12 @@ def test_it_is_a_gymnasium_environment(env_id):
     again, _ = env.reset(seed=5)
     assert np.array_equal(first, again)
     limit = DOMAINS[env_id].time_limit
+    assert env.spec is not None
     assert env.spec.max_episode_steps == limit
     env.close()
 
 
-def test_an_episode_at_the_time_limit_is_truncated_and_not_terminal():
+def test_an_episode_at_the_time_limit_is_truncated_and_not_terminal() -> None:
     """Walking against the wall of the chain for eight steps."""
     register()
     env = gymnasium.make("promptpo/Chain-v0")
@@ -103,7 +105,7 @@ def test_an_episode_at_the_time_limit_is_truncated_and_not_terminal():
     assert ends == [(False, False)] * 7 + [(False, True)]
 
 
-def test_the_distances_of_the_maze_are_those_of_a_search():
+def test_the_distances_of_the_maze_are_those_of_a_search() -> None:
     """Breadth first, with the rules' own walls."""
     maze = Maze()
     found, border = {GOAL: 0}, [GOAL]
@@ -117,7 +119,7 @@ def test_the_distances_of_the_maze_are_those_of_a_search():
     assert found == DISTANCES
 
 
-def test_an_alien_in_the_bottom_row_ends_the_game_unless_shot():
+def test_an_alien_in_the_bottom_row_ends_the_game_unless_shot() -> None:
     """Checked before the aliens descend."""
     domain = DOMAINS["promptpo/MiniInvaders-v0"]
     assert domain.step((1, 1, 0, 2, 0), 1, RNG)[1:] == (1.0, True)

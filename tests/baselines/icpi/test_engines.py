@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from baselines.icpi.engines.lookup import LookupEngine
 from baselines.icpi.engines.testing import NoisyEngine, ScriptedEngine
 from baselines.icpi.prompts import Question
 from baselines.icpi.setting import setting_for
-from baselines.icpi.values import Request
+from baselines.icpi.values import CompletionRequest, Kind
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
 from tests.baselines.icpi.worlds import CHAIN, PAPER, builder, filled_book, oracle
 
@@ -23,26 +24,29 @@ EXAMPLES = (
 )
 
 
-def ask(engine, examples, query, kind="done"):
+def ask(engine: Any, examples: Any, query: Any, kind: Any = "done") -> Any:
     """One completion."""
-    return engine.complete([Request(examples, query, kind)])[0].text
+    return engine.complete([CompletionRequest(examples, query, kind)])[0].text
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 @pytest.mark.parametrize("hint", [True, False])
-def test_the_oracle_answers_as_the_rules_say(env_id, hint):
+def test_the_oracle_answers_as_the_rules_say(env_id: str, hint: Any) -> None:
     """Whatever it is asked in the course of play, with and without hints; no field but the text is read."""
     setting = setting_for(env_id)
     profile = replace(PAPER, hint=hint)
     book = filled_book(setting, 40, profile)
     build, engine, codec = builder(setting, book, profile), oracle(setting), setting.codec
     rng = np.random.default_rng(7)
+    assert setting.domain is not None
     for _ in range(40):
         state = setting.domain.reset(rng)
         action = int(rng.integers(setting.n_actions))
-        after, reward, done = setting.domain.step(codec.parse_obs(codec.obs(state, hint=hint)), action, rng)
+        read = codec.parse_obs(codec.obs(state, hint=hint))
+        assert read is not None
+        after, reward, done = setting.domain.step(read, action, rng)
         line = codec.obs(state, hint=hint)
-        wanted = {
+        wanted: dict[Kind, str] = {
             "done": codec.done(done),
             "reward": codec.reward(reward),
             "next": codec.obs(after, hint=hint),
@@ -57,7 +61,7 @@ def test_the_oracle_answers_as_the_rules_say(env_id, hint):
             assert engine.complete([blind])[0].text == right
 
 
-def test_the_oracles_policies():
+def test_the_oracles_policies() -> None:
     """Nearest state, the same state, or any action."""
     at = {n: f"state, reward = reset()\n{CHAIN.codec.obs((n,), hint=True)}\n" for n in range(8)}
     nearest, exact, random = (oracle(CHAIN, policy=policy) for policy in ("nn", "exact", "random"))
@@ -74,12 +78,12 @@ def test_the_oracles_policies():
 @pytest.mark.parametrize(
     "prompt", ["", "\n\n", "x\n\ny\n", "assert done\n\nassert state == [x]\nstate = left()\n"]
 )
-def test_the_oracle_answers_nothing_to_what_it_cannot_read(prompt):
+def test_the_oracle_answers_nothing_to_what_it_cannot_read(prompt: Any) -> None:
     """No examples, no question, no state."""
     assert ask(oracle(CHAIN), prompt, "") == ""
 
 
-def test_the_lookup_engine_copies_and_knows_nothing():
+def test_the_lookup_engine_copies_and_knows_nothing() -> None:
     """The last example counts; in trajectories too."""
     engine = LookupEngine(CHAIN.codec)
     state = "assert state == [5] and state != [4]\n"
@@ -92,7 +96,7 @@ def test_the_lookup_engine_copies_and_knows_nothing():
     )
 
 
-def test_wrong_answers_are_answers_to_other_questions():
+def test_wrong_answers_are_answers_to_other_questions() -> None:
     """All of them valid lines of the same kind."""
     inner = ScriptedEngine(lambda request: request.query)
     engine = NoisyEngine(inner, np.random.default_rng(0), wrong=1.0)
@@ -101,7 +105,7 @@ def test_wrong_answers_are_answers_to_other_questions():
     assert all(int(answer) <= n for n, answer in enumerate(answers))
 
 
-def test_all_local_engines_keep_the_protocol():
+def test_all_local_engines_keep_the_protocol() -> None:
     """Order, one result per request, and closing twice."""
     rng = np.random.default_rng(0)
     engines = [
@@ -113,12 +117,17 @@ def test_all_local_engines_keep_the_protocol():
     for engine in engines:
         assert isinstance(engine, Engine)
         assert not engine.paid
-        requests = [Request(EXAMPLES, "state, reward = reset()\nassert state == [5]\n", "policy")] * 3
+        requests = [
+            CompletionRequest(EXAMPLES, "state, reward = reset()\nassert state == [5]\n", "policy")
+        ] * 3
         assert len(engine.complete(requests)) == 3
         engine.close()
         engine.close()
     scripted = engines[2]
-    assert [r.text for r in scripted.complete([Request("", "a", "done"), Request("", "c", "done")])] == [
+    assert [
+        r.text
+        for r in scripted.complete([CompletionRequest("", "a", "done"), CompletionRequest("", "c", "done")])
+    ] == [
         "b",
         "",
     ]
@@ -136,7 +145,9 @@ def test_all_local_engines_keep_the_protocol():
         ("search", {}, UsageError, "no language model"),
     ],
 )
-def test_what_cannot_be_chosen_is_told_in_one_sentence(monkeypatch, name, settings, error, said):
+def test_what_cannot_be_chosen_is_told_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, settings: Any, error: Any, said: str
+) -> None:
     """And says what would do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(error, match=said) as caught:
@@ -144,13 +155,13 @@ def test_what_cannot_be_chosen_is_told_in_one_sentence(monkeypatch, name, settin
     assert "\n" not in str(caught.value)
 
 
-def test_the_oracle_knows_its_own_domains_only():
+def test_the_oracle_knows_its_own_domains_only() -> None:
     """For others there is no oracle."""
     with pytest.raises(UsageError, match="ICPI's own domains only"):
         choose_engine("oracle", setting_for("FrozenLake-v1"))
 
 
-def test_the_embedded_model_says_how_to_install_it(monkeypatch):
+def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both commands."""
     import importlib.util
 
@@ -159,7 +170,7 @@ def test_the_embedded_model_says_how_to_install_it(monkeypatch):
         choose_engine("embedded:smollm2", CHAIN)
 
 
-def test_which_engines_are_paid():
+def test_which_engines_are_paid() -> None:
     """Everything that is not computed here for nothing."""
     names = ["oracle", "oracle:exact", "lookup", "embedded:smollm2", "openai:m", "exec:cat", "completion:m"]
     assert Counter(map(is_paid, names)) == {False: 3, True: 4}

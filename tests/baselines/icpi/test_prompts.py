@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +25,12 @@ EPISODE = [
 STATE = "assert state == [6] and state != [4]"
 
 
-def shown(prompt):
+def shown(prompt: Any) -> Any:
     """The examples of a prompt."""
     return [block for block in prompt.split("\n\n") if block.strip()]
 
 
-def test_the_examples_of_one_episode_are_as_published():
+def test_the_examples_of_one_episode_are_as_published() -> None:
     """Word for word, for each of the four prompts."""
     book = ExampleBook(CHAIN.codec, PAPER, max_excerpt=8)
     book.add_episode(EPISODE)
@@ -49,7 +50,7 @@ def test_the_examples_of_one_episode_are_as_published():
     assert sorted(book.pool("policy").texts) == sorted([whole, first, last])
 
 
-def test_the_descent_of_the_aliens_is_written_for_the_model():
+def test_the_descent_of_the_aliens_is_written_for_the_model() -> None:
     """After the reward of each step of a trajectory, and nowhere else."""
     setting = setting_for("promptpo/MiniInvaders-v0")
     book = filled_book(setting, 3)
@@ -62,7 +63,7 @@ def test_the_descent_of_the_aliens_is_written_for_the_model():
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_every_example_fits_its_question(env_id):
+def test_every_example_fits_its_question(env_id: str) -> None:
     """Same action, same termination for rewards, never terminal for next states."""
     setting = setting_for(env_id)
     book = filled_book(setting, 30)
@@ -81,7 +82,7 @@ def test_every_example_fits_its_question(env_id):
             )
 
 
-def test_without_constraints_all_examples_are_in_one_pool():
+def test_without_constraints_all_examples_are_in_one_pool() -> None:
     """Of any action and termination."""
     book = filled_book(CHAIN, 10, replace(PAPER, constrain=False))
     assert book.pool("done", 0).texts == book.pool("done", 1).texts
@@ -89,7 +90,7 @@ def test_without_constraints_all_examples_are_in_one_pool():
     assert len({text.split("\n")[1] for text in book.pool("done", 0).texts}) == 3
 
 
-def test_without_hints_a_line_ends_with_the_facts():
+def test_without_hints_a_line_ends_with_the_facts() -> None:
     """In questions' examples and in trajectories."""
     book = filled_book(CHAIN, 10, replace(PAPER, hint=False))
     for pool in (book.pool("next", 0), book.pool("policy")):
@@ -98,21 +99,21 @@ def test_without_hints_a_line_ends_with_the_facts():
 
 
 @pytest.mark.parametrize("context", [8, 16])
-def test_the_policy_sees_the_latest_episodes_only(context):
+def test_the_policy_sees_the_latest_episodes_only(context: Any) -> None:
     """As many as the profile says."""
     lengths = [len(episode) for episode in episodes(CHAIN, 30)]
     book = filled_book(CHAIN, 30, replace(PAPER, context=context))
     assert len(book.pool("policy").texts) == sum(n * (n + 1) // 2 for n in lengths[-context:])
 
 
-def test_imitation_sees_successful_pieces_only():
+def test_imitation_sees_successful_pieces_only() -> None:
     """Rewards within a piece must add up to more than the threshold."""
     book = filled_book(CHAIN, 40, min_return=0.0)
     assert book.pool("policy").texts
     assert all("assert reward == 1\n" in text for text in book.pool("policy").texts)
 
 
-def test_balancing_repeats_what_is_rare():
+def test_balancing_repeats_what_is_rare() -> None:
     """Seven against two become seven against seven; each example stands there at least once."""
     pool = Pool()
     for n in range(9):
@@ -130,7 +131,7 @@ def test_balancing_repeats_what_is_rare():
     budget=st.integers(0, 600),
     balance=st.booleans(),
 )
-def test_a_selection_never_passes_its_budget(sizes, classes, budget, balance):
+def test_a_selection_never_passes_its_budget(sizes: Any, classes: Any, budget: Any, balance: Any) -> None:
     """And it is never smaller than it must be by more than one example."""
     pool = Pool()
     for size, answer in zip(sizes, classes, strict=False):
@@ -143,47 +144,50 @@ def test_a_selection_never_passes_its_budget(sizes, classes, budget, balance):
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 @pytest.mark.parametrize("tokens", [100, 300, 3800])
-def test_a_prompt_keeps_its_budget_and_whole_examples(env_id, tokens):
+def test_a_prompt_keeps_its_budget_and_whole_examples(env_id: str, tokens: Any) -> None:
     """It begins with the beginning of an example and ends with the question and a line break."""
     setting = setting_for(env_id)
     book = filled_book(setting, 30)
     build = builder(setting, book, prompt_tokens=tokens)
     codec = setting.codec
+    assert setting.domain is not None
     state = codec.obs(setting.domain.reset(np.random.default_rng(3)), hint=True)
-    for kind, action, done in (
-        ("done", 0, None),
-        ("reward", 0, False),
-        ("next", 0, None),
-        ("policy", None, None),
+    for question in (
+        Question("done", state, 0),
+        Question("reward", state, 0, done=False),
+        Question("next", state, 0),
+        Question("policy", state),
     ):
-        request = build.request(Question(kind, state, action, done), 0, set())
+        request = build.request(question, 0, set())
         assert request is not None or tokens == 100
         if request is not None:
             assert len(request.prompt) <= tokens * CHARACTERS_PER_TOKEN
             first = request.prompt.split("\n", 1)[0]
-            assert first == codec.header if kind == "policy" else codec.parse_obs(first) is not None
+            assert first == codec.header if question.kind == "policy" else codec.parse_obs(first) is not None
             assert request.prompt.endswith(request.query)
             assert request.query.endswith("\n")
             assert all(
-                example + "\n\n" in book.pool(kind, action, done).texts for example in shown(request.examples)
+                example + "\n\n" in book.pool(question.kind, question.action, question.done).texts
+                for example in shown(request.examples)
             )
 
 
-def test_a_token_counter_replaces_the_guess():
+def test_a_token_counter_replaces_the_guess() -> None:
     """Then the budget is in tokens as the engine counts them."""
     from baselines.icpi.assembly import stream
     from baselines.icpi.prompts import PromptBuilder
 
-    def words(text):
+    def words(text: str) -> Any:
         return len(text.split())
 
     book = filled_book(CHAIN, 30, measure=words)
     build = PromptBuilder(CHAIN.codec, book, replace(PAPER, prompt_tokens=120), stream(0, "prompts"), words)
     request = build.request(Question("done", STATE, 0), 0, set())
+    assert request is not None
     assert 80 < words(request.prompt) <= 120
 
 
-def test_the_same_seed_gives_the_same_prompts_and_another_seed_others():
+def test_the_same_seed_gives_the_same_prompts_and_another_seed_others() -> None:
     """Byte for byte."""
     book = filled_book(CHAIN, 30)
     question = Question("done", STATE, 2)
@@ -195,26 +199,26 @@ def test_the_same_seed_gives_the_same_prompts_and_another_seed_others():
     assert len(set(prompts[0])) > 1
 
 
-def test_a_second_try_shows_other_examples():
+def test_a_second_try_shows_other_examples() -> None:
     """As long as there are others."""
     build = builder(CHAIN, filled_book(CHAIN, 30), prompt_tokens=150)
-    used = set()
+    used: set[str] = set()
     requests = [build.request(Question("done", STATE, 0), attempt, used) for attempt in range(3)]
     assert len({request.examples for request in requests}) == 3
     assert [request.attempt for request in requests] == [0, 1, 2]
 
 
-def test_without_an_example_there_is_no_request():
+def test_without_an_example_there_is_no_request() -> None:
     """The question is then invalid, and nothing is spent on it."""
     build = builder(CHAIN, ExampleBook(CHAIN.codec, PAPER, max_excerpt=8))
     assert build.request(Question("done", STATE, 0), 0, set()) is None
 
 
-def test_frozen_examples_last_for_an_episode():
+def test_frozen_examples_last_for_an_episode() -> None:
     """At most four prefixes per action and one for the policy, whatever is asked."""
     book = filled_book(CHAIN, 30, FAST)
     build = builder(CHAIN, book, FAST, prompt_tokens=400)
-    prefixes = [set(), set()]
+    prefixes: list[set[str]] = [set(), set()]
     for episode in range(2):
         build.begin_episode()
         for cell in range(8):
@@ -230,7 +234,7 @@ def test_frozen_examples_last_for_an_episode():
     assert prefixes[0] != prefixes[1]
 
 
-def test_frozen_trajectories_last_for_a_decision():
+def test_frozen_trajectories_last_for_a_decision() -> None:
     """Those of the policy prompt are drawn anew for the next one; the others stay."""
     build = builder(CHAIN, filled_book(CHAIN, 30, FAST), FAST, prompt_tokens=400)
     asked = [Question("done", STATE, 0), Question("policy", STATE)]
@@ -242,7 +246,7 @@ def test_frozen_trajectories_last_for_a_decision():
     assert later[1] != first[1]
 
 
-def test_closed_sets_of_answers_are_named():
+def test_closed_sets_of_answers_are_named() -> None:
     """Terminations, the rewards seen, the actions; never states."""
     build = builder(CHAIN, filled_book(CHAIN, 40, FAST), FAST)
     choices = {

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
 from baselines.icpi.model import InContextModel
 from baselines.icpi.rollout import Imagination, best
 from baselines.icpi.setting import setting_for
+from baselines.icpi.values import CompletionRequest
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, builder, filled_book, oracle
 
 AT_5 = CHAIN.codec.obs((5,), hint=True)
@@ -22,7 +24,9 @@ MOVES = (0, 2)
 """Actions of the chain that do not end an episode; of the third there is no example that goes on."""
 
 
-def imagination(engine, profile=PAPER, setting=CHAIN, *, max_steps=None, book=None):
+def imagination(
+    engine: Any, profile: Any = PAPER, setting: Any = CHAIN, *, max_steps: Any = None, book: Any = None
+) -> Any:
     """Rollouts over a filled memory, and the model that counts."""
     book = book or filled_book(setting, 40, profile)
     model = InContextModel(
@@ -40,7 +44,7 @@ def imagination(engine, profile=PAPER, setting=CHAIN, *, max_steps=None, book=No
     return made, model
 
 
-def answers(**by_kind):
+def answers(**by_kind: Any) -> Any:
     """A scripted engine that answers by kind; the default never ends and never pays."""
     lines = {
         "done": "assert not done",
@@ -52,12 +56,12 @@ def answers(**by_kind):
     return ScriptedEngine(lambda request: lines[request.kind])
 
 
-def kinds(engine):
+def kinds(engine: Any) -> Any:
     """What was asked, in order."""
     return [request.kind for request in engine.requests]
 
 
-def test_the_questions_come_in_the_papers_order():
+def test_the_questions_come_in_the_papers_order() -> None:
     """Termination, reward, next state, policy; nothing after the last reward."""
     engine = answers()
     made, _ = imagination(engine, max_steps=3)
@@ -69,7 +73,7 @@ def test_the_questions_come_in_the_papers_order():
     assert len(engine.requests) <= 3 * 4 * 3
 
 
-def test_an_end_ends_the_rollout_after_its_reward():
+def test_an_end_ends_the_rollout_after_its_reward() -> None:
     """Neither next state nor action is asked any more."""
     engine = answers(done="assert done", reward="assert reward == 1")
     made, _ = imagination(engine)
@@ -82,13 +86,13 @@ def test_an_end_ends_the_rollout_after_its_reward():
     assert kinds(engine) == ["done", "done", "reward", "done"]
 
 
-def test_rewards_are_discounted_from_the_first_step_on():
+def test_rewards_are_discounted_from_the_first_step_on() -> None:
     """A reward of 1 at every step up to the cap."""
     made, _ = imagination(answers(reward="assert reward == 1"), max_steps=4)
     assert made.values(AT_5)[0].value == pytest.approx(1 + 0.8 + 0.64 + 0.512)
 
 
-def test_a_state_is_carried_on_word_for_word():
+def test_a_state_is_carried_on_word_for_word() -> None:
     """The next question holds the completion, hint included."""
     wrong_hint = "assert state == [4] and state != [4]"
     engine = answers(next=wrong_hint)
@@ -98,7 +102,7 @@ def test_a_state_is_carried_on_word_for_word():
     assert later == [f"state, reward = reset()\n{wrong_hint}\n"] * len(MOVES)
 
 
-def test_canonical_states_are_written_anew():
+def test_canonical_states_are_written_anew() -> None:
     """The hint is then ours, not the model's."""
     engine = answers(next="assert state == [4] and state != [4]")
     made, _ = imagination(engine, replace(PAPER, canonical_states=True), max_steps=2)
@@ -109,7 +113,7 @@ def test_canonical_states_are_written_anew():
 @pytest.mark.parametrize(
     ("kind", "end"), [("done", "invalid_done"), ("reward", "invalid_reward"), ("next", "invalid_next")]
 )
-def test_three_invalid_answers_end_the_rollout(kind, end):
+def test_three_invalid_answers_end_the_rollout(kind: Any, end: Any) -> None:
     """Each of the three is asked with another prompt."""
     engine = answers(**{kind: GARBAGE})
     made, model = imagination(engine)
@@ -122,7 +126,7 @@ def test_three_invalid_answers_end_the_rollout(kind, end):
     assert len({request.examples for request in tries}) > 1
 
 
-def test_a_partial_return_is_kept():
+def test_a_partial_return_is_kept() -> None:
     """Two rewards, then no valid next state."""
     lines = iter([AT_5, *[GARBAGE] * 3])
     engine = ScriptedEngine(
@@ -140,11 +144,11 @@ def test_a_partial_return_is_kept():
     assert (first.value, first.steps, first.end) == (1.8, 2, "invalid_next")
 
 
-def test_a_valid_answer_on_the_second_try_counts():
+def test_a_valid_answer_on_the_second_try_counts() -> None:
     """And the third try is not made."""
-    seen = Counter()
+    seen: Counter[tuple[str, int]] = Counter()
 
-    def script(request):
+    def script(request: CompletionRequest) -> str:
         seen[request.kind, request.attempt] += 1
         return "assert done" if request.kind == "done" and request.attempt == 1 else "assert reward == 0"
 
@@ -155,7 +159,7 @@ def test_a_valid_answer_on_the_second_try_counts():
     assert model.tally.invalid["done"] == 3
 
 
-def test_an_invalid_action_becomes_a_random_one():
+def test_an_invalid_action_becomes_a_random_one() -> None:
     """Every legal action with equal chance."""
     engine = answers(policy="state = fly()")
     made, _ = imagination(engine, max_steps=2)
@@ -171,7 +175,7 @@ def test_an_invalid_action_becomes_a_random_one():
     assert min(counts.values()) > 60
 
 
-def test_together_or_one_by_one_gives_the_same_values():
+def test_together_or_one_by_one_gives_the_same_values() -> None:
     """With an engine whose answers depend on the question only."""
     states = [CHAIN.codec.obs((cell,), hint=True) for cell in range(8)]
     book = filled_book(CHAIN, 60)
@@ -187,10 +191,10 @@ def test_together_or_one_by_one_gives_the_same_values():
     class Deterministic:
         name, paid = "deterministic", False
 
-        def __init__(self):
+        def __init__(self) -> None:
             self.world = oracle(CHAIN)
 
-        def complete(self, requests):
+        def complete(self, requests: Any) -> Any:
             policy.complete(requests)
             return [
                 replace(result, text="state = left()") if request.kind == "policy" else result
@@ -204,7 +208,7 @@ def test_together_or_one_by_one_gives_the_same_values():
     assert all(values == found[0] for values in found)
 
 
-def test_the_fast_profile_needs_at_most_two_rounds_per_imagined_step():
+def test_the_fast_profile_needs_at_most_two_rounds_per_imagined_step() -> None:
     """All four questions of all actions at once, then all actions of the policy."""
     made, model = imagination(answers(), FAST)
     made.values(AT_5)
@@ -214,7 +218,7 @@ def test_the_fast_profile_needs_at_most_two_rounds_per_imagined_step():
     assert model.tally.rounds * 3 <= one_by_one.tally.rounds
 
 
-def test_a_memo_asks_each_question_once_an_episode():
+def test_a_memo_asks_each_question_once_an_episode() -> None:
     """Answers are kept until the next one begins."""
     engine = answers()
     made, model = imagination(engine, replace(PAPER, memo=True))
@@ -228,7 +232,7 @@ def test_a_memo_asks_each_question_once_an_episode():
 
 
 @pytest.mark.parametrize("kind", ["done", "reward", "next", "policy"])
-def test_a_randomised_component_is_not_asked(kind):
+def test_a_randomised_component_is_not_asked(kind: Any) -> None:
     """Its answers are drawn from what was seen, or from the legal actions."""
     engine = oracle(CHAIN)
     scripted = ScriptedEngine(lambda request: engine.complete([request])[0].text)
@@ -239,18 +243,19 @@ def test_a_randomised_component_is_not_asked(kind):
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_the_oracle_finds_the_best_first_action_worth_something(env_id):
+def test_the_oracle_finds_the_best_first_action_worth_something(env_id: str) -> None:
     """With a filled memory no rollout ends for want of an answer."""
     setting = setting_for(env_id)
     made, model = imagination(oracle(setting), setting=setting)
     rng = np.random.default_rng(0)
+    assert setting.domain is not None
     for _ in range(5):
         ends = {e.end for e in made.values(setting.codec.obs(setting.domain.reset(rng), hint=True))}
         assert ends <= {"terminal", "cap"}
     assert not model.tally.invalid
 
 
-def test_noise_is_counted_and_harmless():
+def test_noise_is_counted_and_harmless() -> None:
     """Thirty percent garbage: no exception, and as many invalid answers as there was garbage."""
     book = filled_book(CHAIN, 40)
     noisy = NoisyEngine(oracle(CHAIN), np.random.default_rng(0), garbage=0.3, wrong=0.1)
@@ -263,7 +268,7 @@ def test_noise_is_counted_and_harmless():
     assert invalid / calls == pytest.approx(0.3, abs=0.04)
 
 
-def test_ties_are_within_rounding():
+def test_ties_are_within_rounding() -> None:
     """Sums of the same rewards in another order are equal."""
     assert best([0.1 + 0.2, 0.3, 0.0]) == [0, 1]
     assert best([0.0]) == [0]

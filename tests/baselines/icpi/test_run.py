@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from promptpo.run.config import Budget
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER
 
 
-def config(**changes):
+def config(**changes: Any) -> Any:
     """A short run with the oracle."""
     base = RunConfig("icpi", "oracle", "fast", FAST, steps=40, test_episodes=3)
     return replace(base, **changes)
@@ -25,27 +27,27 @@ SHORT = setting_for("promptpo/Chain-v0", max_rollout=2)
 
 
 @pytest.fixture
-def same(server):
+def same(server: Any) -> Any:
     """A server whose answers depend on the prompt only."""
     server.engine = LookupEngine(CHAIN.codec)
     return server
 
 
-def over_http(server, **changes):
+def over_http(server: Any, **changes: Any) -> Any:
     """A short run that asks the test server."""
     return config(engine="completion:m", base_url=server.address, steps=20, test_episodes=1, **changes)
 
 
-def stable(result):
+def stable(result: Any) -> Any:
     """What two runs of the same configuration must have in common."""
     return {
         name: value for name, value in result.items() if name not in ("wall_seconds", "config", "completions")
     }
 
 
-def test_the_result_has_regret_and_everything_that_other_runs_have(tmp_path):
+def test_the_result_has_regret_and_everything_that_other_runs_have(tmp_path: Path) -> None:
     """One regret per finished episode, with the step at which it ended."""
-    told = []
+    told: list[Any] = []
     result = run(CHAIN, config(steps=80, method="icpi"), tmp_path, told.append)
     assert json.loads((tmp_path / "result.json").read_text()) == result
     assert {"format", "method", "env_id", "test", "steps", "seed", "stop_reason", "versions", "llm"} <= set(
@@ -62,7 +64,7 @@ def test_the_result_has_regret_and_everything_that_other_runs_have(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["no-argmax", "tabular-q", "matching", "random"])
-def test_every_method_writes_the_same_kind_of_result(tmp_path, method):
+def test_every_method_writes_the_same_kind_of_result(tmp_path: Path, method: str) -> None:
     """Without an engine, nothing is asked."""
     result = run(CHAIN, config(method=method), tmp_path)
     assert result["method"] == method
@@ -86,7 +88,7 @@ def test_every_method_writes_the_same_kind_of_result(tmp_path, method):
     ids=str,
 )
 @pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
-def test_every_ablation_runs(tmp_path, profile, change):
+def test_every_ablation_runs(tmp_path: Path, profile: Any, change: Any) -> None:
     """From the first step to the last."""
     result = run(CHAIN, config(profile=replace(profile, **change)), tmp_path)
     assert result["stop_reason"] == "all steps taken"
@@ -94,14 +96,14 @@ def test_every_ablation_runs(tmp_path, profile, change):
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_every_domain_runs(tmp_path, env_id):
+def test_every_domain_runs(tmp_path: Path, env_id: str) -> None:
     """A few episodes."""
     result = run(setting_for(env_id), config(steps=30, test_episodes=1), tmp_path)
     assert result["env_id"] == env_id
     assert result["stop_reason"] == "all steps taken"
 
 
-def test_a_complete_run_is_not_paid_for_again(same, tmp_path):
+def test_a_complete_run_is_not_paid_for_again(same: Any, tmp_path: Path) -> None:
     """The same command again makes no request and gives the same result."""
     first = run(SHORT, over_http(same), tmp_path)
     paid = len(same.completions)
@@ -114,7 +116,7 @@ def test_a_complete_run_is_not_paid_for_again(same, tmp_path):
     assert again["completions"] == first["completions"]
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(same, tmp_path):
+def test_an_interrupted_run_goes_on_where_it_stopped(same: Any, tmp_path: Path) -> None:
     """A server that fails in the middle: what was paid is kept, and the result is that of one go."""
     whole = run(SHORT, over_http(same), tmp_path / "whole")
     paid = len(same.completions)
@@ -130,7 +132,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(same, tmp_path):
     assert len(same.completions) == paid + refused
 
 
-def test_a_limit_ends_the_run_cleanly_and_more_can_be_granted(same, tmp_path):
+def test_a_limit_ends_the_run_cleanly_and_more_can_be_granted(same: Any, tmp_path: Path) -> None:
     """The result says why it ended; with a higher limit the same directory goes on."""
     limited = run(SHORT, over_http(same, budget=Budget(steps=None, calls=20)), tmp_path)
     assert limited["stop_reason"] == "the limit of 20 language-model calls is reached"
@@ -142,7 +144,7 @@ def test_a_limit_ends_the_run_cleanly_and_more_can_be_granted(same, tmp_path):
     assert len(same.completions) == more["llm"]["calls"]
 
 
-def test_another_runs_directory_is_refused(tmp_path):
+def test_another_runs_directory_is_refused(tmp_path: Path) -> None:
     """The sentence names what differs."""
     run(CHAIN, config(), tmp_path)
     with pytest.raises(UsageError, match=r"another seed, .*|another steps, seed"):
@@ -152,7 +154,7 @@ def test_another_runs_directory_is_refused(tmp_path):
         run(CHAIN, config(), tmp_path)
 
 
-def test_a_run_that_no_longer_repeats_is_told(tmp_path):
+def test_a_run_that_no_longer_repeats_is_told(tmp_path: Path) -> None:
     """Code or packages have changed since: no silent mixture of two runs."""
     run(CHAIN, config(), tmp_path)
     journal = tmp_path / "journal.jsonl"
@@ -167,7 +169,7 @@ def test_a_run_that_no_longer_repeats_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("env_id", "kwargs"), [("FrozenLake-v1", {"is_slippery": False}), ("CartPole-v1", {})]
 )
-def test_other_environments_run_through_the_generic_codec(tmp_path, env_id, kwargs):
+def test_other_environments_run_through_the_generic_codec(tmp_path: Path, env_id: str, kwargs: Any) -> None:
     """An engine that only copies, in Gymnasium's own environments; there is no regret to tell."""
     setting = setting_for(env_id, env_kwargs=kwargs)
     result = run(setting, config(engine="lookup", steps=120, test_episodes=2), tmp_path)
@@ -178,7 +180,7 @@ def test_other_environments_run_through_the_generic_codec(tmp_path, env_id, kwar
     assert sum(result["completions"]["asked"].values()) > 0
 
 
-def test_lookup_solves_a_small_deterministic_lake(tmp_path):
+def test_lookup_solves_a_small_deterministic_lake(tmp_path: Path) -> None:
     """The whole algorithm on somebody else's environment: better than chance by far."""
     rows = ["SF", "HG"]
     setting = setting_for(

@@ -1,13 +1,16 @@
 """Completions over real HTTP, raw and through a chat model, with the official clients."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from baselines.icpi.engines.choose import choose_engine
 from baselines.icpi.engines.paid import PaidEngine, without_oldest
 from baselines.icpi.engines.server import CompletionServer, tokenizer
-from baselines.icpi.values import Request
+from baselines.icpi.values import CompletionRequest
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
@@ -18,27 +21,29 @@ EXAMPLE = "assert state == [6] and state != [4]\nstate = left()\nassert state ==
 CHOICES = ("assert done", "assert not done")
 
 
-def request(cell, *, examples=EXAMPLE, choices=None, **settings):
+def request(cell: Any, *, examples: Any = EXAMPLE, choices: Any = None, **settings: Any) -> Any:
     """Asks for the state left of a cell."""
     query = f"assert state == [{cell}] and state != [4]\nstate = left()\n"
-    return Request(examples, query, "next", choices=choices, **settings)
+    return CompletionRequest(examples, query, "next", choices=choices, **settings)
 
 
-def engine(server, *, dialect="llamacpp", budget=None, journal=None, **settings):
+def engine(
+    server: Any, *, dialect: Any = "llamacpp", budget: Any = None, journal: Any = None, **settings: Any
+) -> Any:
     """The real engine, without waits between retries that matter."""
     completer = CompletionServer("m", base_url=server.address, dialect=dialect, **settings)
     return PaidEngine(completer, Ledger(budget or Budget(steps=None)), journal)
 
 
 @pytest.fixture
-def paid(server):
+def paid(server: Any) -> Iterator[Any]:
     """An engine without limits."""
     made = engine(server)
     yield made
     made.close()
 
 
-def test_a_batch_keeps_its_order(server, paid):
+def test_a_batch_keeps_its_order(server: Any, paid: Any) -> None:
     """However the answers arrive, with tokens counted as the server counts them."""
     results = paid.complete([request(cell) for cell in (7, 1, 6, 2, 5)])
     assert [result.text.split(" and ")[0] for result in results] == [
@@ -48,7 +53,7 @@ def test_a_batch_keeps_its_order(server, paid):
     assert all(result.usage.input_tokens > 20 for result in results)
 
 
-def test_what_is_sent(server, paid):
+def test_what_is_sent(server: Any, paid: Any) -> None:
     """Stop at the line's end, the sampling settings, and the server's own defaults undone."""
     paid.complete([request(6, choices=CHOICES)])
     (body,) = server.completions
@@ -63,7 +68,7 @@ def test_what_is_sent(server, paid):
     ("dialect", "field", "value"),
     [("vllm", "structured_outputs", {"choice": list(CHOICES)}), ("completion", "grammar", None)],
 )
-def test_each_server_is_spoken_to_in_its_dialect(server, dialect, field, value):
+def test_each_server_is_spoken_to_in_its_dialect(server: Any, dialect: Any, field: Any, value: Any) -> None:
     """And a plain one in none."""
     made = engine(server, dialect=dialect)
     made.complete([request(6, choices=CHOICES)])
@@ -71,7 +76,7 @@ def test_each_server_is_spoken_to_in_its_dialect(server, dialect, field, value):
     assert server.completions[0].get(field) == value
 
 
-def test_a_busy_server_is_asked_again_when_it_says(server):
+def test_a_busy_server_is_asked_again_when_it_says(server: Any) -> None:
     """Retry-After is honoured by the client; the answer counts once."""
     server.failures.append((429, {"retry-after": "0.05"}, {"error": {"message": "slow down"}}))
     server.failures.append((503, {"retry-after": "0.05"}, {"error": {"message": "loading model"}}))
@@ -85,7 +90,7 @@ def test_a_busy_server_is_asked_again_when_it_says(server):
 
 
 @pytest.mark.parametrize(("status", "said"), [(401, "key"), (404, "m"), (500, "")])
-def test_a_server_that_refuses_ends_the_run_in_one_sentence(server, status, said):
+def test_a_server_that_refuses_ends_the_run_in_one_sentence(server: Any, status: Any, said: str) -> None:
     """An error is not an invalid completion."""
     server.failures.extend([(status, {}, {"error": {"message": "no"}})] * 3)
     made = engine(server, max_retries=0)
@@ -95,7 +100,7 @@ def test_a_server_that_refuses_ends_the_run_in_one_sentence(server, status, said
     assert "\n" not in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_told(server):
+def test_a_server_that_is_not_there_is_told(server: Any) -> None:
     """With its address."""
     server.close()
     made = engine(server, max_retries=0)
@@ -104,7 +109,7 @@ def test_a_server_that_is_not_there_is_told(server):
     made.close()
 
 
-def test_a_prompt_that_is_too_long_loses_examples_until_it_fits(server, paid):
+def test_a_prompt_that_is_too_long_loses_examples_until_it_fits(server: Any, paid: Any) -> None:
     """The question stays."""
     server.context = 900
     (result,) = paid.complete([request(6, examples=EXAMPLE * 40)])
@@ -115,14 +120,14 @@ def test_a_prompt_that_is_too_long_loses_examples_until_it_fits(server, paid):
     assert all(body["prompt"].endswith(request(6).query) for body in server.completions)
 
 
-def test_a_question_that_never_fits_is_an_error(server, paid):
+def test_a_question_that_never_fits_is_an_error(server: Any, paid: Any) -> None:
     """Not an endless loop."""
     server.context = 20
     with pytest.raises(ProviderError, match="context"):
         paid.complete([request(6, examples=EXAMPLE * 3)])
 
 
-def test_at_least_one_example_is_dropped():
+def test_at_least_one_example_is_dropped() -> None:
     """Down to none."""
     assert without_oldest("a\n\nb\n\nc\n\n") == "b\n\nc\n\n"
     examples = EXAMPLE * 5
@@ -131,7 +136,7 @@ def test_at_least_one_example_is_dropped():
     assert examples == ""
 
 
-def test_what_was_paid_for_is_not_asked_again(server, tmp_path):
+def test_what_was_paid_for_is_not_asked_again(server: Any, tmp_path: Path) -> None:
     """A second engine over the same journal answers from it, and the ledger knows what was spent."""
     asked = [request(cell) for cell in (7, 6, 6)]
     with Journal(tmp_path) as journal:
@@ -150,7 +155,7 @@ def test_what_was_paid_for_is_not_asked_again(server, tmp_path):
     assert len(server.completions) == ledger.calls == 6
 
 
-def test_a_batch_that_fails_in_part_keeps_the_rest(server, tmp_path):
+def test_a_batch_that_fails_in_part_keeps_the_rest(server: Any, tmp_path: Path) -> None:
     """What was in flight is journaled before the error is raised."""
     asked = [request(cell) for cell in (7, 6, 5)]
     server.failures.append((400, {}, {"error": {"message": "no"}}))
@@ -174,7 +179,7 @@ def test_a_batch_that_fails_in_part_keeps_the_rest(server, tmp_path):
         (Budget(steps=None, seconds=0), 0),
     ],
 )
-def test_a_limit_ends_the_asking(server, budget, calls):
+def test_a_limit_ends_the_asking(server: Any, budget: Any, calls: Any) -> None:
     """Before the call that would pass it."""
     made = engine(server, budget=budget)
     with pytest.raises(BudgetSpentError):
@@ -184,7 +189,7 @@ def test_a_limit_ends_the_asking(server, budget, calls):
     assert len(server.completions) < 7
 
 
-def test_tokens_are_counted_by_the_server(server):
+def test_tokens_are_counted_by_the_server(server: Any) -> None:
     """Each text once."""
     count = tokenizer(server.address)
     assert [count("a b c"), count("a b c"), count("a")] == [3, 3, 1]
@@ -195,7 +200,7 @@ def test_tokens_are_counted_by_the_server(server):
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"error": {"message": "odd"}}])
-def test_an_answer_that_is_no_completion_is_told(server, body):
+def test_an_answer_that_is_no_completion_is_told(server: Any, body: Any) -> None:
     """Status 200 with something else in it."""
     server.failures.append((200, {}, body))
     made = engine(server)
@@ -204,7 +209,7 @@ def test_an_answer_that_is_no_completion_is_told(server, body):
     made.close()
 
 
-def test_a_chat_model_is_asked_for_the_next_line(server):
+def test_a_chat_model_is_asked_for_the_next_line(server: Any) -> None:
     """Instruction, examples, question with its choices; fences in the answer do not count."""
     chosen = choose_engine("openai:m", CHAIN, base_url=server.address)
     first, second = chosen.engine.complete([request(6), request(5, choices=CHOICES)])

@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ pytestmark = [
 SHORT_PROMPTS = replace(FAST, prompt_tokens=250)
 
 
-def test_a_run_on_the_chain_is_completed(tmp_path):
+def test_a_run_on_the_chain_is_completed(tmp_path: Path) -> None:
     """Every step taken, prefixes cached, tokens counted, and no second payment."""
     setting = setting_for("promptpo/Chain-v0", max_rollout=1)
     config = RunConfig("icpi", "embedded:smollm2", "fast", SHORT_PROMPTS, steps=16, seed=1, test_episodes=0)
@@ -37,7 +38,7 @@ def test_a_run_on_the_chain_is_completed(tmp_path):
     assert run(setting, paid_for, tmp_path)["regret"] == result["regret"]
 
 
-def test_its_accuracy_is_reported_as_it_is(capsys):
+def test_its_accuracy_is_reported_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """Its answers are valid, because a grammar holds it to them; how many are right is for the table to say."""
     chosen = choose_engine("embedded:smollm2", CHAIN)
     rows = list(

@@ -1,6 +1,7 @@
 """Small worlds that several tests live in."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,13 @@ PAPER, FAST = PROFILES["paper"], PROFILES["fast"]
 CHAIN = setting_for("promptpo/Chain-v0")
 
 
-def episodes(setting, number, seed=0):
+def episodes(setting: Any, number: Any, seed: int = 0) -> Any:
     """Episodes of random actions."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(number):
-        state, ended, episode = setting.domain.reset(rng), False, []
+        state, ended = setting.domain.reset(rng), False
+        episode: list[Transition] = []
         while not ended and len(episode) < 8:
             action = int(rng.integers(setting.n_actions))
             after, reward, ended = setting.domain.step(state, action, rng)
@@ -31,7 +33,7 @@ def episodes(setting, number, seed=0):
     return found
 
 
-def filled_book(setting, number=20, profile=PAPER, seed=0, **settings):
+def filled_book(setting: Any, number: int = 20, profile: Any = PAPER, seed: int = 0, **settings: Any) -> Any:
     """A book with the examples of random episodes."""
     book = ExampleBook(setting.codec, profile, max_excerpt=setting.max_excerpt, **settings)
     for episode in episodes(setting, number, seed):
@@ -39,12 +41,12 @@ def filled_book(setting, number=20, profile=PAPER, seed=0, **settings):
     return book
 
 
-def builder(setting, book, profile=PAPER, seed=0, **changes):
+def builder(setting: Any, book: Any, profile: Any = PAPER, seed: int = 0, **changes: Any) -> Any:
     """A prompt builder over a book."""
     profile = replace(profile, **changes)
     return PromptBuilder(setting.codec, book, profile, stream(seed, "prompts"))
 
 
-def oracle(setting, seed=0, policy="nn"):
+def oracle(setting: Any, seed: int = 0, policy: Any = "nn") -> Any:
     """The engine that knows the rules."""
     return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"), policy)

@@ -1,5 +1,9 @@
 """Language models as policy networks: what is trained, what is left alone, what is computed once."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -11,15 +15,17 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("stable_baselines3")
 
-from baselines.building import build_envs, build_model, hyperparameters_of  # noqa: E402
-from baselines.llm_policy.backbone import load_backbone, locate, pooled  # noqa: E402
-from baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens  # noqa: E402
-from baselines.llm_policy.networks import BackboneFeatures, actor_parameters  # noqa: E402
-from baselines.play import load_agent  # noqa: E402
-from baselines.progress import Display  # noqa: E402
-from baselines.settings import Settings  # noqa: E402
-from baselines.training import train  # noqa: E402
-from promptpo.envs.task import Task  # noqa: E402
+# ruff: noqa: E402 - what follows needs what was asked for above
+
+from baselines.building import build_envs, build_model, hyperparameters_of
+from baselines.llm_policy.backbone import load_backbone, locate, pooled
+from baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens
+from baselines.llm_policy.networks import BackboneFeatures, actor_parameters
+from baselines.play import load_agent
+from baselines.progress import Display
+from baselines.settings import TrainingSettings
+from baselines.training import train
+from promptpo.envs.task import Task
 
 SMALL = """
 default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}
@@ -28,16 +34,18 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def small(tmp_path):
+def small(tmp_path: Path) -> Any:
     """A file of hyperparameters with short rollouts."""
     path = tmp_path / "small.yml"
     path.write_text(SMALL)
     return str(path)
 
 
-def settings(backbone, small, algorithm="trpo", task="Pendulum-v1", **design):
+def settings(
+    backbone: Any, small: Any, algorithm: Any = "trpo", task: str = "Pendulum-v1", **design: Any
+) -> Any:
     """A short run."""
-    return Settings(
+    return TrainingSettings(
         algorithm,
         Task(task, max_episode_steps=40),
         128,
@@ -49,7 +57,7 @@ def settings(backbone, small, algorithm="trpo", task="Pendulum-v1", **design):
     )
 
 
-def built(chosen):
+def built(chosen: Any) -> Any:
     """Environments and a new agent."""
     row = hyperparameters_of(chosen)
     envs = build_envs(chosen, row, steps_taken=0, saved=None)
@@ -72,7 +80,9 @@ def built(chosen):
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())) or "frozen",
 )
-def test_every_design_trains_and_plays_as_saved(tiny_gpt2, small, tmp_path, algorithm, design):
+def test_every_design_trains_and_plays_as_saved(
+    tiny_gpt2: Any, small: Any, tmp_path: Path, algorithm: Any, design: Any
+) -> None:
     """A short run, and the saved final agent acts as the one in memory did."""
     if design.get("tune") == "lora":
         pytest.importorskip("peft")
@@ -89,7 +99,7 @@ def test_every_design_trains_and_plays_as_saved(tiny_gpt2, small, tmp_path, algo
     assert played.returns == pytest.approx(result["final"]["test"]["returns"], rel=1e-4)
 
 
-def test_building_the_policy_leaves_the_backbone_alone(tiny_gpt2, small):
+def test_building_the_policy_leaves_the_backbone_alone(tiny_gpt2: Any, small: Any) -> None:
     """Neither SB3's initialisation nor loading changes the pretrained weights."""
     _, model = built(settings(tiny_gpt2, small, tune="full"))
     inside = model.policy.pi_features_extractor._hidden[0].state_dict()
@@ -97,7 +107,9 @@ def test_building_the_policy_leaves_the_backbone_alone(tiny_gpt2, small):
     assert all(torch.equal(inside[name], original[name]) for name in original)
 
 
-def test_full_tuning_changes_the_backbone_and_frozen_does_not(tiny_gpt2, small, tmp_path):
+def test_full_tuning_changes_the_backbone_and_frozen_does_not(
+    tiny_gpt2: Any, small: Any, tmp_path: Path
+) -> None:
     """After a few updates the weights moved, exactly where they are trained."""
     original = list(load_backbone(Design(tiny_gpt2)).parameters())
     for tune, reading in (("full", "text"), ("frozen", "embedding")):
@@ -109,7 +121,7 @@ def test_full_tuning_changes_the_backbone_and_frozen_does_not(tiny_gpt2, small, 
         envs.close()
 
 
-def test_only_what_is_trained_is_registered(tiny_gpt2):
+def test_only_what_is_trained_is_registered(tiny_gpt2: Any) -> None:
     """TRPO asks for the gradient of every registered parameter, so all of them have one."""
     space = spaces.Dict({"tokens": spaces.Box(-1, 300, (9,)), "state": spaces.Box(-1, 1, (3,))})
     frozen = BackboneFeatures(spaces.Box(-1, 1, (3,)), Design(tiny_gpt2, reading="embedding").as_data())
@@ -121,7 +133,7 @@ def test_only_what_is_trained_is_registered(tiny_gpt2):
     )
 
 
-def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2, small):
+def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2: Any, small: Any) -> None:
     """The MLP's actor has as many trainable parameters as the model's, within one unit of width."""
     _, model = built(settings(tiny_gpt2, small, network="mlp", tune="full"))
     envs, original = built(settings(tiny_gpt2, small, tune="full"))
@@ -140,18 +152,23 @@ def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2, small):
     assert abs(actor - wanted) <= 2 * width + 10
 
 
-def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2):
+def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2: Any) -> None:
     """The control has the architecture, other weights, and the same ones for the same seed."""
     weights = [
-        next(load_backbone(Design(tiny_gpt2, network=network, seed=seed)).parameters())
-        for network, seed in (("pretrained", 0), ("random", 1), ("random", 1), ("random", 2))
+        next(load_backbone(design).parameters())
+        for design in (
+            Design(tiny_gpt2),
+            Design(tiny_gpt2, network="random", seed=1),
+            Design(tiny_gpt2, network="random", seed=1),
+            Design(tiny_gpt2, network="random", seed=2),
+        )
     ]
     assert torch.equal(weights[1], weights[2])
     assert not torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[1], weights[3])
 
 
-def test_features_are_computed_once_for_each_text(tiny_gpt2):
+def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
     """The same state, or one that is written alike, costs nothing; batches give what single states give."""
     encoder = FrozenFeatures(Design(tiny_gpt2), 3, CPU)
     states = np.array([[0.1, -0.2, 3.0], [0.5, 0.0, 0.0], [0.1, -0.2, 3.0], [0.101, -0.2, 3.0]])
@@ -164,7 +181,9 @@ def test_features_are_computed_once_for_each_text(tiny_gpt2):
     assert encoder.computed == 2
 
 
-def test_the_optimizer_never_runs_a_frozen_backbone(tiny_gpt2, small, monkeypatch):
+def test_the_optimizer_never_runs_a_frozen_backbone(
+    tiny_gpt2: Any, small: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A rollout and its updates compute each observation at most once."""
     envs, model = built(settings(tiny_gpt2, small))
     encoder = next(w for w in unwrap(envs) if hasattr(w, "_encoder"))._encoder
@@ -172,14 +191,14 @@ def test_the_optimizer_never_runs_a_frozen_backbone(tiny_gpt2, small, monkeypatc
     assert encoder.computed <= 64 + 2 * 3  # the first observation and ends of episodes
 
 
-def unwrap(envs):
+def unwrap(envs: Any) -> Iterator[Any]:
     """All wrappers, outermost first."""
     while envs is not None:
         yield envs
         envs = getattr(envs, "venv", None)
 
 
-def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2):
+def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2: Any) -> None:
     """Every row has the length of the longest text, whatever is written."""
     encoder = Tokens(Design(tiny_gpt2), 3)
     rows = encoder.tokens(np.array([[0.0, 0.0, 0.0], [-99.0, -99.0, -99.0]]))
@@ -194,7 +213,7 @@ def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2):
 
 
 @pytest.mark.parametrize("pooling", ["mean", "last"])
-def test_padding_does_not_change_features(pooling):
+def test_padding_does_not_change_features(pooling: Any) -> None:
     """Vectors behind the last token are not looked at."""
     hidden = torch.randn(1, 4, 5)
     mask = torch.tensor([[1, 1, 0, 0]])
@@ -202,7 +221,9 @@ def test_padding_does_not_change_features(pooling):
     assert torch.allclose(pooled(hidden, mask, pooling)[0], expected)
 
 
-def test_a_backbone_that_is_not_there_is_told_in_a_sentence(tmp_path, monkeypatch):
+def test_a_backbone_that_is_not_there_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A missing file, a directory without a model, and weights that are not installed."""
     with pytest.raises(UsageError, match="no backbone file"):
         locate(str(tmp_path / "none.gguf"))

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ pytest.importorskip("stable_baselines3")
 from baselines.llm_policy.design import Design
 from baselines.llm_policy.study import run_study, table
 from baselines.progress import Display
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from baselines.training import train
 from promptpo.envs.task import Task
 
@@ -20,11 +22,11 @@ NEEDS_WEIGHTS = pytest.mark.skipif(
 )
 
 
-def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2, tmp_path):
+def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2: Any, tmp_path: Path) -> None:
     """Every network and seed runs for as many steps, and the table has a line for each network."""
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {n_steps: 32, batch_size: 32, normalize: true}")
-    base = Settings(
+    base = TrainingSettings(
         "trpo",
         Task("Pendulum-v1", max_episode_steps=20),
         64,
@@ -50,9 +52,9 @@ def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2, tmp_path):
 @pytest.mark.slow
 @NEEDS_WEIGHTS
 @pytest.mark.timeout(900)
-def test_the_real_model_improves_on_cartpole(tmp_path):
+def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     """Two frozen layers of SmolLM2 read CartPole as text; TRPO improves on the untrained policy."""
-    settings = Settings(
+    settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
         8192,

@@ -1,6 +1,7 @@
 """Numbers as text, sizes of networks, and what a design may be."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from baselines.llm_policy.sizes import head_parameters, matching_width
 from promptpo.errors import UsageError
 
 
-def test_numbers_are_written_as_documented():
+def test_numbers_are_written_as_documented() -> None:
     """The three ways, on the same numbers."""
     values = [-0.534, 0.0, 12.0, -0.001]
     assert write(values, "decimal") == "-0.53 0.00 9.99 0.00"
@@ -21,7 +22,7 @@ def test_numbers_are_written_as_documented():
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=8), st.sampled_from(["decimal", "integer"]))
-def test_any_numbers_become_short_finite_text(values, numbers):
+def test_any_numbers_become_short_finite_text(values: Any, numbers: Any) -> None:
     """NaN and infinities too; no text is longer than the longest."""
     text = write(values, numbers)
     assert len(text) <= len(longest(len(values), numbers))
@@ -30,18 +31,18 @@ def test_any_numbers_become_short_finite_text(values, numbers):
 
 
 @given(st.floats(-9.99, 9.99))
-def test_written_numbers_are_near(value):
+def test_written_numbers_are_near(value: Any) -> None:
     """Decimal is exact to a hundredth, integer to a tenth."""
     assert float(write([value], "decimal")) == pytest.approx(value, abs=0.00501)
     assert int(write([value], "integer")) / 10 == pytest.approx(value, abs=0.0501)
 
 
 @given(st.integers(100, 10_000_000), st.integers(1, 400), st.integers(1, 30))
-def test_the_matching_mlp_is_the_nearest(parameters, inputs, outputs):
+def test_the_matching_mlp_is_the_nearest(parameters: Any, inputs: Any, outputs: Any) -> None:
     """One wider or one narrower is never nearer to the number of parameters."""
     width = matching_width(parameters, inputs, outputs)
 
-    def off(w):
+    def off(w: Any) -> Any:
         return abs(head_parameters(inputs, (w, w), outputs) - parameters)
 
     assert off(width) <= off(width + 1)
@@ -58,13 +59,13 @@ def test_the_matching_mlp_is_the_nearest(parameters, inputs, outputs):
         {"numbers": "hex"},
     ],
 )
-def test_designs_that_cannot_be_are_refused(wrong):
+def test_designs_that_cannot_be_are_refused(wrong: Any) -> None:
     """Each in one sentence, before anything is loaded."""
     with pytest.raises(UsageError):
         Design(**wrong)
 
 
-def test_a_design_travels_as_data():
-    """Settings and saved agents keep it as a dict."""
+def test_a_design_travels_as_data() -> None:
+    """TrainingSettings and saved agents keep it as a dict."""
     design = Design(tune="lora", layers=3)
     assert Design.from_data(design.as_data()) == design

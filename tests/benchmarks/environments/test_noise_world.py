@@ -1,5 +1,7 @@
 """NoiseWorld: boards, chances, and the exact optimum."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from benchmarks.environments.noise_world.optimum import number_of, optimal_retur
 NUMBERS = range(len(BOARDS))
 
 
-def corridor(milestones=(), misfortune=None, codes=(0, 0, 0)):
+def corridor(milestones: Any = (), misfortune: Any = None, codes: Any = (0, 0, 0)) -> Any:
     """A board of three rows whose middle row leads from the left to the goal on the right."""
     grid = np.full((3, 3), WALL)
     grid[1] = codes
@@ -31,7 +33,7 @@ def corridor(milestones=(), misfortune=None, codes=(0, 0, 0)):
     return Board(grid, misfortune or {}, (1, 0), (1, 2), milestones)
 
 
-def test_a_board_is_drawn_the_same_every_time():
+def test_a_board_is_drawn_the_same_every_time() -> None:
     """The recipe decides the board."""
     first, second = draw(BOARDS[4]), draw(BOARDS[4])
     assert np.array_equal(first.codes, second.codes)
@@ -40,7 +42,7 @@ def test_a_board_is_drawn_the_same_every_time():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_boards_hold_what_they_should(number):
+def test_boards_hold_what_they_should(number: Any) -> None:
     """One goal everywhere; one wall and one pit on large boards; milestones on the last three."""
     codes = board(number).codes
     large = number > 0
@@ -53,7 +55,7 @@ def test_boards_hold_what_they_should(number):
 
 @given(st.sampled_from(list(NUMBERS)), st.integers(0, 99), st.integers(0, 3))
 @settings(max_examples=200, deadline=None)
-def test_probabilities_sum_to_one_and_stay_on_the_board(number, cell, action):
+def test_probabilities_sum_to_one_and_stay_on_the_board(number: Any, cell: Any, action: Any) -> None:
     """Whatever happens, it happens with certainty, and not inside the wall."""
     this = board(number)
     row, column = divmod(cell % this.size**2, this.size)
@@ -63,12 +65,12 @@ def test_probabilities_sum_to_one_and_stay_on_the_board(number, cell, action):
         assert this.codes[result.state.cell] != WALL or result.state.cell == (row, column)
 
 
-def test_a_steady_corridor_is_walked_in_two_steps():
+def test_a_steady_corridor_is_walked_in_two_steps() -> None:
     """Two steps at -1 and a bonus of 3^3."""
     assert solve(corridor()).value == pytest.approx(27 - 2)
 
 
-def test_a_slippery_start_costs_what_the_geometric_distribution_says():
+def test_a_slippery_start_costs_what_the_geometric_distribution_says() -> None:
     """With chance p to stay, the first step takes 1/(1-p) tries; within 9 steps nearly as many."""
     p = 0.5
     value = solve(corridor(misfortune={1: p}, codes=(1, 0, 0))).value
@@ -76,7 +78,7 @@ def test_a_slippery_start_costs_what_the_geometric_distribution_says():
     assert value == pytest.approx(by_hand)
 
 
-def test_the_goal_pays_only_after_the_milestones_in_order():
+def test_the_goal_pays_only_after_the_milestones_in_order() -> None:
     """Passing the milestone on the way pays; a milestone behind the goal cannot be reached first."""
     assert solve(corridor(milestones=((1, 1),))).value == pytest.approx(27 - 2)
     there_and_back = corridor(milestones=((1, 1), (1, 0)))
@@ -84,7 +86,7 @@ def test_the_goal_pays_only_after_the_milestones_in_order():
     assert there_and_back.transitions(State((1, 1), 1), 1)[0].reward == -1.0
 
 
-def test_a_trap_throws_back_to_the_start_and_keeps_milestones():
+def test_a_trap_throws_back_to_the_start_and_keeps_milestones() -> None:
     """Misfortune on trap ground."""
     this = corridor(milestones=((1, 1),), misfortune={TRAP: 0.3}, codes=(0, TRAP, 0))
     failed = this.transitions(State((1, 1), 1), 1)[1]
@@ -93,33 +95,34 @@ def test_a_trap_throws_back_to_the_start_and_keeps_milestones():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_boards_can_be_solved(number):
+def test_boards_can_be_solved(number: Any) -> None:
     """The bonus is within reach on every board."""
     assert 0.3 * board(number).size ** 3 < optimal_return(number) < board(number).size ** 3
 
 
 @pytest.mark.parametrize("number", [0, 4])
-def test_the_best_policy_earns_its_value_in_the_environment(number):
+def test_the_best_policy_earns_its_value_in_the_environment(number: Any) -> None:
     """Rolling the optimal policy out gives the optimal return, within four standard errors."""
     this, best = board(number), solve(board(number))
     env = gymnasium.make(f"promptpo/NoiseWorld-{number}-v0")
+    world: Any = env.unwrapped
     returns = []
     for seed in range(300):
         env.reset(seed=seed)
         total, over, t = 0.0, False, 0
         while not over:
-            action = best.actions[t, number_of(env.unwrapped.state, this.size)]
+            action = best.actions[t, number_of(world.state, this.size)]
             _, reward, terminated, truncated, _ = env.step(action)
-            total, over, t = total + reward, terminated or truncated, t + 1
+            total, over, t = total + float(reward), terminated or truncated, t + 1
         returns.append(total)
     error = np.std(returns) / np.sqrt(len(returns))
     assert abs(np.mean(returns) - best.value) < 4 * error + 1e-9
 
 
-def test_an_episode_is_decided_by_its_seed():
+def test_an_episode_is_decided_by_its_seed() -> None:
     """The same seed and actions give the same episode."""
 
-    def play(seed):
+    def play(seed: int) -> Any:
         env = gymnasium.make("promptpo/NoiseWorld-2-v0")
         env.reset(seed=seed)
         return [env.step(np.int64(action))[0].tolist() for action in (0, 1, 2, 3) * 5]
@@ -127,7 +130,7 @@ def test_an_episode_is_decided_by_its_seed():
     assert play(3) == play(3)
 
 
-def test_the_observation_hides_the_ground():
+def test_the_observation_hides_the_ground() -> None:
     """Kinds of ground are numbers; milestones visited are not told at all."""
     env = gymnasium.make("promptpo/NoiseWorld-4-v0")
     observation, info = env.reset(seed=0)
@@ -136,7 +139,7 @@ def test_the_observation_hides_the_ground():
     assert not any(word in told_about_milestones() for word in ("mileston", "slip", "trap", "reset"))
 
 
-def told_about_milestones():
+def told_about_milestones() -> Any:
     """What a model is told about the board with milestones."""
     from promptpo.envs.task import Task
     from promptpo.spec import describe
@@ -144,9 +147,9 @@ def told_about_milestones():
     return describe(Task("benchmarks.environments:promptpo/NoiseWorld-4-v0")).text.lower()
 
 
-def test_rendering():
+def test_rendering() -> None:
     """An image, and a text with the walker in it."""
-    env = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="ansi")
+    env: Any = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="ansi")
     env.reset(seed=0)
     assert env.render().count("@") == 1
     env = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="rgb_array")
@@ -154,7 +157,7 @@ def test_rendering():
     assert env.render().shape == (120, 120, 3)
 
 
-def test_an_unknown_board_is_refused():
+def test_an_unknown_board_is_refused() -> None:
     """By its number."""
     with pytest.raises(ValueError, match="boards 0 to 6"):
         board(7)

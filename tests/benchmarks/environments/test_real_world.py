@@ -1,6 +1,7 @@
 """Glucose, epidemic and traffic: the environments, and known behaviour of their equations."""
 
 import math
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -16,7 +17,7 @@ from benchmarks.environments.traffic.ring import Ring
 IDS = ("Glucose-v0", "Epidemic-v0", "TrafficRing-v0", "TrafficMerge-v0")
 
 
-def returns_of(env_id, policy, seeds=range(5)):
+def returns_of(env_id: str, policy: Any, seeds: Any = range(5)) -> Any:
     """Returns of a function of the observation."""
     env = gymnasium.make(f"promptpo/{env_id}")
     found = []
@@ -25,25 +26,25 @@ def returns_of(env_id, policy, seeds=range(5)):
         total, over = 0.0, False
         while not over:
             observation, reward, terminated, truncated, _ = env.step(policy(observation))
-            total, over = total + reward, terminated or truncated
+            total, over = total + float(reward), terminated or truncated
         found.append(total)
     return np.array(found)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_the_api_is_gymnasiums(env_id):
+def test_the_api_is_gymnasiums(env_id: str) -> None:
     """Gymnasium's own checker has nothing to say."""
     check_env(gymnasium.make(f"promptpo/{env_id}").unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_episodes_are_decided_by_their_seed(env_id):
+def test_episodes_are_decided_by_their_seed(env_id: str) -> None:
     """Twice the same, also after another episode."""
     env = gymnasium.make(f"promptpo/{env_id}")
     env.action_space.seed(0)
     actions = [env.action_space.sample() for _ in range(8)]
 
-    def play(seed):
+    def play(seed: int) -> Any:
         rows = [env.reset(seed=seed)[0].tolist()]
         for action in actions:
             observation, reward, terminated, *_ = env.step(action)
@@ -57,14 +58,14 @@ def test_episodes_are_decided_by_their_seed(env_id):
     assert play(5) == first
 
 
-def test_basal_infusion_is_an_equilibrium():
+def test_basal_infusion_is_an_equilibrium() -> None:
     """Without meals the basal infusion holds basal glucose."""
     patient = glucose.Patient()
     state = glucose.advance(glucose.basal_state(patient), patient.basal_infusion, patient, 600)
     assert state == pytest.approx(glucose.basal_state(patient))
 
 
-def test_glucose_returns_at_the_rate_of_its_effectiveness():
+def test_glucose_returns_at_the_rate_of_its_effectiveness() -> None:
     """With insulin at its basal level the excess decays as exp(-p1 t)."""
     patient = glucose.Patient()
     start = (patient.basal_glucose + 100, *glucose.basal_state(patient)[1:])
@@ -72,7 +73,7 @@ def test_glucose_returns_at_the_rate_of_its_effectiveness():
     assert after[0] - patient.basal_glucose == pytest.approx(100 * math.exp(-patient.p1 * 60), rel=1e-6)
 
 
-def test_insulin_action_settles_at_insulin_sensitivity():
+def test_insulin_action_settles_at_insulin_sensitivity() -> None:
     """X tends to p3/p2 (I - Ib), which is the definition of insulin sensitivity."""
     patient = glucose.Patient()
     twice = 2 * patient.basal_infusion
@@ -81,7 +82,7 @@ def test_insulin_action_settles_at_insulin_sensitivity():
     assert action == pytest.approx(patient.p3 / patient.p2 * patient.basal_insulin)
 
 
-def test_the_integrator_agrees_with_scipys():
+def test_the_integrator_agrees_with_scipys() -> None:
     """A meal and a bolus, against an adaptive method of high order."""
     patient = glucose.Patient()
     start = (150.0, 0.001, 60.0, 3.0)
@@ -97,7 +98,7 @@ def test_the_integrator_agrees_with_scipys():
     assert ours == pytest.approx(exact.y[:, -1], rel=1e-5)
 
 
-def test_risk_is_zero_near_112_and_equal_at_both_limits():
+def test_risk_is_zero_near_112_and_equal_at_both_limits() -> None:
     """The zero and the symmetry for which the risk function was made."""
     zero = brentq(lambda g: math.log(g) ** 1.084 - 5.381, 80, 150)
     assert zero == pytest.approx(112.5, abs=0.5)
@@ -105,11 +106,11 @@ def test_risk_is_zero_near_112_and_equal_at_both_limits():
     assert glucose.risk(70) == pytest.approx(glucose.risk(180), rel=0.05)
 
 
-def test_a_pump_with_a_bolus_beats_one_without_and_too_much_kills():
+def test_a_pump_with_a_bolus_beats_one_without_and_too_much_kills() -> None:
     """Basal only, basal with meal boluses, and full throttle."""
     basal = glucose.Patient().basal_infusion / 1000
 
-    def bolus(observation):
+    def bolus(observation: Any) -> Any:
         return np.array([basal + observation[2] / 10 / 5], dtype=np.float32)
 
     only_basal = returns_of("Glucose-v0", lambda _: np.array([basal], dtype=np.float32)).mean()
@@ -117,7 +118,7 @@ def test_a_pump_with_a_bolus_beats_one_without_and_too_much_kills():
     assert returns_of("Glucose-v0", lambda _: np.ones(1, dtype=np.float32)).mean() < 50
 
 
-def epidemic_without_rules(r0, days=2000):
+def epidemic_without_rules(r0: Any, days: int = 2000) -> Any:
     """Daily shares of an epidemic that nobody hinders."""
     shares = (1 - 1e-5, 0.0, 1e-5, 0.0)
     history = [shares]
@@ -127,7 +128,7 @@ def epidemic_without_rules(r0, days=2000):
     return np.array(history)
 
 
-def test_people_neither_appear_nor_vanish():
+def test_people_neither_appear_nor_vanish() -> None:
     """The shares sum to one, and none is negative."""
     history = epidemic_without_rules(2.5)
     assert np.allclose(history.sum(axis=1), 1)
@@ -135,14 +136,14 @@ def test_people_neither_appear_nor_vanish():
 
 
 @pytest.mark.parametrize("r0", [1.5, 2.5, 3.5])
-def test_the_final_size_relation_holds(r0):
+def test_the_final_size_relation_holds(r0: Any) -> None:
     """Kermack and McKendrick: those who escape satisfy ln s = -R0 (1 - s)."""
     escaped = epidemic_without_rules(r0)[-1, 0]
     expected = brentq(lambda s: math.log(s) + r0 * (1 - s), 1e-9, 1 / r0)
     assert escaped == pytest.approx(expected, rel=2e-3)
 
 
-def test_infections_peak_where_susceptibles_fall_to_one_over_r0():
+def test_infections_peak_where_susceptibles_fall_to_one_over_r0() -> None:
     """E + I stops growing when S = 1/R0, and never grows for R0 below 1."""
     history = epidemic_without_rules(2.5)
     peak = (history[:, 1] + history[:, 2]).argmax()
@@ -151,19 +152,19 @@ def test_infections_peak_where_susceptibles_fall_to_one_over_r0():
     assert quiet[-1, 3] < 2e-4
 
 
-def test_reacting_beats_doing_nothing_and_locking_down():
+def test_reacting_beats_doing_nothing_and_locking_down() -> None:
     """There is something to be decided."""
     nothing = returns_of("Epidemic-v0", lambda _: 1).mean()
     lockdown = returns_of("Epidemic-v0", lambda _: 2).mean()
 
-    def reacting(observation):
+    def reacting(observation: Any) -> Any:
         weekly, beds = observation[1:3]
         return 2 if beds > 0.5 or weekly > 40 else 0 if weekly < 15 else 1
 
     assert returns_of("Epidemic-v0", reacting).mean() > max(nothing, lockdown) + 20
 
 
-def test_a_free_driver_reaches_the_desired_speed():
+def test_a_free_driver_reaches_the_desired_speed() -> None:
     """Without traffic the model relaxes to v0."""
     driver, speed = Driver(), 0.0
     for _ in range(4000):
@@ -172,20 +173,20 @@ def test_a_free_driver_reaches_the_desired_speed():
 
 
 @pytest.mark.parametrize("speed", [0.0, 5.0, 20.0])
-def test_at_the_equilibrium_gap_nobody_accelerates(speed):
+def test_at_the_equilibrium_gap_nobody_accelerates(speed: Any) -> None:
     """The gap s_e(v) of the model."""
     driver = Driver()
     assert driver.acceleration_for(speed, driver.equilibrium_gap(speed), 0.0) == pytest.approx(0, abs=1e-12)
 
 
-def spread_after(vehicles, seconds=300, noise=0.2):
+def spread_after(vehicles: Any, seconds: int = 300, noise: float = 0.2) -> Any:
     """Standard deviation of the speeds on the ring after some time."""
     ring = Ring(vehicles, 230.0, np.random.default_rng(0), noise)
     safe = all(ring.advance(None) for _ in range(seconds * 4))
     return float(ring.speeds.std()), float(ring.speeds.mean()), safe
 
 
-def test_dense_traffic_makes_waves_and_thin_traffic_does_not():
+def test_dense_traffic_makes_waves_and_thin_traffic_does_not() -> None:
     """Stop and go at 22 vehicles on 230 m; an even flow at 6."""
     dense, _, safe = spread_after(22)
     thin, mean, _ = spread_after(6)
@@ -195,14 +196,14 @@ def test_dense_traffic_makes_waves_and_thin_traffic_does_not():
     assert mean == pytest.approx(brentq(lambda v: Driver().equilibrium_gap(v) - gap, 0.1, 29), rel=0.05)
 
 
-def test_a_smooth_driver_calms_the_ring():
+def test_a_smooth_driver_calms_the_ring() -> None:
     """Holding the equilibrium speed makes everybody faster than driving like the others."""
     driver = Driver()
 
-    def like_the_others(o):
+    def like_the_others(o: Any) -> Any:
         return np.array([driver.acceleration_for(float(o[0]), float(o[2]), float(o[0] - o[1]))], np.float32)
 
-    def smooth(o):
+    def smooth(o: Any) -> Any:
         closing = max(0.0, o[0] - o[1]) * max(0.0, 6 - o[2]) / 2
         return np.array([0.6 * (3.6 - o[0]) - closing - 3.0 * (o[2] < 2)], np.float32)
 
@@ -210,7 +211,7 @@ def test_a_smooth_driver_calms_the_ring():
     assert returns_of("TrafficRing-v0", smooth, range(2)).min() > others.max() + 40
 
 
-def test_merging_pays_and_crashing_does_not():
+def test_merging_pays_and_crashing_does_not() -> None:
     """A driver that speeds up arrives in most episodes; standing still never does."""
     arriving = returns_of("TrafficMerge-v0", lambda o: np.array([2.0 if o[1] < 23 else 0.0]), range(10))
     waiting = returns_of("TrafficMerge-v0", lambda _: np.array([-3.0]), range(10))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.methods import Budget, Method, command
-from benchmarks.suite import Suite, SuiteTask
+from benchmarks.runner.methods import BenchmarkMethod, CellBudget, command
+from benchmarks.runner.suite import Suite, SuiteTask
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT
 
@@ -34,7 +34,7 @@ class Cell:
     """
 
     task: SuiteTask
-    method: Method
+    method: BenchmarkMethod
     model: str | None
     seed: int
     directory: Path
@@ -69,7 +69,7 @@ class Cell:
         interrupted = str(content.get("stop_reason", "")).startswith(INTERRUPTED)
         return None if interrupted else content
 
-    def command(self, suite: Suite, budget: Budget) -> list[str]:
+    def command(self, suite: Suite, budget: CellBudget) -> list[str]:
         """The command line that runs the cell, or goes on with it."""
         if self.method.kind == "optimize" and (self.directory / CONFIG).exists():
             return [
@@ -86,7 +86,7 @@ class Cell:
 
 
 def plan(
-    suite: Suite, methods: Sequence[Method], models: Sequence[str], seeds: int, root: Path
+    suite: Suite, methods: Sequence[BenchmarkMethod], models: Sequence[str], seeds: int, root: Path
 ) -> list[Cell]:
     """All cells, seed by seed, so that an interrupted benchmark has every task once before any twice.
 
@@ -99,9 +99,15 @@ def plan(
         root: Directory of the benchmark.
 
     Raises:
-        UsageError: A method asks a model and there is none.
+        UsageError: A method asks a model and there is none, or there are models that no method asks.
     """
     asking = [method.name for method in methods if method.asks_model]
+    if models and not asking:
+        hint = " (icpi asks the oracle; promptpo baseline icpi --engine MODEL asks a model)"
+        raise UsageError(
+            f"--models is for promptpo and promptpo-paper, and --methods has neither"
+            f"{hint if any(method.name == 'icpi' for method in methods) else ''}; leave --models out, or add one."
+        )
     if asking and not models:
         raise UsageError(f"{asking[0]} needs a model; give --models, for example --models anthropic,search.")
     columns = [(method, model) for method in methods for model in (models if method.asks_model else [None])]
@@ -112,7 +118,7 @@ def plan(
     ]
 
 
-def _directory(root: Path, task: SuiteTask, method: Method, model: str | None, seed: int) -> Path:
+def _directory(root: Path, task: SuiteTask, method: BenchmarkMethod, model: str | None, seed: int) -> Path:
     column = f"{method.name}--{_slug(model)}" if model else method.name
     return root / "cells" / task.slug / column / f"seed-{seed}"
 

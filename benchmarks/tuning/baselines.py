@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.cpu import cpu_seconds
-from benchmarks.tuning_rows import Measurement, now, versions
+from benchmarks.measuring.cpu import cpu_seconds
+from benchmarks.tuning.rows import Measurement, now
 
 if TYPE_CHECKING:
     from baselines.algorithms import Algorithm
@@ -25,10 +25,10 @@ def train_baseline(
     thread, as is fastest for small networks.
     """
     from baselines.progress import choose_display
-    from baselines.settings import Settings
+    from baselines.settings import TrainingSettings
     from baselines.training import train
 
-    settings = Settings(
+    settings = TrainingSettings(
         algorithm,
         task,
         budget,
@@ -58,5 +58,5 @@ def train_baseline(
         cpu_seconds=round(cpu * seconds / whole, 2),
         winner=f"{HYPERPARAMETERS} hyperparameters",
         date=now(),
-        versions=versions(),
+        versions=result["versions"],
     )

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import platform
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-PACKAGES = ("gymnasium", "numpy", "cma", "mujoco", "stable-baselines3", "sb3-contrib", "torch")
+from benchmarks.measuring.tables import aligned, markdown
+
 ROWS, CSV, MARKDOWN = "rows.jsonl", "rows.csv", "table.md"
 HEADER = (
     "environment", "steps", "method", "before", "after", "per seed", "episodes", "wall s", "CPU s",
@@ -62,7 +61,7 @@ class Measurement:
         return self.env, self.method, self.budget, self.seed
 
 
-class Store:
+class RowStore:
     """The rows in a folder: ``rows.jsonl``, one run a line, and tables made of it.
 
     Args:
@@ -107,11 +106,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def versions() -> dict[str, str]:
-    """Of Python and the packages that decide results."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-
-
 def as_csv(rows: Iterable[Measurement]) -> str:
     """All rows, without versions."""
     names = [field.name for field in fields(Measurement) if field.name != "versions"]
@@ -124,18 +118,12 @@ def as_csv(rows: Iterable[Measurement]) -> str:
 
 def as_markdown(rows: Iterable[Measurement]) -> str:
     """Means over seeds as a markdown table."""
-    lines = [HEADER, ("---",) * len(HEADER), *cells(rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown(HEADER, cells(rows))
 
 
 def as_text(rows: Iterable[Measurement]) -> str:
     """Means over seeds in aligned columns."""
-    lines = [HEADER, *cells(rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    return aligned(HEADER, cells(rows))
 
 
 def cells(rows: Iterable[Measurement]) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.sections import Figure, Link, Section, Table, Value
+from benchmarks.report.sections import Figure, Link, ReportSection, ReportTable, Value
 from promptpo.output.report import write_atomically
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -29,7 +29,7 @@ class Report:
     lead: Sequence[str]
     command: str
     redraw: str
-    sections: Sequence[Section]
+    sections: Sequence[ReportSection]
 
 
 def write_report(root: Path, report: Report) -> None:
@@ -74,7 +74,7 @@ def _figure(figure: Figure, redraw: str) -> str:
     return f"![{figure.caption}]({FIGURES}/{figure.name}.svg)\n\n{figure.caption} `{redraw}`"
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     lines = [_line(table.head), _line(["---"] * len(table.head)), *(_line(row) for row in table.rows)]
     return "\n".join(lines)
 

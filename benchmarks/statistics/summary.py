@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.anchors import Anchors
-from benchmarks.rows import Row
-from benchmarks.statistics import (
+from benchmarks.statistics.anchors import Anchors
+from benchmarks.statistics.bootstrap import (
     Interval,
     Scores,
     complete,
@@ -18,6 +16,10 @@ from benchmarks.statistics import (
     iqm,
     mean_interval,
 )
+from benchmarks.statistics.rows import FinishedCell
+
+FLOOR = 0.0
+"""Most that a run counts, normalised, whose policy failed in the final test: it is no better than random actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,10 @@ class Summary:
     Attributes:
         columns: Methods with their models, in the order in which they were asked for.
         tasks: Labels, in the order of the suite.
-        cells: (task, column) to the mean score with its interval.
-        runs: (task, column) to the number of finished runs.
+        cells: (task, column) to the mean score with its interval; a run without a score counts with the
+            low anchor of the task, and where there is none the whole entry is missing.
+        runs: (task, column) to the number of finished runs, those that failed included.
+        failed: (task, column) to how many of them failed in the final test, where any did.
         shared: Tasks that went into the aggregates.
         left_out: Tasks that did not, with the reason.
         aggregates: Column to its aggregate; columns without learning runs included.
@@ -53,6 +57,7 @@ class Summary:
     tasks: tuple[str, ...]
     cells: Mapping[tuple[str, str], Interval]
     runs: Mapping[tuple[str, str], int]
+    failed: Mapping[tuple[str, str], int]
     shared: tuple[str, ...]
     left_out: Mapping[str, str]
     aggregates: Mapping[str, Aggregate]
@@ -60,7 +65,7 @@ class Summary:
     outcomes: Mapping[str, Mapping[str, int]]
 
 
-def summarise(rows: Sequence[Row], anchors: Mapping[str, Anchors], tasks: Sequence[str]) -> Summary:
+def summarise(rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors], tasks: Sequence[str]) -> Summary:
     """Fold the rows.
 
     Args:
@@ -69,26 +74,30 @@ def summarise(rows: Sequence[Row], anchors: Mapping[str, Anchors], tasks: Sequen
         tasks: All task labels, in the order of the suite.
     """
     columns = tuple(dict.fromkeys(row.cell.column for row in rows))
-    grouped: dict[tuple[str, str], list[Row]] = {}
+    grouped: dict[tuple[str, str], list[FinishedCell]] = {}
     for row in rows:
-        if row.values:
-            grouped.setdefault((row.cell.task.label, row.cell.column), []).append(row)
+        grouped.setdefault((row.cell.task.label, row.cell.column), []).append(row)
     compared = tuple(c for c in columns if c != "oracle")
     left_out = {t: r for t in tasks if (r := _why_left_out(t, compared, grouped, anchors))}
-    normalised = {
+    by_task = {
         column: {
-            task: [anchors[task].normalised(row.score) for row in grouped[task, column]]
+            task: [normalised(row, anchors[task]) for row in grouped[task, column]]
             for task in tasks
             if task not in left_out
         }
         for column in compared
     }
-    shared, matrices = complete(normalised)
+    shared, matrices = complete(by_task)
     return Summary(
         columns=columns,
         tasks=tuple(tasks),
-        cells={key: mean_interval([row.values for row in group]) for key, group in grouped.items()},
+        cells={
+            key: mean_interval(values)
+            for key, group in grouped.items()
+            if all(values := [_counted(row, anchors.get(key[0])) for row in group])
+        },
         runs={key: len(group) for key, group in grouped.items()},
+        failed={key: n for key, group in grouped.items() if (n := sum(bool(row.failure) for row in group))},
         shared=tuple(shared),
         left_out=left_out,
         aggregates={c: Aggregate(interval(scores, iqm), scores) for c, scores in matrices.items()},
@@ -102,10 +111,23 @@ def summarise(rows: Sequence[Row], anchors: Mapping[str, Anchors], tasks: Sequen
     )
 
 
+def normalised(row: FinishedCell, anchors: Anchors) -> float:
+    """What a run counts: at most `FLOOR` where its policy failed in the final test, which is never left out."""
+    if not row.values:
+        return FLOOR
+    value = anchors.normalised(row.score)
+    return min(value, FLOOR) if row.failure else value
+
+
+def _counted(row: FinishedCell, anchors: Anchors | None) -> tuple[float, ...]:
+    """Held-out scores of a run; the low anchor where it has none; empty where that is not known either."""
+    return row.values or ((anchors.low,) if anchors else ())
+
+
 def _why_left_out(
     task: str,
     columns: Sequence[str],
-    grouped: Mapping[tuple[str, str], list[Row]],
+    grouped: Mapping[tuple[str, str], list[FinishedCell]],
     anchors: Mapping[str, Anchors],
 ) -> str:
     """Why a task cannot be in the aggregates; empty when it can."""
@@ -115,7 +137,7 @@ def _why_left_out(
     return f"no finished run of {', '.join(missing)}" if missing else ""
 
 
-def _outcomes(rows: Sequence[Row]) -> dict[str, Counter[str]]:
+def _outcomes(rows: Sequence[FinishedCell]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for row in rows:
         if row.outcomes:
@@ -123,11 +145,11 @@ def _outcomes(rows: Sequence[Row]) -> dict[str, Counter[str]]:
     return found
 
 
-def best_rows(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
-    """(task, column) to its best run."""
-    best: dict[tuple[str, str], Row] = {}
+def best_rows(rows: Sequence[FinishedCell]) -> dict[tuple[str, str], FinishedCell]:
+    """(task, column) to its best run, of those that did not fail in the final test."""
+    best: dict[tuple[str, str], FinishedCell] = {}
     for row in rows:
         key = (row.cell.task.label, row.cell.column)
-        if not math.isnan(row.score) and (key not in best or row.score > best[key].score):
+        if not row.failure and (key not in best or row.score > best[key].score):
             best[key] = row
     return best

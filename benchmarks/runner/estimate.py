@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.cells import Cell
-from benchmarks.methods import Budget
-from benchmarks.suite import Suite, SuiteTask
+from benchmarks.runner.cells import Cell
+from benchmarks.runner.methods import CellBudget
+from benchmarks.runner.suite import Suite, SuiteTask
 from promptpo.run.config import RECIPES
 
 INPUT_TOKENS, OUTPUT_TOKENS = 6_000, 3_000
@@ -23,7 +23,7 @@ UNKNOWN_HORIZON = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ColumnEstimate:
     """What the open cells of one column may take at most.
 
     Attributes:
@@ -58,7 +58,7 @@ class Pace:
     horizon: int
 
 
-def estimate(suite: Suite, cells: Sequence[Cell], budget: Budget) -> list[Estimate]:
+def estimate(suite: Suite, cells: Sequence[Cell], budget: CellBudget) -> list[ColumnEstimate]:
     """What the cells that have no result yet may take, column by column."""
     paces: dict[str, Pace] = {}
     columns: dict[str, list[Cell]] = {}
@@ -70,7 +70,7 @@ def estimate(suite: Suite, cells: Sequence[Cell], budget: Budget) -> list[Estima
     return [_column(name, suite, group, budget, paces) for name, group in columns.items()]
 
 
-def calls_of(cell: Cell, suite: Suite, budget: Budget) -> int:
+def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
     """Language-model calls of a cell without repairs: policies, the feedback class and reflections."""
     if not cell.method.asks_model:
         return 0
@@ -105,8 +105,8 @@ def pace(task: SuiteTask) -> Pace:
 
 
 def _column(
-    name: str, suite: Suite, cells: Sequence[Cell], budget: Budget, paces: Mapping[str, Pace]
-) -> Estimate:
+    name: str, suite: Suite, cells: Sequence[Cell], budget: CellBudget, paces: Mapping[str, Pace]
+) -> ColumnEstimate:
     steps, calls, seconds = 0, 0, 0.0
     for cell in cells:
         speed = paces[cell.task.label]
@@ -120,7 +120,7 @@ def _column(
         if cell.method.asks_model:
             seconds += (budget.rounds or suite.rounds) * SECONDS_PER_CALL
     tokens = (calls * INPUT_TOKENS, calls * OUTPUT_TOKENS)
-    return Estimate(
+    return ColumnEstimate(
         name,
         len(cells),
         steps,
@@ -131,7 +131,7 @@ def _column(
     )
 
 
-def _dollars(model: str | None, calls: int, budget: Budget, cells: int) -> float | None:
+def _dollars(model: str | None, calls: int, budget: CellBudget, cells: int) -> float | None:
     from promptpo.llm.base import Usage
     from promptpo.llm.choose import choose
     from promptpo.llm.prices import price_of

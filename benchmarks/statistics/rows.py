@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cells import Cell
-from benchmarks.suite import Score, Suite
+from benchmarks.runner.cells import Cell
+from benchmarks.runner.suite import Score, Suite
 from promptpo.errors import RunError
 from promptpo.output.report import write_atomically
 from promptpo.output.report.story import read_story
@@ -21,7 +21,7 @@ CSV = "results.csv"
 
 COLUMNS = (
     "task", "method", "model", "seed", "score_kind", "score", "mean_return", "success_rate", "test_episodes",
-    "steps_searched", "steps_test", "calls", "input_tokens", "output_tokens", "usd", "wall_seconds",
+    "failure", "steps_searched", "steps_test", "calls", "input_tokens", "output_tokens", "usd", "wall_seconds",
     "stop_reason", "directory",
 )  # fmt: skip
 
@@ -44,13 +44,14 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FinishedCell:
     """One finished cell.
 
     Attributes:
         cell: Which one.
         kind: What `values` are: returns or successes of the held-out episodes.
-        values: One number for each held-out episode; empty where no policy ran.
+        values: One number for each held-out episode, those that the policy failed in with the worst of the
+            others; empty where none finished.
         content: Its ``result.json``.
         curve: How it got there; empty for what does not learn.
         outcomes: How many candidates ended in each way; empty for what proposes none.
@@ -64,8 +65,20 @@ class Row:
     outcomes: Mapping[str, int]
 
     @property
+    def failure(self) -> str:
+        """Why the run counts as a failure, in words: no policy, or one that failed in the final test; else empty."""
+        test = self.content.get("test")
+        if not test:
+            return "no policy ran"
+        failed = _failed_episodes(test)
+        if not failed and self.values:
+            return ""
+        said = str(test.get("failure") or test["outcome"])
+        return f"{failed} held-out episodes failed: {said}" if failed else f"no score ({said})"
+
+    @property
     def score(self) -> float:
-        """Mean of `values`; NaN where no policy ran."""
+        """Mean of `values`; NaN where there are none."""
         return math.fsum(self.values) / len(self.values) if self.values else math.nan
 
     @property
@@ -87,28 +100,39 @@ class Row:
         return float(self.llm.get("cost_usd", 0.0))
 
 
-def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[Row]:
+def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[FinishedCell]:
     """The rows of all cells that are finished."""
     return [_row(suite, cell, content) for cell in cells if (content := cell.result) is not None]
 
 
-def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> Row:
+def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> FinishedCell:
     kind = suite.score_of(cell.task)
     curve, outcomes = _from_journal(cell) if cell.method.kind == "optimize" else (_recorded(content), {})
-    return Row(cell, kind, _values(content.get("test"), kind), content, curve, outcomes)
+    return FinishedCell(cell, kind, _values(content.get("test"), kind), content, curve, outcomes)
 
 
 def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
     """Held-out returns; or ones and zeros that make up the success rate, whose order does not matter."""
-    if not test or test["outcome"] != "ok":
+    if not test:
         return ()
-    if kind == "return":
-        return tuple(float(value) for value in test["returns"] if value is not None)
-    if test["success_rate"] is None:
+    if kind == "success":
+        if test["success_rate"] is None:
+            return (0.0,) * _failed_episodes(test)  # an episode that failed is none that succeeded
+        episodes = int(test["episodes"])
+        successes = round(float(test["success_rate"]) * episodes)
+        return (1.0,) * successes + (0.0,) * (episodes - successes)
+    finished = [float(value) for value in test["returns"] if value is not None]
+    mean = test["mean_return"]
+    if not finished or mean is None:
         return ()
-    episodes = int(test["episodes"])
-    successes = round(float(test["success_rate"]) * episodes)
-    return (1.0,) * successes + (0.0,) * (episodes - successes)
+    if not math.isclose(math.fsum(finished) / len(finished), mean, rel_tol=1e-9, abs_tol=1e-9):
+        finished += [min(finished)] * _failed_episodes(test)  # the mean counts them, the list does not
+    return tuple(finished)
+
+
+def _failed_episodes(test: Mapping[str, Any]) -> int:
+    """Held-out episodes that the policy failed in; older results tell only that there was one."""
+    return int(test.get("failed_episodes", test["outcome"] != "ok"))
 
 
 def _from_journal(cell: Cell) -> tuple[tuple[Point, ...], Mapping[str, int]]:
@@ -130,7 +154,7 @@ def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
     return tuple(points)
 
 
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
+def write_csv(path: Path, rows: Sequence[FinishedCell]) -> None:
     """One line for each finished cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
@@ -140,7 +164,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     write_atomically(path, text.getvalue())
 
 
-def _flat(row: Row, root: Path) -> dict[str, Any]:
+def _flat(row: FinishedCell, root: Path) -> dict[str, Any]:
     content, cell = row.content, row.cell
     test, llm = content.get("test") or {}, row.llm
     return {
@@ -153,6 +177,7 @@ def _flat(row: Row, root: Path) -> dict[str, Any]:
         "mean_return": test.get("mean_return", ""),
         "success_rate": test.get("success_rate", ""),
         "test_episodes": test.get("episodes", 0),
+        "failure": row.failure,
         "steps_searched": row.searched,
         "steps_test": content["steps"].get("test", 0),
         "calls": llm.get("calls", 0),

@@ -11,7 +11,6 @@ table can be interrupted and extended.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import shlex
 import sys
@@ -20,9 +19,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from benchmarks.tuning_baselines import train_baseline
-from benchmarks.tuning_rows import Measurement, Store, as_text
-from benchmarks.tuning_run import TEST_EPISODES, Bench, supplied
+from benchmarks.tuning.baselines import train_baseline
+from benchmarks.tuning.rows import Measurement, RowStore, as_text
+from benchmarks.tuning.run import TEST_EPISODES, measure, supplied
 from promptpo.envs.task import Task
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ BASELINES = ("ppo", "trpo")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not there yet, and print."""
     options = _options(arguments)
-    store = Store(options.out)
+    store = RowStore(options.out)
     rows: list[Measurement] = []
     for name in options.envs:
         for budget in options.steps:
@@ -59,26 +58,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else as_text(rows))
 
 
-def _rows(task: Task, budget: int, options: argparse.Namespace, store: Store) -> list[Measurement]:
+def _rows(task: Task, budget: int, options: argparse.Namespace, store: RowStore) -> list[Measurement]:
     """The rows of one environment and budget, measured where they are missing."""
     rows = []
-    with contextlib.ExitStack() as stack:
-        bench: Bench | None = None
-        for method in options.methods:
-            if method in {"model", "hand"} and not supplied(task, method):
-                continue
-            for seed in range(options.first_seed, options.first_seed + options.seeds):
-                row = store.find(task.name, method, budget, seed)
-                if row is None:
-                    if method in BASELINES:
-                        row = train_baseline(task, cast("Algorithm", method), budget, seed, TEST_EPISODES)
-                    else:
-                        bench = bench or stack.enter_context(contextlib.closing(Bench(task, options.jobs)))
-                        row = bench.measure(method, budget, seed)
-                    store.add(row)
-                    if not options.json:
-                        _print_progress(row)
-                rows.append(row)
+    for method in options.methods:
+        if method in {"model", "hand"} and not supplied(task, method):
+            continue
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            row = store.find(task.name, method, budget, seed)
+            if row is None:
+                if method in BASELINES:
+                    row = train_baseline(task, cast("Algorithm", method), budget, seed, TEST_EPISODES)
+                else:
+                    row = measure(task, method, budget, seed, options.jobs)
+                store.add(row)
+                if not options.json:
+                    _print_progress(row)
+            rows.append(row)
     return rows
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.rows import Point, Row
-from benchmarks.statistics import profile, profile_band
-from benchmarks.summary import Summary
+from benchmarks.statistics.bootstrap import profile, profile_band
+from benchmarks.statistics.rows import FinishedCell, Point
+from benchmarks.statistics.summary import Summary
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
@@ -73,7 +73,7 @@ def _svg(figure: Any) -> str:
     return whole[whole.index("<svg") :]
 
 
-def learning_curves(rows: Sequence[Row], columns: Sequence[str], axis: str) -> str | None:
+def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: str) -> str | None:
     """Best validation return so far, a panel for each task; None where nothing learnt.
 
     Args:
@@ -109,7 +109,7 @@ def _drawable(curve: Sequence[Point], axis: str) -> bool:
     return any(math.isfinite(getattr(p, axis)) and getattr(p, axis) > 0 for p in curve)
 
 
-def _curve(panel: Any, row: Row, style: Style, axis: str) -> None:
+def _curve(panel: Any, row: FinishedCell, style: Style, axis: str) -> None:
     points = [p for p in row.curve if math.isfinite(getattr(p, axis)) and getattr(p, axis) > 0]
     x, y = [getattr(p, axis) for p in points], [p.value for p in points]
     end = {"steps": row.searched, "seconds": row.content.get("wall_seconds") or 0, "usd": row.usd}[axis]
@@ -192,7 +192,7 @@ def aggregates(summary: Summary) -> str | None:
 
 
 def cost_against_score(
-    rows: Sequence[Row], columns: Sequence[str], normalise: Callable[[Row], float | None]
+    rows: Sequence[FinishedCell], columns: Sequence[str], normalise: Callable[[FinishedCell], float | None]
 ) -> str | None:
     """Normalised score of each run against the steps that it took; None where nothing can be normalised."""
     found = [(row, value) for row in rows if row.searched > 0 and (value := normalise(row)) is not None]
@@ -217,7 +217,7 @@ def cost_against_score(
         return _svg(figure)
 
 
-_COSTS: Mapping[str, Callable[[Row], float]] = {
+_COSTS: Mapping[str, Callable[[FinishedCell], float]] = {
     "environment steps before the test": lambda row: row.searched,
     "wall time, seconds": lambda row: float(row.content.get("wall_seconds") or math.nan),
 }

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.cells import Cell
-from benchmarks.methods import Budget
-from benchmarks.suite import Suite
+from benchmarks.runner.cells import Cell
+from benchmarks.runner.methods import CellBudget
+from benchmarks.runner.suite import Suite
 from promptpo.errors import RunError
 from promptpo.output.report import write_atomically
 from promptpo.rollouts.local import die_with_parent
@@ -29,7 +29,7 @@ GRACE_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedCell:
     """A cell that ended without a result.
 
     Attributes:
@@ -45,7 +45,7 @@ class Failure:
     log: str
 
 
-class Runner:
+class CellRunner:
     """Runs cells as processes of their own.
 
     Args:
@@ -57,7 +57,7 @@ class Runner:
     """
 
     def __init__(
-        self, suite: Suite, budget: Budget, jobs: int, tell: Callable[[str], None], limit: float = LIMIT
+        self, suite: Suite, budget: CellBudget, jobs: int, tell: Callable[[str], None], limit: float = LIMIT
     ) -> None:
         self._suite, self._budget, self._jobs, self._tell = suite, budget, jobs, tell
         self._limit = limit
@@ -65,7 +65,7 @@ class Runner:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, cells: Sequence[Cell]) -> list[Failure]:
+    def run(self, cells: Sequence[Cell]) -> list[FailedCell]:
         """Run those cells that have no result yet.
 
         Ctrl-C and SIGTERM pass on to the running cells, which end with the best they have; the next call
@@ -75,7 +75,7 @@ class Runner:
             The cells that failed, in the order of `cells`.
         """
         todo = [cell for cell in cells if cell.result is None]
-        failures: dict[str, Failure] = {}
+        failures: dict[str, FailedCell] = {}
         with ThreadPoolExecutor(self._jobs) as pool, _terminable():
             futures = {pool.submit(self._one, cell): cell for cell in todo}
             try:
@@ -90,7 +90,7 @@ class Runner:
                 raise
         return [failures[cell.name] for cell in cells if cell.name in failures]
 
-    def _one(self, cell: Cell) -> Failure | None:
+    def _one(self, cell: Cell) -> FailedCell | None:
         if self._stopped:
             return None
         cell.directory.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ class Runner:
         if cell.result is not None:
             return None
         message = _last_line(cell.log) if in_time else f"not finished after {self._limit:g} seconds"
-        return Failure(cell.name, process.returncode, message, str(cell.log))
+        return FailedCell(cell.name, process.returncode, message, str(cell.log))
 
     @contextmanager
     def _registered(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
@@ -157,13 +157,13 @@ def _ended(process: subprocess.Popen[bytes], limit: float) -> bool:
     return True
 
 
-def write_failures(root: Path, failures: Sequence[Failure]) -> None:
+def write_failures(root: Path, failures: Sequence[FailedCell]) -> None:
     """Write down which cells failed in the last pass."""
     rows = [{"cell": f.cell, "code": f.code, "message": f.message, "log": f.log} for f in failures]
     write_atomically(root / FAILURES, json.dumps(rows, indent=2) + "\n")
 
 
-def read_failures(root: Path) -> list[Failure]:
+def read_failures(root: Path) -> list[FailedCell]:
     """What `write_failures` wrote; empty where it never did.
 
     Raises:
@@ -173,7 +173,7 @@ def read_failures(root: Path) -> list[Failure]:
     if not path.exists():
         return []
     try:
-        return [Failure(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        return [FailedCell(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError) as error:
         raise RunError(f"{path} is damaged; remove it and run the benchmark again.") from error
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks import figures
-from benchmarks.anchors import Anchors
-from benchmarks.methods import METHODS
-from benchmarks.references import known_references, published_for
-from benchmarks.rows import Row
-from benchmarks.runner import Failure
-from benchmarks.statistics import MANY_RUNS, Interval
-from benchmarks.summary import Summary, best_rows
+from benchmarks.report import figures
+from benchmarks.report.references import known_references, published_for
+from benchmarks.runner.methods import METHODS
+from benchmarks.runner.processes import FailedCell
+from benchmarks.statistics.anchors import Anchors
+from benchmarks.statistics.bootstrap import MANY_RUNS, Interval
+from benchmarks.statistics.rows import FinishedCell
+from benchmarks.statistics.summary import Summary, best_rows, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Column titles and rows."""
 
     head: Sequence[str]
@@ -54,12 +54,12 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """A heading with what belongs to it."""
 
     title: str
     text: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
     figures: Sequence[Figure] = field(default_factory=tuple)
 
 
@@ -80,12 +80,12 @@ def with_interval(value: Interval | None) -> str:
 
 
 def sections(
-    rows: Sequence[Row],
-    failures: Sequence[Failure],
+    rows: Sequence[FinishedCell],
+    failures: Sequence[FailedCell],
     summary: Summary,
     anchors: Mapping[str, Anchors],
     kinds: Mapping[str, str],
-) -> list[Section]:
+) -> list[ReportSection]:
     """All sections of a report, in order.
 
     Args:
@@ -111,48 +111,61 @@ def sections(
     return [section for section in found if section.text or section.tables or section.figures]
 
 
-def _methods(summary: Summary) -> Section:
+def _methods(summary: Summary) -> ReportSection:
     rows = [(column, METHODS[column.split(" (")[0]].about) for column in summary.columns]
-    return Section("Methods", tables=[Table(("column", "what it is"), rows)])
+    return ReportSection("Methods", tables=[ReportTable(("column", "what it is"), rows)])
 
 
-def _scores(summary: Summary, kinds: Mapping[str, str]) -> Section:
-    rows = []
-    for task in summary.tasks:
-        cells = [
-            f"{with_interval(summary.cells.get((task, c)))} ({summary.runs[task, c]})"
-            if (task, c) in summary.cells
-            else DASH
-            for c in summary.columns
-        ]
-        rows.append((task, kinds[task], *cells))
+def _scores(summary: Summary, kinds: Mapping[str, str]) -> ReportSection:
+    rows = [
+        (task, kinds[task], *(_score(summary, (task, column)) for column in summary.columns))
+        for task in summary.tasks
+    ]
     explained = (
         f"Mean over held-out episodes with a 95 % bootstrap interval, and the number of runs. With {MANY_RUNS} "
         "runs or more the interval shows the spread between runs; with fewer it shows the spread between "
         "episodes only, and says nothing about other seeds. A dash: no finished run."
     )
-    return Section("Scores", [explained], [Table(("task", "score", *summary.columns), rows)])
+    text = [explained]
+    if summary.failed:
+        text.append(
+            f"{sum(summary.failed.values())} RUNS FAILED: no policy ran, or the chosen one failed in held-out "
+            "episodes. They are counted: an episode that failed has the worst return of the others, a run without "
+            "any score has the low anchor, and normalised it counts 0 or less. Failed runs are listed below."
+        )
+    return ReportSection("Scores", text, [ReportTable(("task", "score", *summary.columns), rows)])
 
 
-def _aggregates(summary: Summary) -> Section:
+def _score(summary: Summary, key: tuple[str, str]) -> str:
+    """One entry of the table of scores: the mean with its interval, runs, and how many of them failed."""
+    if key not in summary.runs:
+        return DASH
+    failed = summary.failed.get(key, 0)
+    runs = f"{summary.runs[key]}, {failed} failed" if failed else str(summary.runs[key])
+    return f"{with_interval(summary.cells.get(key))} ({runs})"
+
+
+def _aggregates(summary: Summary) -> ReportSection:
     left = [f"{task} ({reason})" for task, reason in summary.left_out.items()]
     text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
     if not summary.aggregates:
-        return Section("Over all tasks", [*text, "No task is left on which every column can be compared."])
+        return ReportSection(
+            "Over all tasks", [*text, "No task is left on which every column can be compared."]
+        )
     text.insert(0, f"Normalised scores on {len(summary.shared)} tasks: {', '.join(summary.shared)}.")
-    iqms = Table(
+    iqms = ReportTable(
         ("column", "interquartile mean", "runs per task"),
         [(c, with_interval(a.iqm), str(len(a.scores))) for c, a in summary.aggregates.items()],
     )
     names = list(summary.aggregates)
-    improvements = Table(
+    improvements = ReportTable(
         ("probability that a run of … beats one of", *names),
         [
             (a, *(with_interval(summary.improvements.get((a, b))) if a != b else "" for b in names))
             for a in names
         ],
     )
-    return Section(
+    return ReportSection(
         "Over all tasks",
         text,
         [iqms, improvements],
@@ -171,10 +184,10 @@ def _aggregates(summary: Summary) -> Section:
     )
 
 
-def _costs(rows: Sequence[Row], summary: Summary, anchors: Mapping[str, Anchors]) -> Section:
-    def normalise(row: Row) -> float | None:
+def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str, Anchors]) -> ReportSection:
+    def normalise(row: FinishedCell) -> float | None:
         known = anchors.get(row.cell.task.label)
-        return None if known is None or math.isnan(row.score) else known.normalised(row.score)
+        return None if known is None else normalised(row, known)
 
     table = []
     for column in summary.columns:
@@ -200,18 +213,18 @@ def _costs(rows: Sequence[Row], summary: Summary, anchors: Mapping[str, Anchors]
         "US dollars",
     )
     drawn = figures.cost_against_score(rows, summary.columns, normalise)
-    return Section(
+    return ReportSection(
         "What it cost",
         [
             "Every environment step counts: training, repairs, tuning, validation and looking at the environment."
         ],
-        [Table(head, table)],
+        [ReportTable(head, table)],
         _drawn(("cost", "Normalised score of each run against what it took.", drawn)),
     )
 
 
-def _curves(rows: Sequence[Row], summary: Summary) -> Section:
-    return Section(
+def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
+    return ReportSection(
         "Learning curves",
         figures=_drawn(
             *(
@@ -223,12 +236,12 @@ def _curves(rows: Sequence[Row], summary: Summary) -> Section:
     )  # fmt: skip
 
 
-def _candidates(summary: Summary) -> Section:
+def _candidates(summary: Summary) -> ReportSection:
     caption = "How the candidates of each column ended; all but ok are told to the model and score nothing."
-    return Section("Candidates", figures=_drawn(("outcomes", caption, figures.outcome_kinds(summary))))
+    return ReportSection("Candidates", figures=_drawn(("outcomes", caption, figures.outcome_kinds(summary))))
 
 
-def _policies(rows: Sequence[Row], summary: Summary) -> Section:
+def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
     table: list[Sequence[Value]] = []
     best = best_rows([row for row in rows if row.cell.method.kind == "optimize"])
     for task in summary.tasks:
@@ -249,19 +262,23 @@ def _policies(rows: Sequence[Row], summary: Summary) -> Section:
                 )
     text = ["The run that scored best on the held-out seeds of each task; a link needs the run directories."]
     return (
-        Section("Best policies", text, [Table(("task", "column", "score", "policy", "run"), table)])
+        ReportSection(
+            "Best policies", text, [ReportTable(("task", "column", "score", "policy", "run"), table)]
+        )
         if table
-        else Section("Best policies")
+        else ReportSection("Best policies")
     )
 
 
-def _failed(failures: Sequence[Failure], rows: Sequence[Row]) -> Section:
+def _failed(failures: Sequence[FailedCell], rows: Sequence[FinishedCell]) -> ReportSection:
     table = [(f.cell, str(f.code), f.message) for f in failures]
-    table += [(row.cell.name, "0", "no policy ran") for row in rows if not row.values]
-    return Section("Failed runs", tables=[Table(("run", "exit code", "last words"), table)] if table else ())
+    table += [(row.cell.name, "0", row.failure) for row in rows if row.failure]
+    return ReportSection(
+        "Failed runs", tables=[ReportTable(("run", "exit code", "last words"), table)] if table else ()
+    )
 
 
-def _published(tasks: Sequence[str]) -> Section:
+def _published(tasks: Sequence[str]) -> ReportSection:
     table, used = [], []
     for task in tasks:
         for reference, scores in published_for(task):
@@ -274,30 +291,30 @@ def _published(tasks: Sequence[str]) -> Section:
         *(f"{r.title}. {r.protocol} {r.caution} Source: {r.source}." for r in used),
         *(f"{r.title}: {' '.join(r.claims)} {r.protocol} {r.caution} Source: {r.source}." for r in claims),
     ]
-    return Section(
+    return ReportSection(
         "Published elsewhere",
         text,
-        [Table(("task", "method", "published score", "by"), table)] if table else (),
+        [ReportTable(("task", "method", "published score", "by"), table)] if table else (),
     )
 
 
-def _anchors(tasks: Sequence[str], anchors: Mapping[str, Anchors]) -> Section:
+def _anchors(tasks: Sequence[str], anchors: Mapping[str, Anchors]) -> ReportSection:
     table = [
         (task, number(a.low), a.low_source, number(a.high), a.high_source)
         for task in tasks
         if (a := anchors.get(task)) is not None
     ]
     head = ("task", "0 is", "which is", "1 is", "which is")
-    return Section("Normalisation", tables=[Table(head, table)] if table else ())
+    return ReportSection("Normalisation", tables=[ReportTable(head, table)] if table else ())
 
 
-def _versions(rows: Sequence[Row]) -> Section:
+def _versions(rows: Sequence[FinishedCell]) -> ReportSection:
     found: dict[str, set[str]] = {}
     for row in rows:
         for name, version in row.content.get("versions", {}).items():
             found.setdefault(name, set()).add(version)
     table = [(name, ", ".join(sorted(versions))) for name, versions in found.items()]
-    return Section("Versions", tables=[Table(("package", "version"), table)] if table else ())
+    return ReportSection("Versions", tables=[ReportTable(("package", "version"), table)] if table else ())
 
 
 def _drawn(*drawings: tuple[str, str, Any]) -> list[Figure]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from benchmarks.suite import Score
+from benchmarks.runner.suite import Score
 from promptpo.errors import UsageError
 
 TABLE = Path(__file__).with_name("anchors.toml")

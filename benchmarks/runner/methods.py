@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.oracles import has_oracle
-from benchmarks.suite import Suite, SuiteTask
+from benchmarks.runner.suite import Suite, SuiteTask
 from promptpo.errors import UsageError
 
 Kind = Literal["optimize", "baseline", "oracle"]
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BenchmarkMethod:
     """A way of getting a policy.
 
     Attributes:
@@ -45,35 +45,35 @@ class Method:
     covers: Callable[[str], bool] = lambda _: True
 
 
-METHODS: Mapping[str, Method] = {
+METHODS: Mapping[str, BenchmarkMethod] = {
     method.name: method
     for method in (
-        Method(
+        BenchmarkMethod(
             "promptpo", "policies written by a language model, numbers tuned", "optimize", asks_model=True
         ),
-        Method(
+        BenchmarkMethod(
             "promptpo-paper",
             "the published procedure, without tuning",
             "optimize",
             ("--recipe", "paper"),
             asks_model=True,
         ),
-        Method(
+        BenchmarkMethod(
             "search",
             "program search without a language model and without tuning",
             "optimize",
             ("--model", "search", "--tune", "none"),
         ),
-        Method(
+        BenchmarkMethod(
             "tune",
             "program search without a language model, numbers tuned",
             "optimize",
             ("--model", "search"),
         ),
-        Method("ppo", "PPO of stable-baselines3", "baseline"),
-        Method("trpo", "TRPO of sb3-contrib", "baseline"),
-        Method("sac", "SAC of stable-baselines3", "baseline"),
-        Method(
+        BenchmarkMethod("ppo", "PPO of stable-baselines3", "baseline"),
+        BenchmarkMethod("trpo", "TRPO of sb3-contrib", "baseline"),
+        BenchmarkMethod("sac", "SAC of stable-baselines3", "baseline"),
+        BenchmarkMethod(
             "icpi",
             "in-context policy iteration, the oracle as its model",
             "baseline",
@@ -81,9 +81,9 @@ METHODS: Mapping[str, Method] = {
             resumes=False,
             covers=lambda env_id: env_id.startswith("baselines.icpi:"),
         ),
-        Method("random", "uniformly random actions", "baseline", learns=False, seeds=False),
-        Method("zero", "the zero action, or action 0", "baseline", learns=False, seeds=False),
-        Method(
+        BenchmarkMethod("random", "uniformly random actions", "baseline", learns=False, seeds=False),
+        BenchmarkMethod("zero", "the zero action, or action 0", "baseline", learns=False, seeds=False),
+        BenchmarkMethod(
             "oracle",
             "Meta-World's scripted policies; the optimum of NoiseWorld",
             "oracle",
@@ -95,7 +95,7 @@ METHODS: Mapping[str, Method] = {
 }
 
 
-def choose(names: Sequence[str]) -> list[Method]:
+def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
     """The methods of these names, each once.
 
     Raises:
@@ -110,7 +110,7 @@ def choose(names: Sequence[str]) -> list[Method]:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class CellBudget:
     """What a cell may spend, where it is not the suite's.
 
     Attributes:
@@ -131,7 +131,13 @@ class Budget:
 
 
 def command(
-    method: Method, model: str | None, suite: Suite, task: SuiteTask, seed: int, budget: Budget, out: Path
+    method: BenchmarkMethod,
+    model: str | None,
+    suite: Suite,
+    task: SuiteTask,
+    seed: int,
+    budget: CellBudget,
+    out: Path,
 ) -> list[str]:
     """The command line that runs a cell into `out`."""
     steps = budget.steps or suite.steps_of(task)

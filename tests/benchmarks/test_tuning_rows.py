@@ -2,15 +2,19 @@
 
 import csv
 import time
+from pathlib import Path
+from typing import Any
 
-from benchmarks import tuning
-from benchmarks.cpu import cpu_seconds
-from benchmarks.tuning_rows import Measurement, Store, as_markdown, as_text
+import pytest
+
+from benchmarks.measuring.cpu import cpu_seconds
+from benchmarks.tuning.__main__ import main
+from benchmarks.tuning.rows import Measurement, RowStore, as_markdown, as_text
 
 COMMAND = "python -m benchmarks.tuning"
 
 
-def row(seed=0, after=100.0, method="search", **changes):
+def row(seed: int = 0, after: float = 100.0, method: str = "search", **changes: Any) -> Any:
     """A row of a run that never was."""
     values = {
         "env": "Pendulum-v1",
@@ -30,20 +34,20 @@ def row(seed=0, after=100.0, method="search", **changes):
     return Measurement(**{**values, **changes})
 
 
-def test_rows_come_back(tmp_path):
+def test_rows_come_back(tmp_path: Path) -> None:
     """Another process finds what this one kept, and nothing else."""
-    store = Store(tmp_path / "rows")
+    store = RowStore(tmp_path / "rows")
     store.add(row(0))
     store.add(row(1, before=-5.0))
-    again = Store(tmp_path / "rows")
+    again = RowStore(tmp_path / "rows")
     assert again.rows == store.rows
     assert again.find("Pendulum-v1", "search", 5000, 1) == row(1, before=-5.0)
     assert again.find("Pendulum-v1", "ppo", 5000, 1) is None
 
 
-def test_tables_show_means_over_seeds(tmp_path):
+def test_tables_show_means_over_seeds(tmp_path: Path) -> None:
     """One line per environment, budget and method; the CSV has every run."""
-    store = Store(tmp_path)
+    store = RowStore(tmp_path)
     for one in (row(0, 100.0), row(0, 50.0, "ppo"), row(1, 300.0)):
         store.add(one)
     store.write_tables(COMMAND)
@@ -55,12 +59,12 @@ def test_tables_show_means_over_seeds(tmp_path):
         assert [line["after"] for line in csv.DictReader(file)] == ["50.0", "100.0", "300.0"]
 
 
-def test_complete_rows_are_not_measured_again(tmp_path, capsys):
+def test_complete_rows_are_not_measured_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command prints what is there; measuring would take workers and much longer."""
-    store = Store(tmp_path)
+    store = RowStore(tmp_path)
     store.add(row(0, 123.0))
     started = time.process_time()
-    tuning.main(
+    main(
         [
             "--envs",
             "Pendulum",
@@ -75,11 +79,11 @@ def test_complete_rows_are_not_measured_again(tmp_path, capsys):
         ]
     )
     assert "123" in capsys.readouterr().out
-    assert Store(tmp_path).rows == store.rows
+    assert RowStore(tmp_path).rows == store.rows
     assert time.process_time() - started < 5
 
 
-def test_cpu_seconds_count_this_process():
+def test_cpu_seconds_count_this_process() -> None:
     """Work shows up, in ticks of a hundredth of a second."""
     before, started = cpu_seconds(), time.process_time()
     while time.process_time() - started < 0.1:

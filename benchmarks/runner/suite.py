@@ -12,7 +12,7 @@ from typing import Any, Literal
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 
-SUITES = Path(__file__).with_name("suites")
+SUITES = Path(__file__).parents[1] / "suites"
 
 Score = Literal["return", "success"]
 

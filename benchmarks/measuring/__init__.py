@@ -1,0 +1,1 @@
+"""Instruments that several measurements use."""

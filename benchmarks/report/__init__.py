@@ -1,0 +1,1 @@
+"""What a benchmark shows: sections and figures, as Markdown and as one page."""

@@ -1,0 +1,1 @@
+"""Finished cells as rows, and the numbers that are made of them."""

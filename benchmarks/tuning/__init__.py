@@ -1,0 +1,1 @@
+"""How far tuning takes programs: ``python -m benchmarks.tuning``."""
