@@ -62,7 +62,7 @@ class Ledger:
                 self.cost_usd += data["cost_usd"]
         elif isinstance(data, dict) and "spent" in data:
             for purpose, steps in data["spent"].items():
-                self.steps[purpose] += steps
+                self.steps[purpose] = self.steps.get(purpose, 0) + steps
 
     @property
     def seconds(self) -> float:
