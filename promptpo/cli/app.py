@@ -7,7 +7,6 @@ run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,6 +35,7 @@ from promptpo.cli.arguments import (
     json_object,
 )
 from promptpo.cli.defaults import read_defaults
+from promptpo.cli.terminal import clean_line, print_json, release, say
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
@@ -114,10 +114,12 @@ def run(arguments: Sequence[str]) -> int:
             raise
         _complain(f"cannot write{f' {error.filename}' if error.filename else ''}: {error.strerror}.")
         return 1
+    finally:
+        release()
 
 
 def _complain(sentence: str) -> None:
-    print(f"promptpo: {sentence}", file=sys.stderr)
+    say(clean_line(f"promptpo: {sentence}"), error=True)
 
 
 def _version(wanted: bool) -> None:
@@ -332,7 +334,7 @@ def _display(*, quiet: bool, as_json: bool, track: list[str] | None) -> Iterator
 
 def _finish(run: RunResult, *, as_json: bool, film: bool) -> None:
     if as_json:
-        print(json.dumps({"run": str(run.directory), **run.data}))
+        print_json({"run": str(run.directory), **run.data})
     if run.data["best"] is None:
         raise typer.Exit(1)
     if film:

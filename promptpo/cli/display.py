@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import Progress, live_part
+from promptpo.cli.terminal import clean_line, clean_lines, say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
 from promptpo.run.observer import Observer
@@ -51,7 +52,7 @@ class PlainDisplay(Observer):
 
     def line(self, text: str) -> None:
         """Print one line."""
-        print(text, file=sys.stderr, flush=True)
+        say(clean_line(text), error=True)
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins."""
@@ -88,7 +89,7 @@ class PlainDisplay(Observer):
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
-        print(outcome(run), flush=True)
+        say(outcome(run))
 
     def failed(self) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
@@ -119,7 +120,7 @@ class LiveDisplay(PlainDisplay):
         """Print one line above the live part."""
         from rich.text import Text
 
-        self._console.print(Text(text))
+        self._console.print(Text(clean_line(text)))
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins and start the live part."""
@@ -183,7 +184,7 @@ def outcome(run: RunResult) -> str:
     data = run.data
     lines = [f"Stopped: {run.stop_reason}."]
     if data["best"] is None:
-        return "\n".join([*lines, f"No policy ran; see what happened with: promptpo show {run.directory}"])
+        return clean_lines(*lines, f"No policy ran; see what happened with: promptpo show {run.directory}")
     low, high = run.ci95
     test = data["test"]
     success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
@@ -195,4 +196,4 @@ def outcome(run: RunResult) -> str:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")
     lines.append(f"Report: {run.directory / REPORT}")
-    return "\n".join(lines)
+    return clean_lines(*lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +9,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Output, json_object, write_output
 from promptpo.cli.options import one_of
+from promptpo.cli.terminal import clean_lines, print_json, say
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def spec(
         from promptpo.cli.drafting import draft, report
 
         drafted, _ = draft(task, model=model, base_url=base_url, reveal=revealed)
-        print(report(drafted), file=sys.stderr)
+        say(report(drafted), error=True)
         text = drafted.text
     else:
         from promptpo.spec import describe
@@ -83,9 +82,9 @@ def _check(path: Path, task: Task, *, as_json: bool) -> None:
         ) from error
     problems = [str(problem) for problem in check_spec(text, task)]
     if as_json:
-        print(json.dumps({"env": task.env_id, "spec": str(path), "problems": problems}))
+        print_json({"env": task.env_id, "spec": str(path), "problems": problems})
     else:
         lines = [f"{path}: {problem}" for problem in problems]
-        print("\n".join(lines) or f"{path} agrees with {task.env_id}.")
+        say(clean_lines(*lines) or f"{path} agrees with {task.env_id}.")
     if problems:
         raise typer.Exit(1)

@@ -50,7 +50,9 @@ def linked(tmp_path):
     """A run of today's format: names of calls say nothing, links say everything."""
     with Journal(tmp_path / "run") as journal:
         save_config(Config(Task("CartPole-v1"), model="demo"), tmp_path / "run" / "config.toml")
-        journal.add("session", "0", {"command": "promptpo optimize CartPole-v1", "versions": {}, "sandbox": {}})
+        journal.add(
+            "session", "0", {"command": "promptpo optimize CartPole-v1", "versions": {}, "sandbox": {}}
+        )
         journal.add("reference", "random", measured(evaluation(20, 24, first=10**7), "reference"))
         journal.add("prompt", "p1", {"system": "Be brief.", "messages": [{"role": "user", "content": "Go"}]})
         journal.add("completion", "a", completion("first", candidate="r1c1"))
@@ -162,7 +164,9 @@ def test_finished_runs_of_older_versions_stay_readable(name):
 def test_an_older_run_knows_its_repairs_and_twins():
     """The program that a repair replaced is found by its digest; a twin has its elder's validation."""
     state = read_state(RECORDED / "model")
-    assert [(s.candidate, s.call, s.evaluation.outcome) for s in state.stopped] == [("r1c2", "r1.c2", "crashed")]
+    assert [(s.candidate, s.call, s.evaluation.outcome) for s in state.stopped] == [
+        ("r1c2", "r1.c2", "crashed")
+    ]
     assert [call.key for call in state.candidate("r1c2").calls] == ["r1.c2", "r1.c2.repair1"]
     assert state.candidate("r2c1").attempt.candidate.duplicate_of == "r1c1"
     assert state.candidate("r2c1").validation == state.candidate("r1c1").validation
@@ -172,7 +176,10 @@ def test_an_older_run_knows_its_repairs_and_twins():
 
 def test_spending_only_grows(tmp_path):
     """At every prefix of a journal the state can be told, and what was spent never shrinks."""
-    config, events = load_config(RECORDED / "search" / "config.toml"), read_events(RECORDED / "search" / JOURNAL)
+    config, events = (
+        load_config(RECORDED / "search" / "config.toml"),
+        read_events(RECORDED / "search" / JOURNAL),
+    )
     state, before = RunState(config), 0
     for event in events:
         state.add(event)
