@@ -46,7 +46,10 @@ def say(text: str, *, error: bool = False) -> None:
         text: What to print.
         error: Print on standard error.
     """
-    print(clean(text), file=sys.stderr if error else sys.stdout, flush=True)
+    file = sys.stderr if error else sys.stdout
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    # a terminal without a character is shown its number; the sentence must not end in an error
+    print(clean(text).encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)
 
 
 def _written_out(match: re.Match[str]) -> str:

@@ -129,6 +129,23 @@ class RunState:
         """The candidate of that id."""
         return self._candidates.get(candidate)
 
+    def calls_for(self, candidate: str, named: frozenset[str] = frozenset()) -> tuple[ModelCall, ...]:
+        """The calls that were made for a candidate, in the order of their answers.
+
+        They are found by their link; in older runs by name: the candidate "r2c3" was asked for as "r2.c3".
+
+        Args:
+            candidate: Its id.
+            named: Keys of calls that are its own in any case.
+        """
+        name = candidate.replace("c", ".c", 1)
+
+        def its_own(call: ModelCall) -> bool:
+            by_name = call.key == name or call.key.startswith(f"{name}.")
+            return call.key in named or (call.candidate == candidate if call.candidate else by_name)
+
+        return tuple(call for call in self.calls if its_own(call))
+
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""
@@ -222,16 +239,8 @@ class RunState:
     def _attempt(self, event: Event) -> None:
         attempt = from_json(Attempt, event.data)
         named = event.data["candidate"].get("calls") or ()
-        calls = tuple(self._calls_for(attempt.id, frozenset(named)))
+        calls = self.calls_for(attempt.id, frozenset(named))
         self._put(CandidateState(attempt, None, Evidence(), calls, self.spent))
-
-    def _calls_for(self, candidate: str, named: frozenset[str]) -> Iterator[ModelCall]:
-        """By link; in older runs by name: the candidate "r2c3" was asked for as "r2.c3"."""
-        name = candidate.replace("c", ".c", 1)
-        for call in self.calls:
-            by_name = call.key == name or call.key.startswith(f"{name}.")
-            if call.key in named or (call.candidate == candidate if call.candidate else by_name):
-                yield call
 
     def _validation(self, event: Event) -> None:
         owner = event.data.get("candidate") or event.key.partition(".")[0]
