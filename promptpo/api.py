@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
+from promptpo.files import read_text
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -280,12 +281,7 @@ def evaluate(
         return Played(
             env_id, _play_agent(path, task, range(seed, seed + episodes)), time.monotonic() - started
         )
-    try:
-        source = policy_part(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
     env.close()

@@ -1,6 +1,6 @@
 """The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
 
-Here are `optimize` and `resume`; `results`, `specs` and `looking` have the others. Exit codes: 0 done; 1 the
+Here are `optimize` and `resume`; `result_commands`, `specs` and `view_commands` have the others. Exit codes: 0 done; 1 the
 run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
 """
 
@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import looking, results, specs
+from promptpo.cli import result_commands, specs, view_commands
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
@@ -240,9 +240,9 @@ def _finish(run: RunResult, showing: ShowingFlags) -> None:
     if run.data["best"] is None:
         raise typer.Exit(1)
     if showing.film:
-        looking.add_episode(run)
+        view_commands.add_episode(run)
 
 
-results.add_to(app)
+result_commands.add_to(app)
 specs.add_to(app)
-looking.add_to(app)
+view_commands.add_to(app)

@@ -114,7 +114,7 @@ class LiveDisplay(PlainDisplay):
         super().__init__()
         from rich.console import Console
 
-        from promptpo.cli.resizing import ResizingLive
+        from promptpo.cli.resizable_live import ResizingLive
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only

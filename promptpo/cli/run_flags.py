@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Budget
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskFlags:
     """How the environment is made."""
 
@@ -48,14 +48,14 @@ class TaskFlags:
         return Task(env_id, json_object(self.env_kwargs, "--env-kwargs"), self.max_episode_steps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EnvFlags(TaskFlags):
     """An environment for a policy, and how it is made."""
 
-    env: EnvOption = ""
+    env: EnvOption
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AskingFlags:
     """Who writes policies, and what they are told and asked."""
 
@@ -95,7 +95,7 @@ class AskingFlags:
     repairs: Annotated[int, typer.Option(min=0, help="Repair calls for a policy that does not run.")] = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TryingFlags:
     """How policies are tried out and their numbers tuned."""
 
@@ -145,7 +145,7 @@ class TryingFlags:
     allow_weaker_sandbox: Weaker = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BudgetFlags:
     """What a run may spend."""
 
@@ -167,7 +167,7 @@ class BudgetFlags:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NewBudgetFlags:
     """Limits of a run that goes on."""
 
@@ -179,7 +179,7 @@ class NewBudgetFlags:
     max_seconds: Annotated[float | None, typer.Option(help="New limit on wall time.")] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShowingFlags:
     """What is shown while a run goes on, and when it ends."""
 

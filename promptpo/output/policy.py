@@ -22,6 +22,7 @@ import numpy as np
 
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.files import read_text
 from promptpo.output.exporting import MARKER, policy_part
 from promptpo.search.tuning import read_params
 
@@ -71,12 +72,7 @@ def load_policy(
 
     path = Path(policy)
     path = path / "best.py" if path.is_dir() else path
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    text = read_text(path)
     task = Task(env_id) if env_id else task_of(text)
     if task is None:
         raise UsageError(

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from promptpo.files import write_atomically
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import versions, write_atomically
+from promptpo.output.report.result import versions
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import REFERENCES, RunView, read_view
 from promptpo.run.evidence import Evidence

@@ -9,7 +9,7 @@ from rich.text import Text
 
 import promptpo
 from promptpo.cli.dashboard import WIDE, Progress, bar, live_part, sparkline
-from promptpo.cli.resizing import ResizingLive, wrapped_rows
+from promptpo.cli.resizable_live import ResizingLive, wrapped_rows
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Config, load_config

@@ -10,16 +10,14 @@ import typer
 
 from promptpo.cli.arguments import (
     AsJson,
-    EnvKwargs,
-    EnvOption,
     Film,
     FirstSeed,
-    Horizon,
     PolicyFile,
     RunDir,
     Weaker,
-    json_object,
 )
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import EnvFlags
 from promptpo.cli.terminal import clean_line, print_json, say
 from promptpo.errors import PromptPOError, UsageError
 
@@ -40,17 +38,16 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog="Example: promptpo doctor")(doctor)
 
 
+@grouped
 def play(
     policy: PolicyFile,
-    env: EnvOption,
+    environment: EnvFlags,
     human: Annotated[bool, typer.Option("--human", help="Show a window.")] = False,
     video: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the episodes as FILE.gif or FILE.mp4.")
     ] = None,
     episodes: Annotated[int, typer.Option(help="How many.")] = 1,
     seed: FirstSeed = 0,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
 ) -> None:
@@ -69,19 +66,17 @@ def play(
         video = None if human else policy.with_suffix(".gif")
     found = watch(
         policy,
-        env,
+        environment.task(environment.env),
         video=video,
         human=human,
         episodes=episodes,
         seed=seed,
-        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
-        max_episode_steps=max_episode_steps,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
     if as_json:
-        print_json(watched_json(found, env))
+        print_json(watched_json(found, environment.env))
     else:
-        say(watched(found, env))
+        say(watched(found, environment.env))
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 

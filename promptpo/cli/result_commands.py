@@ -10,18 +10,16 @@ from promptpo.cli.arguments import (
     AsJson,
     CandidateName,
     CandidateOption,
-    EnvKwargs,
-    EnvOption,
     FirstSeed,
-    Horizon,
     Jobs,
     Output,
     PolicyFile,
     RunDir,
     Weaker,
-    json_object,
     write_output,
 )
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import EnvFlags
 from promptpo.cli.terminal import print_json, say
 from promptpo.errors import UsageError
 
@@ -58,13 +56,12 @@ def export(
     write_output(text, output, facts if as_json else None)
 
 
+@grouped
 def evaluate(
     policy: PolicyFile,
-    env: EnvOption,
+    environment: EnvFlags,
     episodes: Annotated[int, typer.Option(help="How many.")] = 10,
     seed: FirstSeed = 0,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
     jobs: Jobs = 1,
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
@@ -77,13 +74,14 @@ def evaluate(
     from promptpo.api import evaluate as roll_out
     from promptpo.cli.show import played
 
+    task = environment.task(environment.env)
     result = roll_out(
         policy,
-        env,
+        task.env_id,
         episodes=episodes,
         seed=seed,
-        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
-        max_episode_steps=max_episode_steps,
+        env_kwargs=task.env_kwargs,
+        max_episode_steps=task.max_episode_steps,
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
