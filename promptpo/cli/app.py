@@ -1,7 +1,7 @@
 """The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
 
-Here are `optimize` and `resume`; `result_commands`, `specs` and `view_commands` have the others. Exit codes: 0 done; 1 the
-run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
+Here are `optimize` and `resume`; `result_commands`, `many_commands`, `specs` and `view_commands` have the
+others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import result_commands, specs, view_commands
+from promptpo.cli import many_commands, result_commands, specs, view_commands
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
@@ -244,5 +244,6 @@ def _finish(run: RunResult, showing: ShowingFlags) -> None:
 
 
 result_commands.add_to(app)
+many_commands.add_to(app)
 specs.add_to(app)
 view_commands.add_to(app)

@@ -85,11 +85,11 @@ def write_report(
 def page(run: RunView, shown: Shown | str) -> str:
     """The text of the page."""
     candidates = run.candidates
-    script = _asset("script.js")
+    script = asset("script.js")
     result = dict(run.result) if run.result else None
     session = run.state.sessions[-1] if run.state.sessions else {}
     return (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
             run=run,
@@ -110,7 +110,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             commands=[_command(each["command"]) for each in run.state.sessions],
             versions=session.get("versions") or versions(),
             sandbox=session.get("sandbox") or {},
-            style=Markup(_asset("style.css")),  # noqa: S704 - our own file
+            style=Markup(asset("style.css")),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
@@ -174,7 +174,8 @@ def _command(command: str) -> str:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
+    """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -190,5 +191,6 @@ def _templates() -> jinja2.Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file beside the templates."""
     return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
