@@ -144,7 +144,8 @@ class Progress:
         calls = self.state.calls_for(name)
         if not calls:
             return "asking"
-        return "repairing" if "repair" in calls[-1].key else "running"
+        mending = "repair" in calls[-1].key or self.state.failed_programs(name)
+        return "repairing" if mending else "running"
 
     @property
     def limits(self) -> list[tuple[str, float, float, str]]:

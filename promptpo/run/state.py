@@ -146,6 +146,14 @@ class RunState:
 
         return tuple(call for call in self.calls if its_own(call))
 
+    def failed_programs(self, candidate: str) -> int:
+        """How many programs of a candidate have failed, as far as events are linked."""
+        return sum(
+            evaluation.outcome != "ok"
+            for (owner, _), evaluation in self._linked.items()
+            if owner == candidate
+        )
+
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""

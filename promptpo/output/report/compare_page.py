@@ -12,8 +12,8 @@ from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number
 
-COLUMNS = ("run", "environment", "written by", "seed", "held-out return", "against the first", "success", "steps",
-           "calls", "US dollars", "seconds")  # fmt: skip
+COLUMNS = ("run", "held-out return", "against the first", "success", "steps", "calls", "US dollars", "seconds",
+           "environment", "written by", "seed")  # fmt: skip
 
 COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), ("", "7 4", "2 3")
 """A run's line: colours first, then dashes, so that eighteen runs can be told apart."""
@@ -29,7 +29,6 @@ def compare_page(lines: Sequence[RunLine]) -> str:
     Args:
         lines: The runs; differences are to the first.
     """
-    tasks = _by_task(lines)
     return (
         templates()
         .get_template("compare.html.j2")
@@ -38,8 +37,14 @@ def compare_page(lines: Sequence[RunLine]) -> str:
             columns=COLUMNS,
             rows=[cells(line, lines[0]) for line in lines],
             swatches=[_swatch(n) for n in range(len(lines))],
-            intervals=[(task, _intervals(runs)) for task, runs in tasks.items() if _tested(runs)],
-            curves=[(task, _curves(runs)) for task, runs in tasks.items() if any(r.curve for _, r in runs)],
+            tasks=[
+                (
+                    task,
+                    _intervals(runs) if _tested(runs) else None,
+                    _curves(runs) if any(line.curve for _, line in runs) else None,
+                )
+                for task, runs in _by_task(lines).items()
+            ],
             style=Markup(asset("style.css")),  # noqa: S704 - our own file
         )
     )
@@ -54,9 +59,6 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         value += f" ({number(low)} to {number(high)})" if low is not None and high is not None else ""
     return [
         label_of(line.directory),
-        line.env_id,
-        line.model or line.method,
-        "" if line.seed is None else str(line.seed),
         value,
         _difference(line, first),
         "" if line.success_rate is None else f"{line.success_rate:.0%}",
@@ -64,6 +66,9 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         f"{line.calls:,}",
         f"{line.usd:.4f}" if line.usd else "0",
         "" if line.seconds is None else f"{line.seconds:,.0f}",
+        line.env_id,
+        line.model or line.method,
+        "" if line.seed is None else str(line.seed),
     ]
 
 

@@ -24,7 +24,7 @@ MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
 ROW, LEFT = 40.0, 128.0
 """Height of a row, and room for names."""
 
-LONGEST_NAME = 17
+LONGEST_NAME = 16
 
 
 @dataclass(frozen=True, slots=True)

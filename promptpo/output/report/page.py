@@ -162,7 +162,7 @@ def _frames(shown: Shown | str) -> Markup | None:
     from promptpo.output.report.episode import LEFT
 
     film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
-    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704
+    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704 - see above
 
 
 def _command(command: str) -> str:

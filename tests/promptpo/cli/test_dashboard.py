@@ -104,6 +104,19 @@ def test_waiting_for_answers_says_how_many_and_how_long():
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
     linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
     assert dict(linked.samples)["r1c2"] == "running"
+    crash = {
+        "evaluation": {"outcome": "crashed", "episodes": [], "steps": 0},
+        "spent": {},
+        "candidate": "r1c2",
+        "repairs": 0,
+    }
+    mending = composed(
+        (0, "prompt", "p", PROMPT),
+        (9, "completion", "r1.c2", {**ANSWER, "candidate": "r1c2"}),
+        (10, "evaluation", "r1c2.0", crash),
+        candidates=2,
+    )
+    assert dict(mending.samples)["r1c2"] == "repairing"
 
 
 def test_tuning_says_how_far_it_is():
