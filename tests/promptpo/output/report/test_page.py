@@ -207,3 +207,44 @@ def test_a_report_that_cannot_be_written_does_not_fail_the_run(told_run, monkeyp
     )
     assert run.mean_return > 300
     assert "no ink" in warnings[-1]
+
+
+def test_references_stand_beside_the_result(tmp_path, capsys):
+    """What acting at random gives, where the run measured it, is in the page and in `show`, with its error."""
+    import shutil
+
+    from promptpo.cli.app import run
+    from promptpo.run.journal import Journal, to_json
+    from promptpo.run.records import EpisodeRecord, Evaluation
+    from tests.promptpo.cli.test_command_line import ROOT
+
+    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / "model", tmp_path / "run")
+    episodes = tuple(EpisodeRecord(10**7 + n, value, 20) for n, value in enumerate((20.0, 24.0)))
+    with Journal(tmp_path / "run") as journal:
+        spent = {"reference": 40}
+        journal.add(
+            "reference", "random", {"evaluation": to_json(Evaluation("ok", episodes, 40)), "spent": spent}
+        )
+    path = write_report(tmp_path / "run", episode=False)
+    text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+    assert "Random actions22 ± 2, 2 episodes" in text
+    assert "40 reference" in text
+    assert run(["show", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "For comparison, random actions: return 22 ± 2 (2 episodes)" in said
+    assert "reference 40" in said
+
+
+@pytest.mark.parametrize("name", ["search", "model"])
+def test_a_run_of_an_older_version_can_be_reported(name, tmp_path):
+    """Its page is well formed and says what was repaired, and which candidate was best."""
+    import shutil
+
+    from tests.promptpo.cli.test_command_line import ROOT
+
+    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / name, tmp_path / "run")
+    path = write_report(tmp_path / "run", episode=False)
+    parsed(path)
+    text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+    assert f"Best policy: {'r1c1t' if name == 'search' else 'r1c1'}" in text
+    assert ("repaired; the answer" in text) == (name == "model")
