@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
+from promptpo.run.records import Evaluation, Seeds
 
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""
@@ -43,7 +44,7 @@ class RunLine:
         mean_return: Held-out; None while there is none.
         ci95: Its 95 % interval.
         success_rate: Held-out; None where the environment does not report success.
-        returns: Held-out returns in the order of the test seeds.
+        returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
         steps: All environment steps.
         searched_steps: Those before the final test.
         calls: Of the language model.
@@ -64,7 +65,7 @@ class RunLine:
     mean_return: float | None
     ci95: tuple[float | None, float | None]
     success_rate: float | None
-    returns: tuple[float | None, ...]
+    returns: Mapping[int, float]
     steps: int
     searched_steps: int
     calls: int
@@ -99,8 +100,8 @@ class RunLine:
         """
         if (self.env_id, self.env_kwargs, self.horizon) != (other.env_id, other.env_kwargs, other.horizon):
             return None
-        pairs = zip(self.returns, other.returns, strict=False)  # the same seeds, in order; one may have more
-        returns = tuple(mine - theirs for mine, theirs in pairs if mine is not None and theirs is not None)
+        shared = sorted(self.returns.keys() & other.returns.keys())
+        returns = tuple(self.returns[seed] - other.returns[seed] for seed in shared)
         return Difference(returns) if returns else None
 
 
@@ -145,14 +146,15 @@ def read_line(directory: Path) -> RunLine:
         state = view.state
         curve = tuple((float(spent.steps), mean) for spent, mean in state.best_so_far)
         if view.result is not None:
-            return _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
+            line = _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
+            return replace(line, returns=_tested(state.test, view.config.test_episodes))
         task, llm = view.config.task, state.ledger
         return RunLine(
             directory=directory, env_id=task.env_id, env_kwargs=dict(task.env_kwargs),
             horizon=task.max_episode_steps, method="promptpo",
             model=view.config.model or "", seed=view.config.seed, finished=False,
             best=view.best.id if view.best else "", mean_return=None, ci95=(None, None), success_rate=None,
-            returns=(), steps=sum(llm.steps.values()),
+            returns={}, steps=sum(llm.steps.values()),
             searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
             curve=curve,
         )  # fmt: skip
@@ -164,6 +166,21 @@ def read_line(directory: Path) -> RunLine:
         return _from_result(directory, result, _improvements(points))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+
+
+def _tested(test: Evaluation | None, episodes: int) -> Mapping[int, float]:
+    """Returns of a run's test by seed; seeds whose episode did not finish have the worst of the others."""
+    if test is None or not test.episodes:
+        return {}
+    return dict.fromkeys(Seeds().test(episodes), min(test.returns)) | {
+        e.seed: e.return_ for e in test.episodes
+    }
+
+
+def _by_seed(returns: Sequence[float | None]) -> Mapping[int, float]:
+    """Returns in the order of the test seeds, as every result lists them, by seed; NaN is left out."""
+    seeds = Seeds().test(len(returns))
+    return {seed: value for seed, value in zip(seeds, returns, strict=True) if value is not None}
 
 
 def _improvements(points: Sequence[tuple[float, float]]) -> Curve:
@@ -192,7 +209,7 @@ def _from_result(
         mean_return=test.get("mean_return"),
         ci95=tuple(test.get("ci95") or (None, None)),
         success_rate=test.get("success_rate"),
-        returns=tuple(test.get("returns") or ()),
+        returns=_by_seed(test.get("returns") or ()),
         steps=int(steps.get("total") or 0),
         searched_steps=int(steps.get("total") or 0) - int(steps.get("test") or 0),
         calls=int(llm.get("calls") or 0),

@@ -130,3 +130,20 @@ def test_nothing_in_a_folder_says_how_to_begin(tmp_path, capsys):
     """An empty folder is no mistake."""
     assert run(["list", str(tmp_path)]) == 0
     assert "promptpo optimize" in capsys.readouterr().out
+
+
+def test_an_episode_that_failed_is_no_advantage(runs):
+    """A test episode that is missing counts like the worst, at its own seed; the others stay in their pairs."""
+    whole = read_line(runs / "search")
+    path = runs / "going" / "journal.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "test":
+            del line["data"]["evaluation"]["episodes"][0]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shutil.copy(runs / "search" / "result.json", runs / "going")
+    found = read_line(runs / "going")
+    worst = min(list(whole.returns.values())[1:])
+    first = next(iter(whole.returns))
+    assert found.returns == {**whole.returns, first: worst}
+    assert found.against(whole).returns == (worst - whole.returns[first], 0, 0, 0)
