@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, json_object
+from promptpo.cli.terminal import print_json
 
 LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("baselines.llm_policy.cli", "llm_policy"),
@@ -197,7 +197,7 @@ def run_training(
 def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result, as JSON or as two lines."""
     if as_json:
-        print(json.dumps({"run": str(directory), **content}))
+        print_json({"run": str(directory), **content})
     elif not quiet:
         test, steps = content["test"], content["steps"]
         low, high = test["ci95"]
@@ -238,7 +238,10 @@ def cartpole_study(
 
     with choose_display(quiet=quiet or as_json) as display:
         study = run_study(Path(out or "runs/cartpole-study"), seeds=seeds, steps=steps, display=display)
-    print(json.dumps(study) if as_json else table(study))
+    if as_json:
+        print_json(study)
+    else:
+        print(table(study))
 
 
 for _name, _about in {

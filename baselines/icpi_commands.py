@@ -5,7 +5,6 @@ Not in `baselines.icpi`, whose import registers environments with Gymnasium: ``p
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson, EnvKwargs, Horizon, Quiet, json_object
 from promptpo.cli.options import one_of
+from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _run(setting: Setting, config: RunConfig, directory: Path, *, quiet: bool, a
             _say_estimate(setting, config, only=False, as_json=False)
     content = run(setting, config, directory, _silent if silent else _Progress(config.steps))
     if as_json:
-        print(json.dumps({"run": str(directory), **content}))
+        print_json({"run": str(directory), **content})
     elif not quiet:
         print(_summary(content, directory))
 
@@ -208,7 +208,7 @@ def icpi_probe(
         budget=_budget(max_calls, max_tokens, max_usd, max_seconds),
     )  # fmt: skip
     if as_json:
-        print(json.dumps({"engine": engine, "rows": [asdict(row) for row in rows], "verdict": verdict(rows)}))
+        print_json({"engine": engine, "rows": [asdict(row) for row in rows], "verdict": verdict(rows)})
     else:
         print(f"{table(rows)}\n{verdict(rows)}")
 
@@ -307,7 +307,7 @@ def _say_estimate(setting: Setting, config: RunConfig, *, only: bool, as_json: b
         free=not is_paid(config.engine) or config.engine.startswith(("embedded", "llamacpp", "vllm")),
     )
     if only and as_json:
-        print(json.dumps(asdict(guess)))
+        print_json(asdict(guess))
     else:
         text = guess.sentence(config.engine or config.method)
         print(text, file=sys.stdout if only else sys.stderr)

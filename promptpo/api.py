@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
-from promptpo.llm.prices import check_price
+from promptpo.files import read_text
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.checking import checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
 from promptpo.session import Session, default_name, provenance, run_async
@@ -75,20 +76,15 @@ def optimize(
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
     """
-    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
-    budget = Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds)
-    try:
-        config = Config(
-            task,
-            model=llm.name if llm else model,
-            candidates=candidates,
-            episodes=episodes,
-            seed=seed,
-            budget=budget,
-            **settings,
-        )
-    except TypeError as error:
-        raise UsageError(f"optimize: {error}.") from error
+    config = config_of(
+        task=Task(env_id, env_kwargs or {}, max_episode_steps),
+        model=llm.name if llm else model,
+        candidates=candidates,
+        episodes=episodes,
+        seed=seed,
+        budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
+        **settings,
+    )
     return start(config, out=out, llm=llm, observer=observer)
 
 
@@ -100,7 +96,7 @@ def start(
     observer: Observer | None = None,
 ) -> RunResult:
     """Begin a run from a complete configuration; see `optimize`."""
-    check_config(config)
+    config = checked(config)
     directory = Path(out) if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
         raise RunError(
@@ -143,40 +139,7 @@ def resume(
         max_output_tokens=max_output_tokens or config.max_output_tokens,
         budget=replace(config.budget, **changes),  # type: ignore[arg-type] # checked next
     )
-    check_config(config)
-    return Session(config, directory, llm, observer or Observer()).run()
-
-
-def check_config(config: Config) -> None:
-    """Refuse values that cannot work.
-
-    Raises:
-        UsageError: Names the value and what it may be.
-    """
-    at_least_one = {
-        "rounds": config.budget.rounds,
-        "candidates": config.candidates,
-        "episodes": config.episodes,
-        "validation episodes": config.validation_episodes,
-        "test episodes": config.test_episodes,
-        "max_prompt_tokens": config.max_prompt_tokens,
-        "max_output_tokens": config.max_output_tokens,
-    }
-    for name, value in at_least_one.items():
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be at least 1, not {value}.")
-    limits = {"steps": config.budget.steps, "calls": config.budget.calls, "tokens": config.budget.tokens,
-              "usd": config.budget.usd, "seconds": config.budget.seconds}  # fmt: skip
-    for name, limit in limits.items():
-        if limit is not None and limit <= 0:
-            raise UsageError(f"the limit on {name} must be more than 0, not {limit:g}.")
-    if config.price is not None:
-        check_price(config.price)
-    if config.seed < 0:
-        raise UsageError(f"the seed must be 0 or more, not {config.seed}.")
-    if config.task.max_episode_steps is not None and config.task.max_episode_steps < 1:
-        raise UsageError("max_episode_steps must be at least 1.")
-    _ = config.switches
+    return Session(checked(config), directory, llm, observer or Observer()).run()
 
 
 def default_directory(task: Task) -> Path:
@@ -297,12 +260,7 @@ def evaluate(
         return Played(
             env_id, _play_agent(path, task, range(seed, seed + episodes)), time.monotonic() - started
         )
-    try:
-        source = policy_part(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
     env.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ from baselines.cli import (
     run_training,
 )
 from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, json_object
+from promptpo.cli.terminal import print_json
 
 Algorithm = Annotated[str, typer.Option(help="trpo or ppo.")]
 Backbone = Annotated[str, typer.Option(help="smollm2, a Hugging Face id, a directory, or a .gguf file.")]
@@ -190,7 +190,10 @@ def llm_study(
     )
     with choose_display(quiet=quiet or as_json) as display:
         study = run_study(base, Path(out or "runs/llm-study"), networks=chosen, seeds=seeds, display=display)
-    print(json.dumps(study) if as_json else table(study))
+    if as_json:
+        print_json(study)
+    else:
+        print(table(study))
 
 
 def _settings(

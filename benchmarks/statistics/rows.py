@@ -15,7 +15,7 @@ from benchmarks.runner.cells import Cell
 from benchmarks.runner.suite import Score, Suite
 from promptpo.errors import RunError
 from promptpo.output.report import write_atomically
-from promptpo.output.report.story import read_story
+from promptpo.run.state import read_state
 
 CSV = "results.csv"
 
@@ -137,11 +137,11 @@ def _failed_episodes(test: Mapping[str, Any]) -> int:
 
 def _from_journal(cell: Cell) -> tuple[tuple[Point, ...], Mapping[str, int]]:
     try:
-        story = read_story(cell.directory)
+        state = read_state(cell.directory)
     except RunError:
         return (), {}
-    curve = tuple(Point(spent.steps, spent.seconds, spent.usd, value) for spent, value in story.best_so_far)
-    return curve, Counter(entry.attempt.evaluation.outcome for entry in story.entries)
+    curve = tuple(Point(spent.steps, spent.seconds, spent.usd, value) for spent, value in state.best_so_far)
+    return curve, Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
 
 
 def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:

@@ -1,13 +1,12 @@
 """The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
 
-Here are `optimize` and `resume`; `results`, `specs` and `looking` have the others. Exit codes: 0 done; 1 the
-run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
+Here are `optimize` and `resume`; `result_commands`, `many_commands`, `specs` and `view_commands` have the
+others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,22 +20,19 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import inbox, looking, results, specs
-from promptpo.cli.arguments import (
-    AsJson,
-    EnvId,
-    EnvKwargs,
-    Film,
-    Horizon,
-    Jobs,
-    ModelPrice,
-    Quiet,
-    RunDir,
-    Track,
-    Weaker,
-    json_object,
-)
+from promptpo.cli import many_commands, result_commands, specs, view_commands
+from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import (
+    AskingFlags,
+    BudgetFlags,
+    NewBudgetFlags,
+    ShowingFlags,
+    TaskFlags,
+    TryingFlags,
+)
+from promptpo.cli.terminal import clean_line, print_json, release, say
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
@@ -115,10 +111,12 @@ def run(arguments: Sequence[str]) -> int:
             raise
         _complain(f"cannot write{f' {error.filename}' if error.filename else ''}: {error.strerror}.")
         return 1
+    finally:
+        release()
 
 
 def _complain(sentence: str) -> None:
-    print(f"promptpo: {sentence}", file=sys.stderr)
+    say(clean_line(f"promptpo: {sentence}"), error=True)
 
 
 def _version(wanted: bool) -> None:
@@ -143,109 +141,17 @@ def _main(
 
 
 @app.command(epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")
+@grouped
 def optimize(
     env_id: EnvId,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
-        ),
-    ] = None,
-    rounds: Annotated[int, typer.Option(help="Prompts.")] = 5,
-    candidates: Annotated[
-        int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")
-    ] = 4,
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            help="Training episodes per policy; by default 10, fewer where they are long for the step budget."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0,
+    asking: AskingFlags,
+    trying: TryingFlags,
+    limits: BudgetFlags,
+    making: TaskFlags,
+    showing: ShowingFlags,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
     ] = None,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
-    max_steps: Annotated[
-        int, typer.Option(help="Environment steps for everything but the final test.")
-    ] = 500_000,
-    max_calls: Annotated[int | None, typer.Option(help="Language-model calls.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Input plus output tokens.")] = None,
-    max_usd: Annotated[
-        float | None, typer.Option(help="Money; refused for a model without a known price.")
-    ] = None,
-    price: ModelPrice = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Wall time.")] = None,
-    stop_at: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold."
-        ),
-    ] = None,
-    recipe: Annotated[str, typer.Option(help="default, paper or evolve; see docs/recipes.md.")] = "default",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable."),
-    ] = None,
-    tune: Annotated[
-        str, typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")
-    ] = "cma",
-    lift_constants: Annotated[
-        bool,
-        typer.Option("--lift-constants", help="Tune numeric literals too where a policy declares no PARAMS."),
-    ] = False,
-    reveal: Annotated[
-        str, typer.Option(help="How much the prompt tells: named, anonymous or bare.")
-    ] = "named",
-    spec: Annotated[
-        Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
-    ] = None,
-    spec_detail: Annotated[
-        str, typer.Option(help="How long the generated spec may be: short, normal or full.")
-    ] = "normal",
-    validation_episodes: Annotated[
-        int | None,
-        typer.Option(
-            help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget."
-        ),
-    ] = None,
-    test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100,
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
-    ] = None,
-    effort: Annotated[
-        str | None,
-        typer.Option(
-            help="How hard a reasoning model thinks: low, medium or high; its default when not given."
-        ),
-    ] = None,
-    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer, thinking included.")] = 16_384,
-    max_prompt_tokens: Annotated[
-        int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
-    ] = 24_000,
-    repairs: Annotated[int, typer.Option(min=0, help="Repair calls for a policy that does not run.")] = 2,
-    no_clip: Annotated[
-        bool,
-        typer.Option(
-            "--no-clip", help="A continuous action out of bounds fails the policy instead of being clipped."
-        ),
-    ] = False,
-    jobs: Jobs = 0,
-    executor: Annotated[
-        str,
-        typer.Option(
-            help="Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here)."
-        ),
-    ] = "local",
-    allow_weaker_sandbox: Weaker = False,
-    track: Track = None,
-    film: Film = True,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
 ) -> None:
     """Search for a policy and write it to RUN/best.py.
 
@@ -254,63 +160,47 @@ def optimize(
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
     from promptpo.api import start
-    from promptpo.cli.options import one_of, options_of
-    from promptpo.envs.task import Task
+    from promptpo.cli.options import options_of
     from promptpo.llm.prices import stated_price
-    from promptpo.run.config import RECIPES, Budget, Config
+    from promptpo.run.checking import config_of
 
-    task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
-    config = Config(
-        task=task,
-        model=model,
-        base_url=base_url,
-        price=stated_price(price),
-        recipe=one_of("--recipe", recipe, tuple(RECIPES)),
-        candidates=candidates,
-        episodes=episodes,
-        validation_episodes=validation_episodes,
-        test_episodes=test_episodes,
-        seed=seed,
-        reveal=one_of("--reveal", reveal, ("named", "anonymous", "bare")),
-        tune=one_of("--tune", tune, ("cma", "none")),
-        lift_constants=lift_constants,
-        clip_actions=not no_clip,
-        stop_at=stop_at,
-        temperature=temperature,
-        effort=one_of("--effort", effort, ("low", "medium", "high")) if effort else None,
-        max_output_tokens=max_output_tokens,
-        max_prompt_tokens=max_prompt_tokens,
-        repairs=repairs,
-        jobs=jobs,
-        executor=one_of("--executor", executor, ("local", "ray")),
-        allow_weaker_sandbox=allow_weaker_sandbox,
-        spec_file=str(spec) if spec else None,
-        spec_detail=one_of("--spec-detail", spec_detail, ("short", "normal", "full")),
-        budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
-        recipe_options=options_of(option or []),
+    config = config_of(
+        task=making.task(env_id),
+        model=asking.model,
+        base_url=asking.base_url,
+        recipe=asking.recipe,
+        recipe_options=options_of(asking.option or []),
+        reveal=asking.reveal,
+        spec_file=str(asking.spec) if asking.spec else None,
+        spec_detail=asking.spec_detail,
+        temperature=asking.temperature,
+        effort=asking.effort,
+        price=stated_price(limits.price),
+        max_output_tokens=asking.max_output_tokens,
+        max_prompt_tokens=asking.max_prompt_tokens,
+        repairs=asking.repairs,
+        candidates=trying.candidates,
+        episodes=trying.episodes,
+        validation_episodes=trying.validation_episodes,
+        test_episodes=trying.test_episodes,
+        seed=trying.seed,
+        stop_at=trying.stop_at,
+        tune=trying.tune,
+        lift_constants=trying.lift_constants,
+        clip_actions=not trying.no_clip,
+        jobs=trying.jobs,
+        executor=trying.executor,
+        allow_weaker_sandbox=trying.allow_weaker_sandbox,
+        budget=limits.budget(),
     )
-    with _display(quiet=quiet, as_json=as_json, track=track) as observer:
+    with _display(showing) as observer:
         run = start(config, out=out, observer=observer)
-    _finish(run, as_json=as_json, film=film)
+    _finish(run, showing)
 
 
 @app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
-def resume(
-    run: RunDir,
-    rounds: Annotated[int | None, typer.Option(help="New number of rounds.")] = None,
-    max_steps: Annotated[int | None, typer.Option(help="New limit on environment steps.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="New limit on language-model calls.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None,
-    max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None,
-    price: ModelPrice = None,
-    max_seconds: Annotated[float | None, typer.Option(help="New limit on wall time.")] = None,
-    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None,
-    max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None,
-    track: Track = None,
-    film: Film = True,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+@grouped
+def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
     """Go on with an interrupted run, or extend one that ended.
 
     Nothing that is in the journal is asked or rolled out again.
@@ -318,48 +208,50 @@ def resume(
     from promptpo.api import resume as go_on
     from promptpo.llm.prices import stated_price
 
-    with _display(quiet=quiet, as_json=as_json, track=track) as observer:
+    with _display(showing) as observer:
         result = go_on(
             run,
             observer=observer,
-            rounds=rounds,
-            steps=max_steps,
-            calls=max_calls,
-            tokens=max_tokens,
-            usd=max_usd,
-            seconds=max_seconds,
-            price=stated_price(price),
-            max_prompt_tokens=max_prompt_tokens,
-            max_output_tokens=max_output_tokens,
+            rounds=limits.rounds,
+            steps=limits.max_steps,
+            calls=limits.max_calls,
+            tokens=limits.max_tokens,
+            usd=limits.max_usd,
+            seconds=limits.max_seconds,
+            price=stated_price(limits.price),
+            max_prompt_tokens=limits.max_prompt_tokens,
+            max_output_tokens=limits.max_output_tokens,
         )
-    _finish(result, as_json=as_json, film=film)
+    _finish(result, showing)
 
 
 @contextmanager
-def _display(*, quiet: bool, as_json: bool, track: list[str] | None) -> Iterator[Observer]:
+def _display(showing: ShowingFlags) -> Iterator[Observer]:
     from promptpo.cli.display import choose_display
 
-    if not track:
-        with choose_display(quiet=quiet or as_json) as display:
+    quiet = showing.quiet or showing.as_json
+    if not showing.track:
+        with choose_display(quiet=quiet) as display:
             yield display
         return
     from promptpo.output.tracking import Several, tracker
 
-    trackers = [tracker(name) for name in track]  # wrong names are told before anything starts
-    with choose_display(quiet=quiet or as_json) as display:
+    trackers = [tracker(name) for name in showing.track]  # wrong names are told before anything starts
+    with choose_display(quiet=quiet) as display:
         yield Several(display, trackers)
 
 
-def _finish(run: RunResult, *, as_json: bool, film: bool) -> None:
-    if as_json:
-        print(json.dumps({"run": str(run.directory), **run.data}))
+def _finish(run: RunResult, showing: ShowingFlags) -> None:
+    if showing.as_json:
+        print_json({"run": str(run.directory), **run.data})
     if run.data["best"] is None:
         raise typer.Exit(1)
-    if film:
-        looking.add_episode(run)
+    if showing.film:
+        view_commands.add_episode(run)
 
 
-results.add_to(app)
+result_commands.add_to(app)
+many_commands.add_to(app)
 specs.add_to(app)
-looking.add_to(app)
+view_commands.add_to(app)
 inbox.add_to(app)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from promptpo.cli.terminal import clean, print_json, reserve_for_json
 from promptpo.errors import UsageError
 
 
@@ -40,6 +42,13 @@ EnvOption = Annotated[
     str, typer.Option("--env", metavar="ENV_ID", help="Environment.", autocompletion=env_ids)
 ]
 RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", autocompletion=runs)]
+CandidateName = Annotated[
+    str | None,
+    typer.Argument(metavar="CANDIDATE", help="As show lists them, for example r2c3; best is the best."),
+]
+CandidateOption = Annotated[
+    str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")
+]
 PolicyFile = Annotated[
     Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
 ]
@@ -52,7 +61,12 @@ Horizon = Annotated[
 FirstSeed = Annotated[int, typer.Option("--seed", help="Seed of the first episode; the next ones count up.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON on standard output; progress goes nowhere.")
+    bool,
+    typer.Option(
+        "--json",
+        callback=reserve_for_json,
+        help="Print the result as JSON on standard output; progress goes nowhere.",
+    ),
 ]
 Weaker = Annotated[
     bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
@@ -117,8 +131,10 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
         except OSError as error:
             raise UsageError(f"cannot write {output}: {error.strerror}.") from error
     if facts is not None:
-        print(json.dumps({**facts, "output": str(output)} if output else {**facts, "text": text}))
+        print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
     elif output is not None:
         print(f"wrote {output}")
     else:
-        print(text, end="" if text.endswith("\n") else "\n")
+        # a file gets the text as it is, a terminal must not obey it
+        shown = clean(text) if sys.stdout.isatty() else text
+        print(shown, end="" if shown.endswith("\n") else "\n")

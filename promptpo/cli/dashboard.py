@@ -2,92 +2,64 @@
 
 from __future__ import annotations
 
-import re
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.journal import from_json
-from promptpo.run.records import Measured
+from promptpo.cli.show import with_error
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from rich.console import OverflowMethod, RenderableType
 
-    from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
+    from promptpo.run.state import RunState
+    from promptpo.run.state_values import TuningState
 
 WIDE = 96
 """Columns from which the dashboard is shown."""
 
-SLOT = re.compile(r"r(\d+)\.?c(\d+)(.*)")
-DOING = {
-    "prompt": "asking",
-    "completion": "rolling out",
-    "evaluation": "rolling out",
-    "tuning": "tuning numbers",
-    "validation": "validating",
-    "test": "testing",
-    "round": "asking",
-}
 
-
-@dataclass
 class Progress:
-    """What the events of a run have told so far.
+    """What goes on in a run, in words.
 
-    Attributes:
-        config: Of the run.
+    Args:
+        state: What the journal has told so far; feed new events to `add`, not to the state.
         ledger: Of the run.
-        started: When this process began, on the monotonic clock.
-        round: The round that is going on, from 1.
-        doing: The newest activity, in words.
-        slots: What each sample of the round is at.
-        best: The best validation return each time it improved.
-        best_id: The best's id, as far as it is known.
     """
 
-    config: Config
-    ledger: Ledger
-    started: float = field(default_factory=time.monotonic)
-    round: int = 1
-    doing: str = "starting"
-    slots: dict[int, str] = field(default_factory=dict)
-    best: list[float] = field(default_factory=list)
-    best_id: str = ""
-    _best_score: tuple[float, ...] = ()
-    _ids: dict[str, str] = field(default_factory=dict)
+    def __init__(self, state: RunState, ledger: Ledger) -> None:
+        self.state, self.ledger = state, ledger
+        self.started = time.monotonic()
+        self._now = state.last.t if state.last else time.time()
+        self._clock = time.monotonic()
+        self._asked_at: float | None = None
+        self._tuning_from: tuple[float, float] | None = None
 
     def add(self, event: Event) -> None:
         """Take one event into account."""
-        self.doing = DOING.get(event.kind, self.doing)
-        match = SLOT.fullmatch(event.key)
-        if event.kind == "round":
-            self.round = min(self.config.budget.rounds, int(event.key[1:]) + 1)
-            self.slots = {}
-        elif event.kind == "completion" and match:
-            self._at(match, "repairing" if "repair" in match[3] else "running")
-        elif event.kind == "attempt" and match:
-            evaluation = event.data["evaluation"]
-            self._ids.setdefault(event.data["candidate"]["digest"], event.key)
-            returns = [episode["return_"] for episode in evaluation["episodes"]]
-            done = number(sum(returns) / len(returns)) if returns else evaluation["outcome"].replace("_", " ")
-            self._at(match, done)
-        elif event.kind == "validation":
-            self._validated(event)
+        self.state.add(event)
+        self._now, self._clock = event.t, time.monotonic()
+        if event.kind == "prompt" and self._asked_at is None:
+            self._asked_at = event.t
+        elif event.kind == "round":
+            self._asked_at = None
+        elif event.kind == "decision":
+            self._tuning_from = None
+        if event.kind in ("decision", "tuning") and self._tuning_from is None and self.state.tuning:
+            self._tuning_from = (event.t, self.state.tuning.share)
 
-    def _at(self, match: re.Match[str], state: str) -> None:
-        if int(match[1]) == self.round and match[3] != "t":
-            self.slots[int(match[2])] = state
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch, on the clock of the events."""
+        return self._now + time.monotonic() - self._clock
 
-    def _validated(self, event: Event) -> None:
-        evaluation = from_json(Measured, event.data).evaluation
-        if evaluation.outcome == "ok" and evaluation.score() > self._best_score:
-            self._best_score = evaluation.score()
-            self.best.append(evaluation.mean_return)
-            self.best_id = self._ids.get(event.key.split(".")[0], "")
+    @property
+    def round(self) -> int:
+        """The round that is going on, from 1."""
+        return min(self.state.config.budget.rounds, len(self.state.rounds) + 1)
 
     @property
     def seconds(self) -> float:
@@ -95,27 +67,93 @@ class Progress:
         return time.monotonic() - self.started
 
     @property
+    def doing(self) -> str:
+        """What is going on, for a person who waits."""
+        state, last = self.state, str(self.state.last.kind) if self.state.last else ""
+        if last in ("test", "stop"):
+            return "writing the result"
+        if len(state.rounds) >= state.config.budget.rounds:
+            return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"
+        if last == "reference" and not state.candidates:
+            return "measuring marks to compare with"
+        if last in ("decision", "tuning") and state.tuning and state.tuning.planned_steps != 0:
+            return self._tuning(state.tuning)
+        if last == "round":
+            return f"preparing round {self.round}"
+        if last == "validation" or (last == "attempt" and state.last and state.last.key.endswith("t")):
+            return "validating the round's best"
+        return self._trying_out()
+
+    def _trying_out(self) -> str:
+        samples = self.samples
+        asking = [name for name, at in samples if at == "asking"]
+        if asking and not self.state.prompts:
+            return "starting"
+        if asking:
+            since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
+            return f"asking, {len(samples) - len(asking)} of {len(samples)} answered{since}"
+        for at, words in (("repairing", "repairing"), ("running", "rolling out")):
+            names = [name for name, state in samples if state == at]
+            if names:
+                return f"{words} {', '.join(names)}"
+        return "choosing what to tune and to validate"
+
+    def _tuning(self, tuning: TuningState) -> str:
+        """For example "tuning r2c1: 41 of 120 evaluations, best 1,204, about 25 s left"."""
+        names = ", ".join(tuning.candidates) or "numbers"
+        if tuning.evaluations is not None:
+            parts = [f"{tuning.evaluations[0]:,} of {tuning.evaluations[1]:,} evaluations"]
+        elif tuning.planned_steps:
+            parts = [f"{tuning.steps:,} of {tuning.planned_steps:,} steps"]
+        else:
+            parts = [f"{tuning.steps:,} steps"]
+        if not math.isnan(tuning.best_return):
+            parts.append(f"best {_grouped(tuning.best_return)}")
+        left = self._seconds_left(tuning.share)
+        if left is not None:
+            parts.append(f"about {left:.0f} s left")
+        return f"tuning {names}: {', '.join(parts)}"
+
+    def _seconds_left(self, share: float) -> float | None:
+        """From the pace since this process saw tuning begin; None while there is none."""
+        if self._tuning_from is None:
+            return None
+        began, before = self._tuning_from
+        if share <= before:
+            return None
+        pace = (share - before) / max(1e-3, self._now - began)
+        return max(0.0, (1.0 - share) / pace - (self.now - self._now))
+
+    @property
     def standing(self) -> str:
         """The best so far, in words."""
-        if not self.best:
-            return "nothing has run yet"
-        name = f"{self.best_id}: " if self.best_id else ""
-        return f"{name}validation return {number(self.best[-1])}"
+        return standing(self.state)
 
     @property
     def samples(self) -> list[tuple[str, str]]:
         """(id, state) of each sample of the round."""
-        return [
-            (f"r{self.round}c{n}", self.slots.get(n, "asking")) for n in range(1, self.config.candidates + 1)
-        ]
+        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
+        return [(name, self._at(name)) for name in names]
+
+    def _at(self, name: str) -> str:
+        """What a sample is at: asking, running, repairing, or what it came to."""
+        found = self.state.candidate(name)
+        if found is not None:
+            evaluation = found.attempt.evaluation
+            return number(evaluation.mean_return) if evaluation.outcome == "ok" else evaluation.outcome.replace("_", " ")  # fmt: skip
+        calls = self.state.calls_for(name)
+        if not calls:
+            return "asking"
+        mending = "repair" in calls[-1].key or self.state.failed_programs(name)
+        return "repairing" if mending else "running"
 
     @property
     def limits(self) -> list[tuple[str, float, float, str]]:
         """(name, spent, limit, in words) of every limit that there is."""
-        ledger, budget = self.ledger, self.config.budget
+        ledger, budget = self.ledger, self.state.config.budget
         tokens = ledger.usage.input_tokens + ledger.usage.output_tokens
         of: list[tuple[str, float, float | None, str]] = [
-            ("rounds", self.round - 1, budget.rounds, "{:.0f}"),
+            ("rounds", len(self.state.rounds), budget.rounds, "{:.0f}"),
             ("steps", ledger.searched_steps, budget.steps, "{:,.0f}"),
             ("calls", ledger.calls, budget.calls, "{:,.0f}"),
             ("tokens", tokens, budget.tokens, "{:,.0f}"),
@@ -127,6 +165,19 @@ class Progress:
             for name, spent, limit, form in of
             if limit is not None
         ]
+
+
+def standing(state: RunState) -> str:
+    """The best of a run so far, in words."""
+    best = state.best
+    if best is not None:
+        return f"{best.id}: return {with_error(best.evidence)}"
+    count = len(state.candidates)
+    return f"none of {count} {'policy' if count == 1 else 'policies'} ran" if count else "nothing has run yet"
+
+
+def _grouped(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else number(value)  # noqa: PLR2004 - as `number` does
 
 
 def sparkline(values: Sequence[float], *, width: int, plain: bool) -> str:
@@ -162,18 +213,21 @@ def live_part(progress: Progress, *, width: int, spending: str, plain: bool) -> 
 
     between = " - " if plain else " · "
     overflow: OverflowMethod = "crop" if plain else "ellipsis"
-    budget = progress.config.budget
+    budget = progress.state.config.budget
     head = [f"round {progress.round} of {budget.rounds}", progress.doing, f"{progress.seconds:.0f} s"]
-    spinner = Spinner(
-        "line" if plain else "dots", text=Text(between.join(head), overflow=overflow, no_wrap=True)
-    )
+    # cropped here, since a spinner forgets how its text wants to overflow; the mark and a space take two columns
+    text = Text(between.join(head))
+    text.truncate(max(1, width - 2), overflow=overflow)
+    spinner = Spinner("line" if plain else "dots", text=text)
+    best = f"best {progress.standing}" if progress.state.best else progress.standing
+    best = best.replace("±", "+-") if plain else best
     if width < WIDE:
-        lines = [f"best {progress.standing}" if progress.best else progress.standing, spending]
+        lines = [best, spending]
         return Group(spinner, *(Text(f"  {line}", overflow=overflow, no_wrap=True) for line in lines if line))
-    return Group(spinner, _table(progress, spending, plain=plain))
+    return Group(spinner, _table(progress, best.removeprefix("best "), spending, plain=plain))
 
 
-def _table(progress: Progress, spending: str, *, plain: bool) -> Any:
+def _table(progress: Progress, best: str, spending: str, *, plain: bool) -> Any:
     """Rows of a name and what belongs to it."""
     from rich.table import Table
     from rich.text import Text
@@ -181,8 +235,8 @@ def _table(progress: Progress, spending: str, *, plain: bool) -> Any:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(no_wrap=True, overflow="crop" if plain else "ellipsis")
-    line = sparkline(progress.best, width=30, plain=plain)
-    table.add_row("  best", Text(f"{progress.standing}  {line}"))
+    line = sparkline([value for _, value in progress.state.best_so_far], width=30, plain=plain)
+    table.add_row("  best", Text(f"{best}  {line}"))
     samples = Text("  ").join(
         Text(f"{name} {state}", style=_colour(state)) for name, state in progress.samples
     )

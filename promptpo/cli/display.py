@@ -9,18 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.dashboard import Progress, live_part
+from promptpo.cli.dashboard import Progress, live_part, standing
+from promptpo.cli.terminal import clean_line, clean_lines, say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
+from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
-from promptpo.telling.feedback import number, one_line
+from promptpo.run.state import RunState
+from promptpo.telling.feedback import one_line
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
-    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 
@@ -45,50 +47,54 @@ class PlainDisplay(Observer):
     """One line for each thing worth a line, on standard error; the result on standard output."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._state: RunState | None = None
         self._ledger: Ledger | None = None
         self._directory: Path | None = None
+        self._tuned = 0
 
     def line(self, text: str) -> None:
         """Print one line."""
-        print(text, file=sys.stderr, flush=True)
+        say(clean_line(text), error=True)
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins."""
         del spec
         self._ledger, self._directory = ledger, directory
+        self._state = RunState.of(config, read_events(directory / JOURNAL))
         self.line(choice)
         self.line(
             f"{config.task.name}: up to {_many(config.budget.rounds, 'round', 'rounds')} of "
             f"{_many(config.candidates, 'policy', 'policies')}, in {directory}"
         )
-
-    def progress(self, history: History) -> None:
-        """Say what became of each attempt, once."""
-        for attempt in [*history.attempts, *history.arrived.values()]:
-            if attempt.id not in self._told:
-                self._told.add(attempt.id)
-                self.line(f"  {one_line(attempt)}")
-        key = f"round {history.rounds}"
-        if history.rounds and key not in self._told:
-            self._told.add(key)
-            self.line(f"{key}: {standing(history)}; {spending(self._ledger)}")
+        if self._state.candidates:
+            tried = _many(len(self._state.candidates), "policy", "policies")
+            self.line(f"so far: {tried} tried; best {standing(self._state)}")
 
     def warn(self, message: str) -> None:
         """Print the warning."""
         self.line(message)
 
     def event(self, event: Event) -> None:
-        """Say when the last, long step begins."""
-        if event.kind == "validation" and "tuning" in self._told:
-            self._told.discard("tuning")
-        if event.kind == "tuning" and "tuning" not in self._told:
-            self._told.add("tuning")
-            self.line("  tuning numbers …")
+        """Say what became of each attempt and round, and when tuning begins."""
+        if self._state is not None:
+            self._state.add(event)
+            self._tell(event, self._state)
+
+    def _tell(self, event: Event, state: RunState) -> None:
+        if event.kind == "attempt":
+            found = state.candidate(event.key)
+            if found is not None:
+                self.line(f"  {one_line(found.attempt)}")
+        elif event.kind == "round":
+            best = "best " if state.best else ""
+            self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}")
+        elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
+            self._tuned = state.tuning.round
+            self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
-        print(outcome(run), flush=True)
+        say(outcome(run))
 
     def failed(self) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
@@ -108,29 +114,32 @@ class LiveDisplay(PlainDisplay):
         super().__init__()
         from rich.console import Console
 
-        from promptpo.cli.resizing import ResizingLive
+        from promptpo.cli.resizable_live import ResizingLive
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only
-        self._state: Progress | None = None
+        self._progress: Progress | None = None
         self._live = ResizingLive(self._console, self._status)
 
     def line(self, text: str) -> None:
         """Print one line above the live part."""
         from rich.text import Text
 
-        self._console.print(Text(text))
+        self._console.print(Text(clean_line(text)))
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins and start the live part."""
         super().started(config, directory, choice, spec, ledger)
-        self._state = Progress(config, ledger)
+        if self._state is not None:
+            self._progress = Progress(self._state, ledger)
         self._live.start()
 
     def event(self, event: Event) -> None:
-        """Keep the live part up to date."""
-        if self._state is not None:
-            self._state.add(event)
+        """Keep the live part up to date; what became of attempts and rounds scrolls above it."""
+        if self._progress is not None:
+            self._progress.add(event)
+            if event.kind != "tuning":  # the live part tells it
+                self._tell(event, self._progress.state)
 
     def finished(self, run: RunResult) -> None:
         """Replace the live part by the result."""
@@ -144,26 +153,14 @@ class LiveDisplay(PlainDisplay):
     def _status(self) -> Any:
         from rich.text import Text
 
-        if self._state is None:
+        if self._progress is None:
             return Text("")
         width = self._console.width  # asked each time: terminals are resized
-        return live_part(self._state, width=width, spending=spending(self._ledger), plain=self._plain)
+        return live_part(self._progress, width=width, spending=spending(self._ledger), plain=self._plain)
 
 
 def _many(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
-
-
-def standing(history: History) -> str:
-    """The best so far, in words."""
-    best = history.best()
-    if best is None:
-        return "nothing has run yet"
-    value = history.evidence(best)
-    text = f"best {best.id}: return {number(value.mean_return)} over {len(value.episodes)} episodes"
-    if value.success_rate is not None:
-        text += f", success {value.success_rate:.0%}"
-    return text
 
 
 def spending(ledger: Ledger | None) -> str:
@@ -184,7 +181,7 @@ def outcome(run: RunResult) -> str:
     data = run.data
     lines = [f"Stopped: {run.stop_reason}."]
     if data["best"] is None:
-        return "\n".join([*lines, f"No policy ran; see what happened with: promptpo show {run.directory}"])
+        return clean_lines(*lines, f"No policy ran; see what happened with: promptpo show {run.directory}")
     low, high = run.ci95
     test = data["test"]
     success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
@@ -196,4 +193,4 @@ def outcome(run: RunResult) -> str:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")
     lines.append(f"Report: {run.directory / REPORT}")
-    return "\n".join(lines)
+    return clean_lines(*lines)

@@ -40,6 +40,9 @@ EXTRAS = {
 }
 """Extras and a module that each brings."""
 
+LEAST_DISK = 0.5
+"""Free gigabytes below which a run may not fit."""
+
 STANDS_STILL = "class Policy:\n    def act(self, obs):\n        return {action}\n"
 
 
@@ -197,7 +200,7 @@ def _machine() -> Iterator[Finding]:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     if not os.access(Path.cwd(), os.W_OK):
         yield Finding("disk", "problem", f"{Path.cwd()} cannot be written", "work elsewhere, or say --out")
-    elif free < 0.5:  # noqa: PLR2004
+    elif free < LEAST_DISK:
         yield Finding(
             "disk", "problem", f"{free:.2f} GB free", "make room: a run is a few MB, its journal must fit"
         )

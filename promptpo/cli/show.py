@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import math
+import shlex
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError
-from promptpo.output.report import RESULT
+from promptpo.cli.terminal import clean_line
 from promptpo.output.report.result import failures_in_words
+from promptpo.output.run_view import REFERENCES, RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.config import CONFIG, load_config
-from promptpo.run.journal import Event, Kind, from_json, read_run
+from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Measured
+from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 
 if TYPE_CHECKING:
@@ -24,35 +24,36 @@ if TYPE_CHECKING:
 
 def overview(run: Path) -> str:
     """A run in words: the task, every candidate by round, what was spent, how it ended."""
-    config = load_config(run / CONFIG)
-    events = read_run(run)
-    attempts = _attempts(events)
-    validations = _validations(events)
+    view = read_view(run)
+    config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
-    for round_ in sorted({attempt.candidate.round for attempt in attempts}):
+    unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
+    for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
         lines.append(f"\nRound {round_}")
         lines.extend(
-            "  " + _line(attempt, validations.get(attempt.candidate.digest))
-            for attempt in attempts
-            if attempt.candidate.round == round_
+            f"  {clean_line(_line(one, best=one is view.best))}"
+            for one in view.candidates
+            if one.round == round_
         )
-        lines.extend(f"  no answer: {reason}" for reason in _unanswered(events, round_))
-    if not attempts:
+        lines.extend(f"  no answer: {clean_line(reason)}" for reason in unanswered.get(round_, ()))
+    if not view.candidates:
         lines.append("\nNo candidate yet.")
-    lines.append("\n" + _spent(Ledger(config.budget, _in_order(events))))
-    lines.append(_ending(run, events))
+    lines.append("")
+    for name, reference in state.references.items():
+        lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
+    lines.append(_spent(state.ledger))
+    lines.append(_ending(view))
     return "\n".join(lines)
 
 
 def overview_json(run: Path) -> dict[str, Any]:
     """The same as a JSON value."""
-    events = read_run(run)
-    validations = _validations(events)
-    result = run / RESULT
+    view = read_view(run)
     return {
         "run": str(run),
-        "result": json.loads(result.read_text(encoding="utf-8")) if result.exists() else None,
-        "candidates": [_facts(attempt, validations) for attempt in _attempts(events)],
+        "result": view.result,
+        "best": view.best.id if view.best else None,
+        "candidates": [_facts(state) for state in view.candidates],
     }
 
 
@@ -62,13 +63,12 @@ def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
     Raises:
         RunError: The run has no such candidate.
     """
-    events = read_run(run)
-    attempt = _attempt(run, events, candidate)
-    facts = _facts(attempt, _validations(events))
-    return {**facts, "feedback": attempt.feedback, "source": attempt.candidate.source}
+    state = read_view(run).candidate(candidate)
+    return {**_facts(state), "feedback": state.attempt.feedback, "source": state.attempt.candidate.source}
 
 
-def _facts(attempt: Attempt, validations: Mapping[str, float]) -> dict[str, Any]:
+def _facts(state: CandidateState) -> dict[str, Any]:
+    attempt, evidence = state.attempt, state.evidence
     candidate, evaluation = attempt.candidate, attempt.evaluation
     return {
         "id": attempt.id,
@@ -77,8 +77,13 @@ def _facts(attempt: Attempt, validations: Mapping[str, float]) -> dict[str, Any]
         "outcome": evaluation.outcome,
         "error": evaluation.error or None,
         "returns": list(evaluation.returns),
-        "mean_return": evaluation.mean_return if evaluation.episodes else None,
-        "validation_mean_return": validations.get(candidate.digest),
+        "mean_return": _finite(evaluation.mean_return),
+        "validation_mean_return": _finite(state.validation.mean_return) if state.validation else None,
+        "judged_by": {
+            "episodes": len(evidence.episodes),
+            "mean_return": _finite(evidence.mean_return),
+            "standard_error": _finite(evidence.standard_error),
+        },
         "repairs": candidate.repairs,
         "duplicate_of": candidate.duplicate_of,
         "tuned": {name: list(change) for name, change in candidate.tuned.items()},
@@ -91,8 +96,14 @@ def candidate_in_full(run: Path, candidate: str) -> str:
     Raises:
         RunError: The run has no such candidate.
     """
-    attempt = _attempt(run, read_run(run), candidate)
-    parts = [one_line(attempt), attempt.prose, attempt.feedback, *attempt.notes, attempt.evaluation.detail]
+    attempt = read_view(run).candidate(candidate).attempt
+    parts = [
+        clean_line(one_line(attempt)),
+        attempt.prose,
+        attempt.feedback,
+        *attempt.notes,
+        attempt.evaluation.detail,
+    ]
     return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())
 
 
@@ -104,20 +115,22 @@ def played(result: Played) -> str:
     return "\n".join(lines)
 
 
-def watched(found: Watched, env_id: str, *, as_json: bool) -> str:
-    """What `promptpo play` found, in words or as JSON."""
+def watched_json(found: Watched, env_id: str) -> dict[str, Any]:
+    """What `promptpo play` found, as a JSON value."""
     evaluation = found.evaluation
-    if as_json:
-        value = {
-            "env": env_id,
-            "returns": list(evaluation.returns),
-            "steps": evaluation.steps,
-            "video": str(found.video) if found.video else None,
-            "outcome": evaluation.outcome,
-            "error": evaluation.error or None,
-        }
-        return json.dumps(value)
-    lines = _rolled_out(evaluation, env_id)
+    return {
+        "env": env_id,
+        "returns": list(evaluation.returns),
+        "steps": evaluation.steps,
+        "video": str(found.video) if found.video else None,
+        "outcome": evaluation.outcome,
+        "error": evaluation.error or None,
+    }
+
+
+def watched(found: Watched, env_id: str) -> str:
+    """The same in words."""
+    lines = _rolled_out(found.evaluation, env_id)
     if found.video is not None:
         lines.append(f"wrote {found.video}")
     if not found.same:
@@ -131,9 +144,9 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
     """The outcome of rollouts, in lines; the last one tells the returns, where there are any."""
     lines = []
     if evaluation.outcome != "ok":
-        lines.append(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}")
+        lines.append(clean_line(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}"))
         if evaluation.detail:
-            lines.append(evaluation.detail.rstrip())
+            lines.append(indent(evaluation.detail.rstrip(), "    "))
     if evaluation.episodes:
         returns = evaluation.returns
         text = f"mean return {number(evaluation.mean_return)} over {len(returns)} episodes (min {number(min(returns))}, max {number(max(returns))})"
@@ -143,48 +156,28 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
     return lines
 
 
-def _attempt(run: Path, events: Mapping[Kind, list[Event]], candidate: str) -> Attempt:
-    attempts = {attempt.id: attempt for attempt in _attempts(events)}
-    if candidate not in attempts:
-        raise RunError(f"{run} has no candidate {candidate}; it has: {', '.join(attempts) or 'none'}.")
-    return attempts[candidate]
-
-
-def _attempts(events: Mapping[Kind, list[Event]]) -> list[Attempt]:
-    attempts = [from_json(Attempt, event.data) for event in events.get("attempt", [])]
-    return sorted(attempts, key=lambda a: (a.candidate.round, a.id.endswith("t"), len(a.id), a.id))
-
-
-def _validations(events: Mapping[Kind, list[Event]]) -> dict[str, float]:
-    return {
-        event.key.split(".")[0]: from_json(Measured, event.data).evaluation.mean_return
-        for event in events.get("validation", [])
-    }
-
-
-def _line(attempt: Attempt, validation: float | None) -> str:
-    text = one_line(attempt)
-    extras = []
-    if validation is not None:
-        extras.append(f"validation {number(validation)}")
-    if attempt.candidate.repairs:
-        extras.append(f"after {attempt.candidate.repairs} repair(s)")
-    if attempt.candidate.tuned:
-        extras.append(f"{len(attempt.candidate.tuned)} numbers tuned")
+def _line(state: CandidateState, *, best: bool) -> str:
+    candidate = state.attempt.candidate
+    extras = ["best"] if best else []
+    if state.validation is not None:
+        extras.append(f"validation {number(state.validation.mean_return)}")
+    if candidate.repairs:
+        extras.append(f"after {candidate.repairs} repair{'' if candidate.repairs == 1 else 's'}")
+    if candidate.tuned:
+        extras.append(f"{len(candidate.tuned)} numbers tuned")
+    text = one_line(state.attempt)
     return f"{text}  [{'; '.join(extras)}]" if extras else text
 
 
-def _unanswered(events: Mapping[Kind, list[Event]], round_: int) -> list[str]:
-    return [
-        reason
-        for event in events.get("round", [])
-        if event.key == f"r{round_}"
-        for reason in event.data["unanswered"].values()
-    ]
+def with_error(evidence: Evidence) -> str:
+    """A mean return with its standard error, and of how many episodes it is."""
+    error = "" if math.isnan(evidence.standard_error) else f" ± {number(evidence.standard_error)}"
+    count = len(evidence.episodes)
+    return f"{number(evidence.mean_return)}{error} ({count} {'episode' if count == 1 else 'episodes'})"
 
 
-def _in_order(events: Mapping[Kind, list[Event]]) -> list[Event]:
-    return sorted((event for group in events.values() for event in group), key=lambda event: event.n)
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _spent(ledger: Ledger) -> str:
@@ -199,20 +192,18 @@ def _spent(ledger: Ledger) -> str:
     return text + "."
 
 
-def _ending(run: Path, events: Mapping[Kind, list[Event]]) -> str:
-    stops = events.get("stop", [])
-    sessions = events.get("session", [])
-    if not stops or (sessions and sessions[-1].n > stops[-1].n):
-        return f"Not finished; go on with: promptpo resume {run}"
-    result = json.loads((run / RESULT).read_text(encoding="utf-8"))
-    test, best = result["test"], result["best"]
-    if best is None:
-        return f"Stopped: {stops[-1].data['reason']}. No policy ran."
-    low, high = test["ci95"]
-    text = f"Stopped: {stops[-1].data['reason']}. Best: {best['candidate']}"
+def _ending(view: RunView) -> str:
+    reason = clean_line(view.state.stop)
+    if view.result is None or not view.state.finished:
+        return f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}"
+    test, best = view.result["test"], view.result["best"]
+    if best is None or test is None:
+        return f"Stopped: {reason}. No policy ran."
+    text = f"Stopped: {reason}. Best: {best['candidate']}"
     if test["mean_return"] is not None:
+        low, high = test["ci95"]
         text += (
             f", held-out return {test['mean_return']:.6g} "
             f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)"
         )
-    return f"{text}. {failures_in_words(test)}".strip()
+    return f"{text}. {clean_line(failures_in_words(test))}".strip()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Output, json_object, write_output
-from promptpo.cli.options import one_of
-from promptpo.errors import UsageError
+from promptpo.cli.terminal import clean_lines, print_json, say
+from promptpo.files import read_text
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -32,8 +30,13 @@ def spec(
     ] = None,
     env_kwargs: EnvKwargs = "{}",
     max_episode_steps: Horizon = None,
-    reveal: Annotated[str, typer.Option(help="named, anonymous or bare.")] = "named",
-    spec_detail: Annotated[str, typer.Option(help="short, normal or full.")] = "normal",
+    reveal: Annotated[
+        Literal["named", "anonymous", "bare"],
+        typer.Option(help="How much it tells about which environment it is."),
+    ] = "named",
+    spec_detail: Annotated[
+        Literal["short", "normal", "full"], typer.Option(help="How long it may be.")
+    ] = "normal",
     draft_spec: Annotated[
         bool,
         typer.Option(
@@ -57,35 +60,28 @@ def spec(
     if check is not None:
         _check(check, task, as_json=as_json)
         return
-    revealed = one_of("--reveal", reveal, ("named", "anonymous", "bare"))
-    detail = one_of("--spec-detail", spec_detail, ("short", "normal", "full"))
     if draft_spec:
         from promptpo.cli.drafting import draft, report
 
-        drafted, _ = draft(task, model=model, base_url=base_url, reveal=revealed)
-        print(report(drafted), file=sys.stderr)
+        drafted, _ = draft(task, model=model, base_url=base_url, reveal=reveal)
+        say(report(drafted), error=True)
         text = drafted.text
     else:
         from promptpo.spec import describe
 
-        text = describe(task, reveal=revealed, detail=detail).text
+        text = describe(task, reveal=reveal, detail=spec_detail).text
     write_output(text, output, {"env": env_id} if as_json else None)
 
 
 def _check(path: Path, task: Task, *, as_json: bool) -> None:
     from promptpo.spec import check_spec
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    text = read_text(path)
     problems = [str(problem) for problem in check_spec(text, task)]
     if as_json:
-        print(json.dumps({"env": task.env_id, "spec": str(path), "problems": problems}))
+        print_json({"env": task.env_id, "spec": str(path), "problems": problems})
     else:
         lines = [f"{path}: {problem}" for problem in problems]
-        print("\n".join(lines) or f"{path} agrees with {task.env_id}.")
+        say(clean_lines(*lines) or f"{path} agrees with {task.env_id}.")
     if problems:
         raise typer.Exit(1)

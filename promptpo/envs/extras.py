@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +58,16 @@ BY_ENTRY_POINT: Mapping[str, Extra] = {
 def extra_for(env_id: str) -> Extra | None:
     """The package that registers an id, by the id's look; None where it looks like none of them."""
     return next((extra for extra in PACKAGES if extra.ids.match(env_id)), None)
+
+
+def installed(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of those of these packages that are installed."""
+    from importlib import metadata
+
+    found = {}
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.film import record, show, write_video
 from promptpo.rollouts import evaluation_of
@@ -36,14 +35,12 @@ class Watched:
 
 def play(
     policy: str | os.PathLike[str],
-    env_id: str,
+    task: Task,
     *,
     video: str | os.PathLike[str] | None = None,
     human: bool = False,
     episodes: int = 1,
     seed: int = 0,
-    env_kwargs: Mapping[str, Any] | None = None,
-    max_episode_steps: int | None = None,
     allow_weaker_sandbox: bool = False,
 ) -> Watched:
     """Run a policy file in the sandbox and show its episodes in a window or write them as a video.
@@ -53,13 +50,11 @@ def play(
 
     Args:
         policy: An exported file or a bare policy module.
-        env_id: The environment.
+        task: The environment.
         video: A .gif or .mp4 file to write.
         human: Show a window.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
-        env_kwargs: For ``gymnasium.make``.
-        max_episode_steps: Horizon; None keeps the environment's.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
 
     Raises:
@@ -68,20 +63,14 @@ def play(
         EnvironmentFaultError: The environment failed.
     """
     path = Path(policy)
-    try:
-        source = policy_part(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    source = policy_part(read_text(path))
     file = Path(video) if video is not None else None
     if file is not None and file.suffix.lower() not in VIDEOS:
         raise UsageError(f"a video is written as .gif or .mp4, not as {file.name}.")
     if episodes < 1:
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
-    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
     seeds = range(seed, seed + episodes)
-    rollout = record(task, source, seeds, horizon=max_episode_steps, allow_weaker=allow_weaker_sandbox)
+    rollout = record(task, source, seeds, horizon=task.max_episode_steps, allow_weaker=allow_weaker_sandbox)
     finished = [episode for episode in rollout.episodes if episode.failure is None]
     same = True
     if finished and file is not None:

@@ -21,6 +21,7 @@ import numpy as np
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
 from promptpo.errors import UsageError
+from promptpo.files import read_text
 from promptpo.output.exporting import policy_part, task_of
 from promptpo.program import Program
 
@@ -58,12 +59,7 @@ def load_policy(
 
     path = Path(policy)
     path = path / "best.py" if path.is_dir() else path
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    text = read_text(path)
     task = Task(env_id) if env_id else task_of(text)
     if task is None:
         raise UsageError(

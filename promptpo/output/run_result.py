@@ -12,9 +12,8 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.output.report.result import RESULT
+from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, load_config
-from promptpo.run.journal import from_json, read_run
-from promptpo.run.records import Attempt
 
 BEST = "best.py"
 
@@ -89,12 +88,9 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
 
 
 def best_source(directory: Path, candidate: str) -> str:
-    """The module of one candidate, from the journal.
+    """The module of one candidate, from the journal; "best" names the best.
 
     Raises:
         RunError: The run has no such candidate.
     """
-    for event in read_run(directory).get("attempt", []):
-        if event.key == candidate:
-            return from_json(Attempt, event.data).candidate.source
-    raise RunError(f"{directory} has no candidate {candidate}; see: promptpo show {directory}")
+    return read_view(directory).candidate(candidate).attempt.candidate.source

@@ -149,10 +149,14 @@ class Journal:
             ) from error
         self._events: list[Event] = []
         end = 0
-        for event, offset in _scan(self.path):
-            self._events.append(event)
-            end = offset
-        os.ftruncate(self._fd, end)
+        try:
+            for event, offset in _scan(self.path):
+                self._events.append(event)
+                end = offset
+            os.ftruncate(self._fd, end)
+        except BaseException:
+            os.close(self._fd)  # and with it the lock: the same process may try again once it is mended
+            raise
         self._by_key = {(event.kind, event.key): event for event in self._events}
 
     def __enter__(self) -> Self:

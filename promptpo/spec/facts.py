@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.building import make_env
+from promptpo.envs.extras import installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> TaskFac
         horizon=horizon_of(env),
         reward_threshold=env.spec.reward_threshold if env.spec else None,
         success_key=next((key for key in SUCCESS_KEYS if key in info), None),
-        versions=versions(),
+        versions=installed(PACKAGES),
     )
 
 
@@ -91,14 +91,3 @@ def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
         own = round(config["duration"] * config["policy_frequency"])
     found = [int(n) for n in (limit, own) if isinstance(n, int) and n > 0]
     return min(found) if found else None
-
-
-def versions() -> dict[str, str]:
-    """Versions of the installed packages that results depend on."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
+from promptpo.files import read_text
 from promptpo.spec.render import block_of
 
 if TYPE_CHECKING:
@@ -36,12 +37,7 @@ def read_spec_file(path: str) -> UserSpec:
     Raises:
         UsageError: It cannot be read, or is no valid Python.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}."
-        ) from error
+    text = read_text(Path(path))
     try:
         return parse_spec(text)
     except SyntaxError as error:

@@ -8,37 +8,38 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.output.report.story import Entry, Spent, Story
 from promptpo.output.report.svg import WIDTH, Frame, drawing, element, extent, short_number
+from promptpo.output.run_view import RunView
+from promptpo.run.state_values import CandidateState, Spent
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 HEIGHT = 250.0
 
 
-def candidates_chart(story: Story) -> Markup:
+def candidates_chart(run: RunView) -> Markup:
     """Every candidate in order: its training episodes' range and mean, its validation mean, its failure."""
-    entries = story.entries
-    values = [value for e in entries for value in _values(e)]
-    frame = Frame((-0.7, len(entries) - 0.3), extent(values), bottom=200.0)
-    parts = [frame.y_axis(), _round_bands(frame, entries)]
-    parts.extend(_candidate_mark(frame, n, entry) for n, entry in enumerate(entries))
+    candidates = run.candidates
+    values = [value for e in candidates for value in _values(e)]
+    frame = Frame((-0.7, len(candidates) - 0.3), extent(values), bottom=200.0)
+    parts = [frame.y_axis(), _round_bands(frame, candidates)]
+    parts.extend(_candidate_mark(frame, n, state) for n, state in enumerate(candidates))
     middle = (frame.left + frame.right) / 2
     parts.append(
         element("text", "candidates, by round", x=middle, y=240, text_anchor="middle", class_="title")
     )
-    label = f"Return of {len(entries)} candidates in {len(story.rounds)} rounds"
+    label = f"Return of {len(candidates)} candidates in {len(run.rounds)} rounds"
     return drawing(*parts, height=HEIGHT, label=label)
 
 
-def _values(entry: Entry) -> list[float]:
-    values = list(entry.attempt.evaluation.returns) if entry.attempt.evaluation.outcome == "ok" else []
-    return values + ([entry.validation.mean_return] if entry.validation else [])
+def _values(state: CandidateState) -> list[float]:
+    values = list(state.attempt.evaluation.returns) if state.attempt.evaluation.outcome == "ok" else []
+    return values + ([state.validation.mean_return] if state.validation else [])
 
 
-def _round_bands(frame: Frame, entries: Sequence[Entry]) -> Markup:
+def _round_bands(frame: Frame, candidates: Sequence[CandidateState]) -> Markup:
     """A shade behind every other round, and the rounds' numbers."""
     parts: list[Markup] = []
-    rounds = [entry.attempt.candidate.round for entry in entries]
+    rounds = [state.round for state in candidates]
     shown = sorted(set(rounds))
     every = max(1, math.ceil(len(shown) / 16))
     for n, round_ in enumerate(shown):
@@ -53,8 +54,8 @@ def _round_bands(frame: Frame, entries: Sequence[Entry]) -> Markup:
     return Markup("").join(parts)
 
 
-def _candidate_mark(frame: Frame, n: int, entry: Entry) -> Markup:
-    attempt, evaluation = entry.attempt, entry.attempt.evaluation
+def _candidate_mark(frame: Frame, n: int, state: CandidateState) -> Markup:
+    attempt, evaluation = state.attempt, state.attempt.evaluation
     x = frame.x(n)
     size = max(2.5, min(5.0, 160.0 / max(1.0, (frame.x_range[1] - frame.x_range[0]))))
     parts: list[Markup] = []
@@ -69,23 +70,23 @@ def _candidate_mark(frame: Frame, n: int, entry: Entry) -> Markup:
         text = f"{attempt.id}: mean return {number(evaluation.mean_return)}"
         low, high = frame.y(min(evaluation.returns)), frame.y(max(evaluation.returns))
         parts.append(element("line", x1=x, x2=x, y1=low, y2=high, class_="range"))
-        parts.append(element("circle", cx=x, cy=frame.y(evaluation.mean_return), r=size, class_=_kind(entry)))
-    if entry.validation and entry.validation.outcome == "ok":
-        y, half = frame.y(entry.validation.mean_return), size + 2
-        text += f", validation {number(entry.validation.mean_return)}"
+        parts.append(element("circle", cx=x, cy=frame.y(evaluation.mean_return), r=size, class_=_kind(state)))
+    if state.validation and state.validation.outcome == "ok":
+        y, half = frame.y(state.validation.mean_return), size + 2
+        text += f", validation {number(state.validation.mean_return)}"
         diamond = f"M{x} {y - half}L{x + half} {y}L{x} {y + half}L{x - half} {y}Z"
         parts.append(element("path", d=diamond, class_="validation"))
     return element("a", element("title", text), *parts, href=f"#{attempt.id}", tabindex="-1", aria_label=text)
 
 
-def _kind(entry: Entry) -> str:
-    if entry.attempt.candidate.duplicate_of:
+def _kind(state: CandidateState) -> str:
+    if state.attempt.candidate.duplicate_of:
         return "duplicate"
-    return "tuned" if entry.attempt.candidate.tuned else "written"
+    return "tuned" if state.attempt.candidate.tuned else "written"
 
 
-def spending_charts(story: Story) -> list[tuple[str, Markup]]:
-    """Best validation return against steps, tokens, money and time: (what was spent, chart) pairs.
+def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
+    """Best mean return against steps, tokens, money and time: (what was spent, chart) pairs.
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
@@ -97,17 +98,18 @@ def spending_charts(story: Story) -> list[tuple[str, Markup]]:
     ]
     charts = []
     ran = [
-        (entry.spent, entry.attempt.evaluation.mean_return)
-        for entry in story.entries
-        if entry.attempt.evaluation.outcome == "ok" and entry.attempt.evaluation.episodes
+        (state.spent, state.attempt.evaluation.mean_return)
+        for state in run.candidates
+        if state.attempt.evaluation.outcome == "ok" and state.attempt.evaluation.episodes
     ]
     for name, of, label in kinds:
         end = max(
-            [of(entry.spent) for entry in story.entries] + [of(s) for s, _ in story.best_so_far], default=0.0
+            [of(state.spent) for state in run.candidates] + [of(s) for s, _ in run.state.best_so_far],
+            default=0.0,
         )
-        if not story.best_so_far or end <= 0:
+        if not run.state.best_so_far or end <= 0:
             continue
-        line = [(of(spent), value) for spent, value in story.best_so_far]
+        line = [(of(spent), value) for spent, value in run.state.best_so_far]
         line.append((end, line[-1][1]))
         dots = [(of(spent), value) for spent, value in ran]
         frame = Frame((0.0, end * 1.02), extent([value for _, value in line + dots]))
@@ -121,7 +123,7 @@ def spending_charts(story: Story) -> list[tuple[str, Markup]]:
                     *marks,
                     frame.line(line, "best", step=True),
                     height=HEIGHT,
-                    label=f"Best validation return against {name}",
+                    label=f"Best mean return against {name}",
                 ),
             )
         )

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from promptpo.errors import PromptPOError, RenderingError
 from promptpo.output.film import Film, film, record, trajectory_of
-from promptpo.output.report.story import Story
 from promptpo.output.report.svg import Frame, drawing, element, extent
+from promptpo.output.run_view import RunView
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import number
 
@@ -23,7 +23,7 @@ MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
 ROW, LEFT = 40.0, 128.0
 """Height of a row, and room for names."""
 
-LONGEST_NAME = 17
+LONGEST_NAME = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ class Shown:
     note: str
 
 
-def show_episode(story: Story, *, seconds: float) -> Shown | str:
+def show_episode(run: RunView, *, seconds: float) -> Shown | str:
     """Run the best policy for one typical test episode, in the sandbox, and film it.
 
     Args:
-        story: The run.
+        run: The run.
         seconds: How long rendering may take.
 
     Returns:
         The episode; or, where there is none, one sentence that says why.
     """
-    best = story.best
+    best = run.best
     if best is None:
         return "No policy ran, so there is no episode to show."
-    config = story.config
-    seed = typical_seed(story)
+    config = run.config
+    seed = typical_seed(run)
     try:
         rollout = record(
             config.task,
@@ -93,7 +93,7 @@ def show_episode(story: Story, *, seconds: float) -> Shown | str:
         return f"The episode could not be run: {rollout.failure.message}"
     episode = rollout.episodes[0]
     trajectory = trajectory_of(episode)
-    names = names_of(story.spec)
+    names = names_of(run.state.spec)
     observed, left_out = _observations(trajectory.observations, names)
     pictures, note = None, ""
     try:
@@ -109,14 +109,14 @@ def show_episode(story: Story, *, seconds: float) -> Shown | str:
     return Shown(seed, episode.return_, episode.steps, series, left_out, pictures, note)
 
 
-def typical_seed(story: Story) -> int:
+def typical_seed(run: RunView) -> int:
     """The test seed with the median return, or the first training seed where there was no test."""
     from promptpo.run.records import Seeds
 
-    returns: list[float | None] = ((story.result or {}).get("test") or {}).get("returns", [])
+    returns: list[float | None] = ((run.result or {}).get("test") or {}).get("returns", [])
     values = [value for value in returns if value is not None]
     if not values:
-        return Seeds(story.config.seed).train(1)[0]
+        return Seeds(run.config.seed).train(1)[0]
     median = sorted(values)[(len(values) - 1) // 2]
     return Seeds().test(len(returns))[returns.index(median)]
 

@@ -4,48 +4,49 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from promptpo.output.report.story import Entry, Story
 from promptpo.output.report.svg import drawing, element
+from promptpo.output.run_view import RunView
+from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 156.0, 34.0, 116.0, 24.0
 
 
-def lineage_chart(story: Story) -> Markup:
+def lineage_chart(run: RunView) -> Markup:
     """A column for each round, a box for each candidate, a line from each parent.
 
     Lines to ancestors of the best candidate are strong, the others faint; a box links to its candidate.
     """
-    rounds = story.rounds
+    rounds = run.rounds
     places: dict[str, tuple[float, float]] = {}
     for column, round_ in enumerate(rounds):
-        of_round = [e for e in story.entries if e.attempt.candidate.round == round_]
-        for row, entry in enumerate(of_round):
-            places[entry.attempt.id] = (8 + column * COLUMN, 30 + row * ROW)
-    strong = ancestry(story)
+        of_round = [c for c in run.candidates if c.round == round_]
+        for row, state in enumerate(of_round):
+            places[state.id] = (8 + column * COLUMN, 30 + row * ROW)
+    strong = ancestry(run)
     parts = [
         element("text", f"round {round_}", x=8 + column * COLUMN + BOX_WIDTH / 2, y=16, text_anchor="middle")
         for column, round_ in enumerate(rounds)
     ]
     faint: list[Markup] = []
     bold: list[Markup] = []
-    for entry in story.entries:
-        for parent in entry.attempt.candidate.parents:
+    for state in run.candidates:
+        for parent in state.attempt.candidate.parents:
             if parent in places:
-                is_strong = parent in strong and entry.attempt.id in strong
-                path = _edge(places[parent], places[entry.attempt.id], strong=is_strong)
+                is_strong = parent in strong and state.id in strong
+                path = _edge(places[parent], places[state.id], strong=is_strong)
                 (bold if is_strong else faint).append(path)
-    boxes = [_box(entry, *places[entry.attempt.id], best=entry is story.best) for entry in story.entries]
+    boxes = [_box(state, *places[state.id], best=state is run.best) for state in run.candidates]
     width = 8 + len(rounds) * COLUMN
     height = max(y for _, y in places.values()) + ROW + 4
     label = "Lineage of the candidates; each box names its candidate and its mean training return"
     return drawing(*parts, *faint, *bold, *boxes, height=height, width=width, label=label, fixed=True)
 
 
-def ancestry(story: Story) -> set[str]:
+def ancestry(run: RunView) -> set[str]:
     """The best candidate and all its ancestors."""
-    known = {entry.attempt.id: entry for entry in story.entries}
-    left = [story.best.attempt.id] if story.best else []
+    known = {state.id: state for state in run.candidates}
+    left = [run.best.id] if run.best else []
     found: set[str] = set()
     while left:
         name = left.pop()
@@ -67,8 +68,8 @@ def _edge(start: tuple[float, float], end: tuple[float, float], *, strong: bool)
     return element("path", d=d, class_="edge strong" if strong else "edge")
 
 
-def _box(entry: Entry, x: float, y: float, *, best: bool) -> Markup:
-    attempt, evaluation = entry.attempt, entry.attempt.evaluation
+def _box(state: CandidateState, x: float, y: float, *, best: bool) -> Markup:
+    attempt, evaluation = state.attempt, state.attempt.evaluation
     if attempt.candidate.duplicate_of:
         value, kind = f"= {attempt.candidate.duplicate_of}", "duplicate"
     elif evaluation.outcome != "ok":

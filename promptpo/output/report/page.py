@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from promptpo.files import write_atomically
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import versions, write_atomically
-from promptpo.output.report.story import Entry, Story, read_story
+from promptpo.output.report.result import versions
 from promptpo.output.report.svg import RIGHT
+from promptpo.output.run_view import REFERENCES, RunView, read_view
+from promptpo.run.evidence import Evidence
+from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ COLOURED = 60
 class CandidateView:
     """A candidate with what the page shows of it."""
 
-    entry: Entry
+    candidate: CandidateState
     source: Markup | str
     differences: tuple[tuple[str, Markup], ...]
     words: str
@@ -60,76 +63,85 @@ def write_report(
         RunError: It is not a readable run.
         OSError: The file cannot be written.
     """
-    story = read_story(run)
+    view = read_view(run)
     shown: Shown | str = (
         f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
     )
-    if episode and patience is not None and (story.episode_seconds or 0.0) > patience:
+    expected = view.state.seconds_per_test_episode or 0.0
+    if episode and patience is not None and expected > patience:
         shown = (
-            f"An episode takes about {story.episode_seconds:.0f} seconds here, so none was run for this page; "
+            f"An episode takes about {expected:.0f} seconds here, so none was run for this page; "
             f"add one with: promptpo report {shlex.quote(str(run))}"
         )
     elif episode:
         from promptpo.output.report.episode import show_episode
 
-        shown = show_episode(story, seconds=seconds)
+        shown = show_episode(view, seconds=seconds)
     path = run / REPORT
-    write_atomically(path, page(story, shown))
+    write_atomically(path, page(view, shown))
     return path
 
 
-def page(story: Story, shown: Shown | str) -> str:
+def page(run: RunView, shown: Shown | str) -> str:
     """The text of the page."""
-    entries = story.entries
-    script = _asset("script.js")
-    result = dict(story.result) if story.result else None
+    candidates = run.candidates
+    script = asset("script.js")
+    result = dict(run.result) if run.result else None
+    session = run.state.sessions[-1] if run.state.sessions else {}
     return (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
-            story=story,
+            run=run,
             result=result,
-            entries=[_view(story, entry, coloured=n < COLOURED) for n, entry in enumerate(entries)],
-            best=_view(story, story.best, coloured=True) if story.best else None,
-            ancestors=ancestry(story),
+            views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
+            best=_view(run, run.best, coloured=True) if run.best else None,
+            references=_references(run),
+            ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,
-            candidates_chart=charts.candidates_chart(story) if entries else None,
-            spending_charts=charts.spending_charts(story),
+            candidates_chart=charts.candidates_chart(run) if candidates else None,
+            spending_charts=charts.spending_charts(run),
             selection_chart=charts.selection_chart(result) if result and result["test"] else None,
-            lineage_chart=lineage_chart(story) if entries else None,
+            lineage_chart=lineage_chart(run) if candidates else None,
             episode=shown if not isinstance(shown, str) else None,
             episode_note=shown if isinstance(shown, str) else shown.note,
             episode_chart=_episode_chart(shown),
             frames=_frames(shown),
-            commands=[_command(session["command"]) for session in story.sessions],
-            versions=story.sessions[-1]["versions"] if story.sessions else versions(),
-            sandbox=story.sessions[-1]["sandbox"] if story.sessions else {},
-            style=Markup(_asset("style.css")),  # noqa: S704 - our own file
+            commands=[_command(each["command"]) for each in run.state.sessions],
+            versions=session.get("versions") or versions(),
+            sandbox=session.get("sandbox") or {},
+            style=Markup(asset("style.css")),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
 
 
-def _view(story: Story, entry: Entry, *, coloured: bool) -> CandidateView:
-    attempt = entry.attempt
+def _references(run: RunView) -> list[tuple[str, Evidence]]:
+    """(what acts, its episodes) of the policies that the result is compared with."""
+    found = ((name, Evidence.of(value.episodes)) for name, value in run.state.references.items())
+    return [(REFERENCES.get(name, name), evidence) for name, evidence in found if evidence.episodes]
+
+
+def _view(run: RunView, state: CandidateState, *, coloured: bool) -> CandidateView:
+    attempt = state.attempt
     source = attempt.candidate.source
     differences = []
     for name in attempt.candidate.parents[:3]:
-        parent = story.entry(name)
+        parent = run.state.candidate(name)
         if parent is not None and source and parent.attempt.candidate.source:
             text = difference(parent.attempt.candidate.source, source, (name, attempt.id))
             differences.append((name, text))
     return CandidateView(
-        entry, highlighted(source) if coloured and source else source, tuple(differences), _words(entry)
+        state, highlighted(source) if coloured and source else source, tuple(differences), _words(state)
     )
 
 
-def _words(entry: Entry) -> str:
+def _words(state: CandidateState) -> str:
     """A candidate's outcome in a few words."""
-    evaluation = entry.attempt.evaluation
-    if entry.attempt.candidate.duplicate_of:
-        return f"the same program as {entry.attempt.candidate.duplicate_of}"
+    evaluation = state.attempt.evaluation
+    if state.attempt.candidate.duplicate_of:
+        return f"the same program as {state.attempt.candidate.duplicate_of}"
     if evaluation.outcome != "ok":
         return OUTCOME_WORDS[evaluation.outcome]
     return f"return {number(evaluation.mean_return)}"
@@ -150,7 +162,7 @@ def _frames(shown: Shown | str) -> Markup | None:
     from promptpo.output.report.episode import LEFT
 
     film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
-    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704
+    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704 - see above
 
 
 def _command(command: str) -> str:
@@ -162,7 +174,8 @@ def _command(command: str) -> str:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
+    """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -178,5 +191,6 @@ def _templates() -> jinja2.Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file beside the templates."""
     return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
 import platform
 import statistics
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.extras import installed
+from promptpo.files import write_atomically
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, mean_interval
 
@@ -31,13 +30,7 @@ PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Versions of what decides a result; returns depend on the physics engine's release, for one."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return {"python": platform.python_version(), "platform": platform.platform(), **installed(PACKAGES)}
 
 
 def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
@@ -180,18 +173,6 @@ def _gap(
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that a kill leaves the old one or the new one, never half of either."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def write_result(directory: Path, content: Mapping[str, Any]) -> None:

@@ -141,7 +141,14 @@ class Frame:
             ]
         )
 
-    def line(self, points: Sequence[tuple[float, float]], class_: str, *, step: bool = False) -> Markup:
+    def line(
+        self,
+        points: Sequence[tuple[float, float]],
+        class_: str,
+        *,
+        step: bool = False,
+        **attributes: str | None,
+    ) -> Markup:
         """A line through (x, y) values; with `step`, each value holds until the next."""
         commands: list[str] = []
         for i, (x, y) in enumerate(points):
@@ -150,7 +157,7 @@ class Frame:
                 commands.append(f"H{at[0]}V{at[1]}")
             else:
                 commands.append(f"{'L' if i else 'M'}{at[0]} {at[1]}")
-        return element("path", d="".join(commands), class_=class_)
+        return element("path", d="".join(commands), class_=class_, **attributes)
 
 
 def extent(values: Sequence[float], margin: float = 0.06) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from promptpo.output.tracking.tensorboard import TensorBoard
 from promptpo.output.tracking.weights_and_biases import WandB
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
-from promptpo.run.ledger import Ledger
+from promptpo.run.state import RunState
 
 __all__ = ["MLflow", "Monitor", "Several", "TensorBoard", "Tracker", "WandB", "send", "tracker"]
 
@@ -58,10 +58,9 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
     """
     result = load_run(run)
     config = load_config(run / CONFIG)
+    events = read_events(run / JOURNAL)
     for one in trackers:
-        ledger = Ledger(config.budget)
-        one.begin(config, run, ledger)
-        for event in read_events(run / JOURNAL):
-            ledger.add(event)
+        one.begin(run, RunState(config))
+        for event in events:
             one.event(event)
         one.finished(result)

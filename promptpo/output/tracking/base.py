@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.run_result import RunResult
-from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
-from promptpo.run.journal import Event, from_json
-from promptpo.run.ledger import Ledger
+from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.run.observer import Observer
-from promptpo.run.records import Measured
+from promptpo.run.state import RunState, evaluation_in
 
 if TYPE_CHECKING:
+    from promptpo.run.ledger import Ledger
     from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
@@ -25,26 +24,26 @@ class Tracker(Observer):
     """Turns the events of a run into metrics; subclasses say where they go."""
 
     def __init__(self) -> None:
-        self._ledger: Ledger | None = None
-        self._best: Evaluation | None = None
+        self._state: RunState | None = None
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
-        """The run begins."""
-        del choice, spec
-        self.begin(config, directory, ledger)
+        """The run begins, or goes on: what its journal holds already is counted and not sent again."""
+        del choice, spec, ledger
+        self.begin(directory, RunState.of(config, read_events(directory / JOURNAL)))
 
-    def begin(self, config: Config, directory: Path, ledger: Ledger) -> None:
-        """Open the destination; `ledger` has counted every event that `event` is called with."""
-        self._ledger = ledger
-        self.open(directory, _parameters(config))
+    def begin(self, directory: Path, state: RunState) -> None:
+        """Open the destination; `state` is where the run is before the first `event`."""
+        self._state = state
+        self.open(directory, _parameters(state.config))
 
     def event(self, event: Event) -> None:
         """Send what one event of the journal says."""
-        if self._ledger is None:
+        if self._state is None:
             return
-        metrics = self._metrics(event)
+        self._state.add(event)
+        metrics = _metrics(event, self._state)
         if metrics:
-            self.log(metrics, self._ledger.searched_steps, event.t)
+            self.log(metrics, self._state.spent.steps, event.t)
 
     def finished(self, run: RunResult) -> None:
         """Send the result and close."""
@@ -52,38 +51,8 @@ class Tracker(Observer):
         if test and test["mean_return"] is not None:
             low, high = test["ci95"]
             final = {"test/mean_reward": test["mean_return"], "test/ci95_low": low, "test/ci95_high": high}
-            self.log(final, self._ledger.searched_steps if self._ledger else 0, time.time())
+            self.log(final, self._state.spent.steps if self._state else 0, time.time())
         self.close(run.policy_path if run.policy_path.exists() else None)
-
-    def _metrics(self, event: Event) -> dict[str, float]:
-        if event.kind == "completion" and self._ledger is not None:
-            usage = self._ledger.usage
-            return {
-                "llm/calls": self._ledger.calls,
-                "llm/tokens": usage.input_tokens + usage.output_tokens,
-                "llm/cost_usd": self._ledger.cost_usd,
-                "llm/seconds": event.data["seconds"],
-            }
-        if event.kind in ("evaluation", "validation"):
-            evaluation = from_json(Measured, event.data).evaluation
-            if evaluation.outcome != "ok" or not evaluation.episodes:
-                return {}
-            return self._rollout(event.kind, evaluation)
-        if event.kind == "tuning" and event.data["best_return"] is not None:
-            return {"tune/best_return": event.data["best_return"]}
-        return {}
-
-    def _rollout(self, kind: str, evaluation: Evaluation) -> dict[str, float]:
-        length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
-        if kind == "evaluation":
-            return {"rollout/ep_rew_mean": evaluation.mean_return, "rollout/ep_len_mean": length}
-        if self._best is None or evaluation.score() > self._best.score():
-            self._best = evaluation
-        return {
-            "eval/mean_reward": evaluation.mean_return,
-            "eval/mean_ep_length": length,
-            "eval/best_mean_reward": self._best.mean_return,
-        }
 
     def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
         """Begin a run at the destination."""
@@ -140,6 +109,31 @@ class Several(Observer):
             except Exception as error:  # noqa: BLE001 - a foreign client must not end a paid run
                 self._trackers.remove(one)
                 self._display.warn(f"{type(one).__name__} stopped tracking: {type(error).__name__}: {error}")
+
+
+def _metrics(event: Event, state: RunState) -> dict[str, float]:
+    """What one event adds, once the state holds it."""
+    if event.kind == "completion":
+        return {
+            "llm/calls": state.ledger.calls,
+            "llm/tokens": state.spent.tokens,
+            "llm/cost_usd": state.spent.usd,
+            "llm/seconds": event.data["seconds"],
+        }
+    if event.kind in ("evaluation", "validation"):
+        evaluation = evaluation_in(event)
+        if evaluation.outcome != "ok" or not evaluation.episodes:
+            return {}
+        length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
+        if event.kind == "evaluation":
+            return {"rollout/ep_rew_mean": evaluation.mean_return, "rollout/ep_len_mean": length}
+        metrics = {"eval/mean_reward": evaluation.mean_return, "eval/mean_ep_length": length}
+        if state.best is not None:
+            metrics["eval/best_mean_reward"] = state.best.evidence.mean_return
+        return metrics
+    if event.kind == "tuning" and event.data["best_return"] is not None:
+        return {"tune/best_return": event.data["best_return"]}
+    return {}
 
 
 def _parameters(config: Config) -> dict[str, Any]:

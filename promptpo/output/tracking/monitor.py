@@ -14,9 +14,9 @@ from promptpo.output.run_result import RunResult
 from promptpo.output.tracking.base import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
-from promptpo.run.journal import Event, from_json
+from promptpo.run.journal import Event
 from promptpo.run.packing import inflate
-from promptpo.run.records import Measured
+from promptpo.run.state import evaluation_in
 
 
 class Monitor(Tracker):
@@ -71,9 +71,9 @@ class Monitor(Tracker):
 
 def episodes_of(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
     """(purpose, episode) of every finished episode that an event holds."""
-    purposes = {"evaluation": "train", "validation": "validation", "test": "test"}
+    purposes = {"evaluation": "train", "validation": "validation", "test": "test", "reference": "reference"}
     if event.kind in purposes:
-        for episode in from_json(Measured, event.data).evaluation.episodes:
+        for episode in evaluation_in(event).episodes:
             yield purposes[event.kind], episode
     elif event.kind == "tuning":
         for rollout in inflate(event.data["rollouts"]):

@@ -331,3 +331,14 @@ def test_nothing_but_our_own_words_is_printed(solved):
     )
     for text in (done.stderr, again.stderr):
         assert "Warning" not in text
+
+
+def test_a_resumed_run_says_where_it_is(tmp_path):
+    """What was found before is told in one line, and only what is new after it."""
+    promptpo("optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", cwd=tmp_path)
+    again = promptpo("resume", "run", "--rounds", "2", "--no-film", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    lines = again.stderr.splitlines()
+    assert any(line.startswith("so far: 1 policy tried; best r1c1: return ") for line in lines)
+    assert not any(line.startswith("  r1c1") for line in lines)
+    assert any(line.startswith("  r2c1") for line in lines)

@@ -1,6 +1,7 @@
 """The live part of the display: what it shows at each width, fed by a real run's events."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -8,11 +9,13 @@ from rich.text import Text
 
 import promptpo
 from promptpo.cli.dashboard import WIDE, Progress, bar, live_part, sparkline
-from promptpo.cli.resizing import ResizingLive, wrapped_rows
+from promptpo.cli.resizable_live import ResizingLive, wrapped_rows
+from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.config import load_config
-from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.config import Config, load_config
+from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.run.ledger import Ledger
+from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
 
 
@@ -40,7 +43,7 @@ def progress_after(events, kind, key):
     """The state when this event has been seen."""
     config, log = events
     ledger = Ledger(config.budget)
-    progress = Progress(config, ledger)
+    progress = Progress(RunState(config), ledger)
     for event in log:
         ledger.add(event)
         progress.add(event)
@@ -71,11 +74,94 @@ def test_samples_are_followed(events):
 
 
 def test_the_best_is_followed(events):
-    """It names the candidate and grows only."""
+    """It names the candidate, its return with the standard error, and of how many episodes that is."""
     progress = progress_after(events, "round", "r2")
-    assert progress.standing == "r2c2: validation return 500"
-    assert progress.best == sorted(progress.best)
-    assert len(progress.best) == 2
+    assert progress.standing == "r2c2: return 500 ± 0 (4 episodes)"
+    assert len(progress.state.best_so_far) == 2
+    assert "nothing has run yet" not in progress_after(events, "attempt", "r1c1").standing
+    assert progress_after(events, "session", "0").standing == "nothing has run yet"
+
+
+def composed(*entries, start=1000.0, candidates=4):
+    """What a run is doing after these (seconds, kind, key, data)."""
+    config = Config(Task("CartPole-v1"), candidates=candidates)
+    progress = Progress(RunState(config), Ledger(config.budget))
+    for n, (at, kind, key, data) in enumerate(entries):
+        progress.add(Event(n, start + at, kind, key, data))
+    return progress
+
+
+PROMPT = {"system": "s", "messages": []}
+ANSWER = {"purpose": "policy", "prompt": "p", "text": "", "model": "m", "finish": "stop", "cost_usd": None,
+          "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}, "seconds": 1.0}  # fmt: skip
+
+
+def test_waiting_for_answers_says_how_many_and_how_long():
+    """A slow model is seen to be asked: how many of the answers are here, and for how long it was asked."""
+    progress = composed(
+        (0, "prompt", "p", PROMPT), (30, "completion", "r1.c1", ANSWER), (38, "completion", "r1.c4", ANSWER)
+    )
+    assert progress.doing == "asking, 2 of 4 answered, 38 s"
+    linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
+    assert dict(linked.samples)["r1c2"] == "running"
+    crash = {
+        "evaluation": {"outcome": "crashed", "episodes": [], "steps": 0},
+        "spent": {},
+        "candidate": "r1c2",
+        "repairs": 0,
+    }
+    mending = composed(
+        (0, "prompt", "p", PROMPT),
+        (9, "completion", "r1.c2", {**ANSWER, "candidate": "r1c2"}),
+        (10, "evaluation", "r1c2.0", crash),
+        candidates=2,
+    )
+    assert dict(mending.samples)["r1c2"] == "repairing"
+
+
+def test_tuning_says_how_far_it_is():
+    """By evaluations where they are told, by steps where not; the time left follows the pace."""
+    batch = {
+        "spent": {"tune": 500},
+        "best_return": 1204.0,
+        "rollouts": "",
+        "candidates": ["r2c1"],
+        "done": 40,
+        "of": 120,
+    }
+    told = composed((0, "decision", "r2.tuning_steps", 4000), (20, "tuning", "r2.t1", batch))
+    assert told.doing == "tuning r2c1: 40 of 120 evaluations, best 1,204, about 40 s left"
+    old = {"spent": {"tune": 1000}, "best_return": None, "rollouts": ""}
+    guessed = composed((0, "decision", "r2.tuning_steps", 4000), (10, "tuning", "r2.t1", old))
+    assert guessed.doing == "tuning numbers: 1,000 of 4,000 steps, about 30 s left"
+
+
+def test_no_tuning_is_not_called_tuning():
+    """Where no steps are left for it, the next thing is named."""
+    assert "tuning numbers" not in composed((0, "decision", "r1.tuning_steps", 0)).doing
+
+
+@pytest.mark.parametrize("name", ["search", "model"])
+def test_at_every_moment_it_says_something_true(name):
+    """Through a whole recorded run: never "nothing has run yet" beside results, and it fits its line."""
+    folder = Path(__file__).parents[1] / "run" / "recorded" / name
+    config, log = load_config(folder / "config.toml"), read_events(folder / JOURNAL)
+    progress, said = Progress(RunState(config), Ledger(config.budget)), []
+    for event in log:
+        progress.add(event)
+        said.append(progress.doing)
+        assert (progress.standing == "nothing has run yet") == (not progress.state.candidates)
+        assert "\n" not in said[-1]
+    words = " | ".join(said)
+    for part in (
+        "asking",
+        "rolling out",
+        "tuning numbers:",
+        "validating",
+        "testing r1c1",
+        "writing the result",
+    ):
+        assert part in words
 
 
 @pytest.mark.parametrize("plain", [False, True])

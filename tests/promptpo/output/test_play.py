@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -16,8 +17,6 @@ from promptpo.output.film.images import png, smaller
 from promptpo.output.film.renderer import explained
 from promptpo.output.play import play
 from tests.promptpo.policies import CRASH, GOOD
-
-Image = pytest.importorskip("PIL.Image", reason="needs promptpo[video]")
 
 SOURCE = GOOD.split("```python\n")[1].split("```")[0]
 CARTPOLE = Task("CartPole-v1")
@@ -40,7 +39,7 @@ def policy(tmp_path):
 
 def test_a_gif_shows_every_step(policy, tmp_path):
     """One frame for the start and one for each step (at CartPole's 50 a second)."""
-    found = play(policy, "CartPole-v1", video=tmp_path / "v.gif", max_episode_steps=30, seed=3)
+    found = play(policy, Task("CartPole-v1", {}, 30), video=tmp_path / "v.gif", seed=3)
     assert found.evaluation.returns == (30.0,)
     assert found.same
     with Image.open(found.video) as picture:
@@ -54,7 +53,7 @@ def test_an_mp4_can_be_read_back(policy, tmp_path):
     """The file has the episode's frames."""
     import imageio.v3 as imageio
 
-    found = play(policy, "CartPole-v1", video=tmp_path / "v.mp4", max_episode_steps=20)
+    found = play(policy, Task("CartPole-v1", {}, 20), video=tmp_path / "v.mp4")
     assert imageio.imread(found.video).shape == (21, 400, 600, 3)
 
 
@@ -62,7 +61,7 @@ def test_a_failing_policy_is_an_outcome(tmp_path):
     """Nothing is rendered, and the evaluation says why."""
     path = tmp_path / "bad.py"
     path.write_text(CRASH.split("```python\n")[1].split("```")[0])
-    found = play(path, "CartPole-v1", video=tmp_path / "v.gif")
+    found = play(path, CARTPOLE, video=tmp_path / "v.gif")
     assert found.evaluation.outcome == "crashed"
     assert found.video is None
     assert not (tmp_path / "v.gif").exists()
@@ -71,14 +70,14 @@ def test_a_failing_policy_is_an_outcome(tmp_path):
 def test_other_suffixes_are_refused(policy):
     """Before anything runs."""
     with pytest.raises(UsageError, match=r"\.gif or \.mp4"):
-        play(policy, "CartPole-v1", video="v.avi")
+        play(policy, CARTPOLE, video="v.avi")
 
 
 @pytest.mark.skipif(bool(os.environ.get("DISPLAY")), reason="there is a screen")
 def test_no_screen_is_said(policy):
     """A window that nobody can see is not opened."""
     with pytest.raises(RenderingError, match="--video"):
-        play(policy, "CartPole-v1", human=True)
+        play(policy, CARTPOLE, human=True)
 
 
 def test_environments_without_pictures_are_named(tmp_path):
@@ -116,7 +115,7 @@ def test_a_film_repeats_the_recorded_episode():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_png_is_read_back_as_it_was(seed, tmp_path):
-    """Pillow reads what our few lines write."""
+    """Nothing is lost on the way."""
     frame = np.random.default_rng(seed).integers(0, 256, (5 + seed, 7, 3), np.uint8)
     (tmp_path / "x.png").write_bytes(png(frame))
     with Image.open(tmp_path / "x.png") as picture:

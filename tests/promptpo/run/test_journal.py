@@ -140,3 +140,18 @@ def test_an_event_is_on_disk_when_add_returns(tmp_path):
     process.start()
     process.join()
     assert read_events(tmp_path / JOURNAL)[0].data == {"text": "paid for"}
+
+
+def test_a_damaged_journal_is_not_left_locked(tmp_path):
+    """After the refusal the same process can open it again, once a copy is put back."""
+    with Journal(tmp_path) as journal:
+        journal.add("stop", "0", {"reason": "a"})
+        journal.add("stop", "1", {"reason": "b"})
+    whole = (tmp_path / JOURNAL).read_bytes()
+    (tmp_path / JOURNAL).write_bytes(b"?" + whole)
+    for _ in range(2):
+        with pytest.raises(RunError, match="damaged at line 1"):
+            Journal(tmp_path)
+    (tmp_path / JOURNAL).write_bytes(whole)
+    with Journal(tmp_path) as journal:
+        assert len(journal.events) == 2

@@ -5,14 +5,13 @@ import hashlib
 import html
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from promptpo.errors import RunError
 from promptpo.output.report.page import write_report
-from promptpo.output.report.story import read_story
+from promptpo.output.run_view import read_view
 from promptpo.run.journal import JOURNAL
 
 VOID = {"meta", "link", "img", "input", "br"}
@@ -113,7 +112,7 @@ def test_programs_that_were_repaired_are_listed(told_run):
     """The sandbox's refusals include those of programs that a repair replaced."""
     stopped = {
         (item.candidate, item.call, item.evaluation.outcome)
-        for item in read_story(told_run.directory).stopped
+        for item in read_view(told_run.directory).state.stopped
     }
     assert ("r1c1", "r1.c1", "rejected") in stopped
     assert ("r1c2", "", "invalid_action") in stopped or ("r1c2", "", "crashed") in stopped
@@ -121,13 +120,13 @@ def test_programs_that_were_repaired_are_listed(told_run):
 
 def test_spending_grows_and_ends_at_the_result(told_run):
     """The curve's last point is what the result says was spent, but for the test."""
-    story = read_story(told_run.directory)
-    steps = [entry.spent.steps for entry in sorted(story.entries, key=lambda e: e.spent.steps)]
-    assert steps == sorted(steps)
+    run = read_view(told_run.directory)
+    steps = sorted(candidate.spent.steps for candidate in run.candidates)
     assert steps[-1] <= sum(v for k, v in told_run.data["steps"].items() if k not in ("test", "total"))
-    best = [value for _, value in story.best_so_far]
-    assert best == sorted(best)
-    assert story.best.attempt.id == told_run.data["best"]["candidate"]
+    spent = [spent.steps for spent, _ in run.state.best_so_far]
+    assert spent == sorted(spent)
+    assert run.state.best_so_far[-1][1] == run.best.evidence.mean_return
+    assert run.best.id == run.state.best.id == told_run.data["best"]["candidate"]
 
 
 def test_the_episode_is_the_typical_test_episode(told_run):
@@ -150,9 +149,10 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(told_run
     """The wall time of the final test says how long an episode takes; the page says how to add it."""
     from promptpo.output.report import page as module
 
-    story = read_story(told_run.directory)
-    assert 0.0 < story.episode_seconds < 5.0
-    monkeypatch.setattr(module, "read_story", lambda _: replace(story, episode_seconds=60.0))
+    run = read_view(told_run.directory)
+    assert 0.0 < run.state.seconds_per_test_episode < 5.0
+    run.state.seconds_per_test_episode = 60.0
+    monkeypatch.setattr(module, "read_view", lambda _: run)
     text = write_report(told_run.directory, patience=4.0).read_text()
     assert "An episode takes about 60 seconds here" in text
     assert "add one with: promptpo report" in text
@@ -207,3 +207,44 @@ def test_a_report_that_cannot_be_written_does_not_fail_the_run(told_run, monkeyp
     )
     assert run.mean_return > 300
     assert "no ink" in warnings[-1]
+
+
+def test_references_stand_beside_the_result(tmp_path, capsys):
+    """What acting at random gives, where the run measured it, is in the page and in `show`, with its error."""
+    import shutil
+
+    from promptpo.cli.app import run
+    from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+    from promptpo.run.journal import Journal, to_json
+    from tests.promptpo.cli.test_command_line import ROOT
+
+    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / "model", tmp_path / "run")
+    episodes = tuple(EpisodeRecord(10**7 + n, value, 20) for n, value in enumerate((20.0, 24.0)))
+    with Journal(tmp_path / "run") as journal:
+        spent = {"reference": 40}
+        journal.add(
+            "reference", "random", {"evaluation": to_json(Evaluation("ok", episodes, 40)), "spent": spent}
+        )
+    path = write_report(tmp_path / "run", episode=False)
+    text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+    assert "Random actions22 ± 2, 2 episodes" in text
+    assert "40 reference" in text
+    assert run(["show", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "For comparison, random actions: return 22 ± 2 (2 episodes)" in said
+    assert "reference 40" in said
+
+
+@pytest.mark.parametrize("name", ["search", "model"])
+def test_a_run_of_an_older_version_can_be_reported(name, tmp_path):
+    """Its page is well formed and says what was repaired, and which candidate was best."""
+    import shutil
+
+    from tests.promptpo.cli.test_command_line import ROOT
+
+    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / name, tmp_path / "run")
+    path = write_report(tmp_path / "run", episode=False)
+    parsed(path)
+    text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+    assert f"Best policy: {'r1c1t' if name == 'search' else 'r1c1'}" in text
+    assert ("repaired; the answer" in text) == (name == "model")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,16 +10,15 @@ import typer
 
 from promptpo.cli.arguments import (
     AsJson,
-    EnvKwargs,
-    EnvOption,
     Film,
     FirstSeed,
-    Horizon,
     PolicyFile,
     RunDir,
     Weaker,
-    json_object,
 )
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import EnvFlags
+from promptpo.cli.terminal import clean_line, print_json, say
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
@@ -40,17 +38,16 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog="Example: promptpo doctor")(doctor)
 
 
+@grouped
 def play(
     policy: PolicyFile,
-    env: EnvOption,
+    environment: EnvFlags,
     human: Annotated[bool, typer.Option("--human", help="Show a window.")] = False,
     video: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the episodes as FILE.gif or FILE.mp4.")
     ] = None,
     episodes: Annotated[int, typer.Option(help="How many.")] = 1,
     seed: FirstSeed = 0,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +57,7 @@ def play(
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
     """
-    from promptpo.cli.show import watched
+    from promptpo.cli.show import watched, watched_json
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
@@ -69,16 +66,17 @@ def play(
         video = None if human else policy.with_suffix(".gif")
     found = watch(
         policy,
-        env,
+        environment.task(environment.env),
         video=video,
         human=human,
         episodes=episodes,
         seed=seed,
-        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
-        max_episode_steps=max_episode_steps,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    print(watched(found, env, as_json=as_json))
+    if as_json:
+        print_json(watched_json(found, environment.env))
+    else:
+        say(watched(found, environment.env))
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
@@ -102,7 +100,10 @@ def report(
         raise
     except OSError as error:
         raise UsageError(f"cannot write the report to {run}: {error.strerror}.") from error
-    print(json.dumps({"run": str(run), "output": str(path)}) if as_json else f"wrote {path}")
+    if as_json:
+        print_json({"run": str(run), "output": str(path)})
+    else:
+        say(f"wrote {path}")
     if open_:
         import webbrowser
 
@@ -129,7 +130,10 @@ def track(
     from promptpo.output.tracking import send, tracker
 
     send(run, [tracker(name) for name in to])
-    print(json.dumps({"run": str(run), "sent_to": to}) if as_json else f"sent {run} to {', '.join(to)}")
+    if as_json:
+        print_json({"run": str(run), "sent_to": to})
+    else:
+        say(f"sent {run} to {', '.join(to)}")
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -148,9 +152,9 @@ def doctor(as_json: AsJson = False) -> None:
         findings.append(finding)
         if not as_json:
             cure = f"  -> {finding.cure}" if finding.cure else ""
-            print(f"{marks[finding.state]}  {finding.topic:<13} {finding.text}{cure}", flush=True)
+            say(clean_line(f"{marks[finding.state]}  {finding.topic:<13} {finding.text}{cure}"))
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        print_json([asdict(finding) for finding in findings], indent=2)
     if any(finding.state == "problem" for finding in findings):
         raise typer.Exit(1)
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from promptpo.cli.arguments import (
     AsJson,
-    EnvKwargs,
-    EnvOption,
+    CandidateName,
+    CandidateOption,
     FirstSeed,
-    Horizon,
     Jobs,
     Output,
     PolicyFile,
     RunDir,
     Weaker,
-    json_object,
     write_output,
 )
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import EnvFlags
+from promptpo.cli.terminal import print_json, say
+from promptpo.errors import UsageError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,10 +35,9 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     run: RunDir,
+    candidate: CandidateName = None,
     output: Output = None,
-    candidate: Annotated[
-        str | None, typer.Option(help="Another candidate than the best, for example r2c3.")
-    ] = None,
+    option: CandidateOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's best policy as one file.
@@ -47,18 +47,21 @@ def export(
     from promptpo.api import export as export_text
     from promptpo.output.run_result import load_run
 
-    text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
-    facts = {"run": str(run), "candidate": candidate or load_run(run).data["best"]["candidate"]}
+    name = _one_name(candidate, option)
+    text = export_text(
+        run, candidate=None if name == "best" else name, filename=output.name if output else "policy.py"
+    )
+    found = load_run(run).data["best"]["candidate"] if name in (None, "best") else name
+    facts = {"run": str(run), "candidate": found}
     write_output(text, output, facts if as_json else None)
 
 
+@grouped
 def evaluate(
     policy: PolicyFile,
-    env: EnvOption,
+    environment: EnvFlags,
     episodes: Annotated[int, typer.Option(help="How many.")] = 10,
     seed: FirstSeed = 0,
-    env_kwargs: EnvKwargs = "{}",
-    max_episode_steps: Horizon = None,
     jobs: Jobs = 1,
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
@@ -71,26 +74,29 @@ def evaluate(
     from promptpo.api import evaluate as roll_out
     from promptpo.cli.show import played
 
+    task = environment.task(environment.env)
     result = roll_out(
         policy,
-        env,
+        task.env_id,
         episodes=episodes,
         seed=seed,
-        env_kwargs=json_object(env_kwargs, "--env-kwargs"),
-        max_episode_steps=max_episode_steps,
+        env_kwargs=task.env_kwargs,
+        max_episode_steps=task.max_episode_steps,
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    print(json.dumps(result.as_json()) if as_json else played(result))
+    if as_json:
+        print_json(result.as_json())
+    else:
+        say(played(result))
     if result.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
 
 def show(
     run: RunDir,
-    candidate: Annotated[
-        str | None, typer.Argument(help="Show one candidate in full, for example r2c3.")
-    ] = None,
+    candidate: CandidateName = None,
+    option: CandidateOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell what happened in a run.
@@ -99,7 +105,19 @@ def show(
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
 
+    name = _one_name(candidate, option)
     if as_json:
-        print(json.dumps(candidate_json(run, candidate) if candidate else overview_json(run), indent=2))
+        print_json(candidate_json(run, name) if name else overview_json(run), indent=2)
     else:
-        print(candidate_in_full(run, candidate) if candidate else overview(run))
+        say(candidate_in_full(run, name) if name else overview(run))
+
+
+def _one_name(argument: str | None, option: str | None) -> str | None:
+    """The candidate's name, which may be written in either way.
+
+    Raises:
+        UsageError: Both ways are used for different candidates.
+    """
+    if argument and option and argument != option:
+        raise UsageError(f"name one candidate: {argument} or {option}.")
+    return argument or option

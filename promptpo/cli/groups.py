@@ -1,0 +1,52 @@
+"""Flags in groups: a command takes a dataclass, its user sees one flag for each field."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, get_type_hints
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every parameter that is a dataclass replaced by that dataclass's fields.
+
+    The fields are annotated as parameters of a typer command are; a field without a default is a flag that
+    must be given.
+    """
+    flat: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        of = parameter.annotation
+        if not is_dataclass(of):
+            flat.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(of, include_extras=True)
+        flat.extend(_parameter(field, hints[field.name]) for field in fields(of))
+        groups[parameter.name] = (of, [field.name for field in fields(of)])  # type: ignore[assignment] # a type
+
+    @functools.wraps(command)
+    def with_groups(**values: Any) -> None:
+        for name, (of, names) in groups.items():
+            values[name] = of(**{each: values.pop(each) for each in names})
+        command(**values)
+
+    names = [parameter.name for parameter in flat]
+    if len(names) != len(set(names)):
+        raise TypeError(f"two flags of {command.__name__} have the same name")
+    vars(with_groups).update(
+        __signature__=inspect.Signature(flat), __annotations__={p.name: p.annotation for p in flat}
+    )
+    return with_groups
+
+
+def _parameter(field: Field[Any], annotation: Any) -> inspect.Parameter:
+    default: Any = inspect.Parameter.empty
+    if field.default is not MISSING:
+        default = field.default
+    elif field.default_factory is not MISSING:
+        default = field.default_factory()
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )

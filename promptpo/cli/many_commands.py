@@ -1,0 +1,109 @@
+"""Commands about many runs: ``list`` and ``compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from promptpo.cli.arguments import AsJson, runs
+from promptpo.cli.terminal import clean_line, print_json, say
+from promptpo.errors import RunError, UsageError
+
+COMPARISON = "compare.html"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("list", epilog="Example: promptpo list runs")(list_runs)
+    app.command(epilog="Example: promptpo compare runs/a runs/b -o compare.html")(compare)
+
+
+def list_runs(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look, some levels deep.")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """List the runs in a folder, baselines included: environment, model, held-out return, cost."""
+    from promptpo.output.runs import find_runs, read_line
+
+    lines, damaged = [], []
+    for directory in find_runs(folder):
+        try:
+            lines.append(read_line(directory))
+        except RunError as error:
+            damaged.append(str(error))
+    if as_json:
+        print_json({"runs": [line.as_json() for line in lines], "damaged": damaged}, indent=2)
+        return
+    from promptpo.output.report.compare_page import COLUMNS, cells
+
+    if not lines and not damaged:
+        say(f"There is no run in {folder}; make one with: promptpo optimize CartPole-v1")
+    if lines:
+        paired = COLUMNS.index("against the first")
+        rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
+        _print_table([[*row[:paired], *row[paired + 1 :]] for row in [list(COLUMNS), *rows]])
+    for sentence in damaged:
+        say(clean_line(sentence), error=True)
+
+
+def compare(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Two runs or more.", autocompletion=runs)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Page to write, with the curves on one axis.")
+    ] = Path(COMPARISON),
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs: held-out returns with intervals, and differences in pairs to the first run.
+
+    Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
+    """
+    from promptpo.files import write_atomically
+    from promptpo.output.report.compare_page import COLUMNS, cells, compare_page
+    from promptpo.output.runs import read_line
+
+    if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+        raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
+    lines = [read_line(directory) for directory in directories]
+    try:
+        write_atomically(output, compare_page(lines))
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+    if as_json:
+        values = []
+        for line in lines:
+            found = None if line is lines[0] else line.against(lines[0])
+            paired = found and {
+                "episodes": len(found.returns),
+                "mean": found.mean,
+                "standard_error": found.standard_error if len(found.returns) > 1 else None,
+                "verdict": found.verdict,
+            }
+            values.append({**line.as_json(), "against_first": paired})
+        print_json({"runs": values, "output": str(output)}, indent=2)
+        return
+    _print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
+    say(f"wrote {output}")
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Rows in columns, the first as their names; on a terminal that is too narrow a block for each run."""
+    from rich.console import Console
+
+    cleaned = [[clean_line(cell) for cell in row] for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*cleaned, strict=True)]
+    console = Console()
+    if not console.is_terminal or sum(widths) + 2 * len(widths) <= console.width:
+        for row in cleaned:
+            say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        return
+    names, *runs_ = cleaned
+    for row in runs_:
+        say(row[0])
+        for name, cell in zip(names[1:], row[1:], strict=True):
+            if cell:
+                say(f"  {name}: {cell}")

@@ -1,0 +1,203 @@
+"""The flags of `optimize` and `resume`, in groups.
+
+The groups are read when ``promptpo --help`` is, so nothing heavy is imported here: words that a flag takes are
+written out, and a test compares them with the types of `promptpo.run.config`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from promptpo.cli.arguments import (
+    AsJson,
+    EnvKwargs,
+    EnvOption,
+    Film,
+    Horizon,
+    Jobs,
+    ModelPrice,
+    Quiet,
+    Track,
+    Weaker,
+    json_object,
+)
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Task
+    from promptpo.run.config import Budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFlags:
+    """How the environment is made."""
+
+    env_kwargs: EnvKwargs = "{}"
+    max_episode_steps: Horizon = None
+
+    def task(self, env_id: str) -> Task:
+        """The task with this environment.
+
+        Raises:
+            UsageError: The keyword arguments are no JSON object.
+        """
+        from promptpo.envs.task import Task
+
+        return Task(env_id, json_object(self.env_kwargs, "--env-kwargs"), self.max_episode_steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvFlags(TaskFlags):
+    """An environment for a policy, and how it is made."""
+
+    env: EnvOption
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingFlags:
+    """Who writes policies, and what they are told and asked."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
+        ),
+    ] = None
+    recipe: Annotated[
+        Literal["default", "paper", "evolve"], typer.Option(help="The procedure; see docs/recipes.md.")
+    ] = "default"
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable."),
+    ] = None
+    reveal: Annotated[
+        Literal["named", "anonymous", "bare"],
+        typer.Option(help="How much the prompt tells about which environment it is."),
+    ] = "named"
+    spec: Annotated[
+        Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
+    ] = None
+    spec_detail: Annotated[
+        Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")
+    ] = "normal"
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
+    ] = None
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
+    ] = None
+    effort: Annotated[
+        Literal["low", "medium", "high"] | None,
+        typer.Option(help="How hard a reasoning model thinks; its default when not given."),
+    ] = None
+    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer, thinking included.")] = 16_384
+    max_prompt_tokens: Annotated[
+        int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
+    ] = 24_000
+    repairs: Annotated[int, typer.Option(min=0, help="Repair calls for a policy that does not run.")] = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class TryingFlags:
+    """How policies are tried out and their numbers tuned."""
+
+    candidates: Annotated[
+        int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")
+    ] = 4
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Training episodes per policy; by default 10, fewer where they are long for the step budget."
+        ),
+    ] = None
+    validation_episodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget."
+        ),
+    ] = None
+    test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100
+    seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0
+    stop_at: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold."
+        ),
+    ] = None
+    tune: Annotated[
+        Literal["cma", "none"], typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")
+    ] = "cma"
+    lift_constants: Annotated[
+        bool,
+        typer.Option("--lift-constants", help="Tune numeric literals too where a policy declares no PARAMS."),
+    ] = False
+    no_clip: Annotated[
+        bool,
+        typer.Option(
+            "--no-clip", help="A continuous action out of bounds fails the policy instead of being clipped."
+        ),
+    ] = False
+    jobs: Jobs = 0
+    executor: Annotated[
+        Literal["local", "ray"],
+        typer.Option(
+            help="Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here)."
+        ),
+    ] = "local"
+    allow_weaker_sandbox: Weaker = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetFlags:
+    """What a run may spend."""
+
+    rounds: Annotated[int, typer.Option(help="Prompts.")] = 5
+    max_steps: Annotated[int, typer.Option(help="Environment steps for everything but the final test.")] = (
+        500_000
+    )
+    max_calls: Annotated[int | None, typer.Option(help="Language-model calls.")] = None
+    max_tokens: Annotated[int | None, typer.Option(help="Input plus output tokens.")] = None
+    max_usd: Annotated[
+        float | None, typer.Option(help="Money; refused for a model without a known price.")
+    ] = None
+    price: ModelPrice = None
+    max_seconds: Annotated[float | None, typer.Option(help="Wall time of this process.")] = None
+
+    def budget(self) -> Budget:
+        """The same as the run's own value."""
+        from promptpo.run.config import Budget
+
+        return Budget(
+            self.rounds, self.max_steps, self.max_calls, self.max_tokens, self.max_usd, self.max_seconds
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewBudgetFlags:
+    """Limits of a run that goes on."""
+
+    rounds: Annotated[int | None, typer.Option(help="New number of rounds.")] = None
+    max_steps: Annotated[int | None, typer.Option(help="New limit on environment steps.")] = None
+    max_calls: Annotated[int | None, typer.Option(help="New limit on language-model calls.")] = None
+    max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None
+    max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None
+    price: ModelPrice = None
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(help="New limit on wall time, from now on; the others count the whole run."),
+    ] = None
+    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None
+    max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowingFlags:
+    """What is shown while a run goes on, and when it ends."""
+
+    track: Track = None
+    film: Film = True
+    quiet: Quiet = False
+    as_json: AsJson = False

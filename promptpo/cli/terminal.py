@@ -1,0 +1,104 @@
+"""The border to the terminal: what models, environments and files say is shown there as text, never obeyed.
+
+With ``--json`` standard output belongs to one JSON value: everything else that prints there, environments
+and their libraries included, goes to standard error.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+from typing import Any, TextIO
+
+CONTROL = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # all controls but tab and newline: escape sequences begin with one
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction: a line must read as it is written
+    "\u2028\u2029"  # line ends of their own
+    "\ud800-\udfff"  # halves of characters, which no terminal can be sent
+    "]"
+)
+"""What a terminal, or the eye, would take for something else than text."""
+
+
+def clean(text: str) -> str:
+    r"""The text with every control character written out, as ``\x1b`` for example; lines stay lines."""
+    return CONTROL.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+def clean_line(text: str) -> str:
+    """The text as one clean line: what a message says must not look like a line of ours."""
+    return clean(" ".join(text.split("\n")))
+
+
+def clean_lines(*lines: str) -> str:
+    """Several texts, each of them one clean line."""
+    return "\n".join(map(clean_line, lines))
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print a text of several lines, cleaned.
+
+    Args:
+        text: What to print.
+        error: Print on standard error.
+    """
+    file = sys.stderr if error else sys.stdout
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    # a terminal without a character is shown its number; the sentence must not end in an error
+    print(clean(text).encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits suffice
+
+
+class _Reserved:
+    """Standard output while it is kept for JSON."""
+
+    def __init__(self) -> None:
+        self.stdout: TextIO = sys.stdout
+        self.for_json: TextIO = sys.stdout
+        self.descriptor: int | None = None
+        sys.stdout.flush()
+        try:
+            self.descriptor, errors = sys.stdout.fileno(), sys.stderr.fileno()
+        except (io.UnsupportedOperation, AttributeError):
+            pass  # no file behind it: nothing that a C library or another process could print to
+        else:
+            self.for_json = os.fdopen(os.dup(self.descriptor), "w", encoding="utf-8")
+            os.dup2(errors, self.descriptor)
+        sys.stdout = sys.stderr
+
+    def give_back(self) -> None:
+        """Undo it."""
+        sys.stdout = self.stdout
+        if self.descriptor is not None:
+            os.dup2(self.for_json.fileno(), self.descriptor)
+            self.for_json.close()
+
+
+_reserved: list[_Reserved] = []
+
+
+def reserve_for_json(wanted: bool) -> bool:
+    """From now on standard output is for `print_json` only; what a flag's callback is, so it passes its value on."""
+    if wanted and not _reserved:
+        _reserved.append(_Reserved())
+    return wanted
+
+
+def release() -> None:
+    """Give standard output back to everyone."""
+    while _reserved:
+        _reserved.pop().give_back()
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """Print one JSON value on standard output."""
+    file = _reserved[-1].for_json if _reserved else sys.stdout
+    print(json.dumps(value, indent=indent), file=file, flush=True)

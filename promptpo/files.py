@@ -1,0 +1,39 @@
+"""Files that people give and get: read with a sentence where that fails, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from promptpo.errors import UsageError
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that a person named.
+
+    Raises:
+        UsageError: It cannot be read, or is no text.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: it is not text.") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}.") from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that a kill leaves the old one or the new one, never half of either.
+
+    Raises:
+        OSError: It cannot be written; the old one is still there.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise

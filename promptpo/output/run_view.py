@@ -1,0 +1,86 @@
+"""A run's directory as people look at it: its state, and its result where it has one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import RunError
+from promptpo.output.report.result import RESULT
+from promptpo.run.config import Config
+from promptpo.run.state import RunState, read_state
+from promptpo.run.state_values import CandidateState
+
+REFERENCES = {"random": "random actions", "zero": "doing nothing"}
+"""What acts, in words, by the name of a reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run, finished or not.
+
+    Attributes:
+        directory: The run directory.
+        state: What its journal tells.
+        result: Content of ``result.json``; None while the run is not finished, or has gone on since.
+    """
+
+    directory: Path
+    state: RunState
+    result: Mapping[str, Any] | None
+
+    @property
+    def config(self) -> Config:
+        """What decided the run."""
+        return self.state.config
+
+    @property
+    def candidates(self) -> tuple[CandidateState, ...]:
+        """Every candidate, in the order of rounds and ids."""
+        return self.state.candidates
+
+    @property
+    def best(self) -> CandidateState | None:
+        """The best candidate by the result; while the run goes on, the best so far."""
+        if self.result is None:
+            return self.state.best
+        return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds that have candidates."""
+        return tuple(sorted({state.round for state in self.candidates}))
+
+    def candidate(self, name: str) -> CandidateState:
+        """The candidate of that id; "best" names the best.
+
+        Raises:
+            RunError: The run has no such candidate.
+        """
+        found = self.best if name == "best" else self.state.candidate(name)
+        if found is not None:
+            return found
+        if name == "best":
+            raise RunError(f"no candidate of {self.directory} ran; see: promptpo show {self.directory}")
+        known = ", ".join(state.id for state in self.candidates)
+        raise RunError(
+            f"{self.directory} has no candidate {name}; it has: {f'best, {known}' if known else 'none'}."
+        )
+
+
+def read_view(directory: Path) -> RunView:
+    """Read a run directory; its lock is not taken, so this works while the run goes on.
+
+    Raises:
+        RunError: It is not a readable run.
+    """
+    state, path = read_state(directory), directory / RESULT
+    if not path.exists() or (len(state.sessions) > 1 and not state.finished):
+        return RunView(directory, state, None)
+    try:
+        return RunView(directory, state, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error

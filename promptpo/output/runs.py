@@ -1,0 +1,220 @@
+"""Many runs beside each other: found in a folder, told in one line each, compared in pairs.
+
+A run is here what left a ``result.json``, or a directory that promptpo works on; so baselines are runs too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import RunError
+from promptpo.output.report.result import RESULT
+from promptpo.output.run_view import read_view
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.config import CONFIG
+from promptpo.run.evidence import Difference
+from promptpo.run.journal import JOURNAL
+from promptpo.run.records import Seeds
+
+DEEPEST = 4
+"""Folders below the given one in which runs are looked for."""
+
+Curve = tuple[tuple[float, float], ...]
+"""(environment steps, mean return of the best so far) each time it changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run in a line.
+
+    Attributes:
+        directory: The run directory.
+        env_id: The environment.
+        env_kwargs: As given to Gymnasium.
+        horizon: Longest episode where one was asked for; None where the environment decides, or it is not recorded.
+        method: "promptpo", "search", or a baseline's name.
+        model: Who wrote the policy; empty where nobody did.
+        seed: As given; None where it is not recorded.
+        finished: Whether there is a result.
+        best: The best candidate; empty where there is none.
+        mean_return: Held-out; None while there is none.
+        ci95: Its 95 % interval.
+        success_rate: Held-out; None where the environment does not report success.
+        returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
+        steps: All environment steps.
+        searched_steps: Those before the final test.
+        calls: Of the language model.
+        usd: What they cost, as far as known.
+        seconds: Wall time; None while the run is not finished.
+        curve: How the best so far improved.
+    """
+
+    directory: Path
+    env_id: str
+    env_kwargs: Mapping[str, Any]
+    horizon: int | None
+    method: str
+    model: str
+    seed: int | None
+    finished: bool
+    best: str
+    mean_return: float | None
+    ci95: tuple[float | None, float | None]
+    success_rate: float | None
+    returns: Mapping[int, float]
+    steps: int
+    searched_steps: int
+    calls: int
+    usd: float
+    seconds: float | None
+    curve: Curve
+
+    def as_json(self) -> dict[str, Any]:
+        """The run as ``--json`` shows it."""
+        return {
+            "run": str(self.directory),
+            "env_id": self.env_id,
+            "env_kwargs": dict(self.env_kwargs),
+            "method": self.method,
+            "model": self.model,
+            "seed": self.seed,
+            "finished": self.finished,
+            "best": self.best or None,
+            "mean_return": self.mean_return,
+            "ci95": list(self.ci95),
+            "success_rate": self.success_rate,
+            "steps": self.steps,
+            "calls": self.calls,
+            "cost_usd": self.usd,
+            "wall_seconds": self.seconds,
+        }
+
+    def against(self, other: RunLine) -> Difference | None:
+        """How this run's policy differs from another's over the test seeds that both have played.
+
+        None where they solved different tasks or one has no result.
+        """
+        if (self.env_id, self.env_kwargs, self.horizon) != (other.env_id, other.env_kwargs, other.horizon):
+            return None
+        shared = sorted(self.returns.keys() & other.returns.keys())
+        returns = tuple(self.returns[seed] - other.returns[seed] for seed in shared)
+        return Difference(returns) if returns else None
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """The run directories in a folder and a few levels below it, by name.
+
+    Raises:
+        RunError: There is no such folder.
+    """
+    if not folder.is_dir():
+        raise RunError(f"{folder} is no folder; name one that holds runs.")
+    return sorted(_below(folder, DEEPEST))
+
+
+def _below(folder: Path, levels: int) -> Iterator[Path]:
+    if _is_run(folder):
+        yield folder
+    elif levels:
+        with os.scandir(folder) as entries:
+            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for name in inner:
+            if not name.startswith("."):
+                yield from _below(folder / name, levels - 1)
+
+
+def _is_run(folder: Path) -> bool:
+    return _is_ours(folder) or (folder / RESULT).is_file()
+
+
+def _is_ours(folder: Path) -> bool:
+    return (folder / CONFIG).is_file() and (folder / JOURNAL).is_file()
+
+
+def read_line(directory: Path) -> RunLine:
+    """A run in a line, finished or not.
+
+    Raises:
+        RunError: It is no run, or cannot be read.
+    """
+    if _is_ours(directory):
+        view = read_view(directory)
+        state = view.state
+        curve = tuple((float(spent.steps), mean) for spent, mean in state.best_so_far)
+        if view.result is not None:
+            line = _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
+            return replace(line, returns=_tested(state.test, view.config.test_episodes))
+        task, llm = view.config.task, state.ledger
+        return RunLine(
+            directory=directory, env_id=task.env_id, env_kwargs=dict(task.env_kwargs),
+            horizon=task.max_episode_steps, method="promptpo",
+            model=view.config.model or "", seed=view.config.seed, finished=False,
+            best=view.best.id if view.best else "", mean_return=None, ci95=(None, None), success_rate=None,
+            returns={}, steps=sum(llm.steps.values()),
+            searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
+            curve=curve,
+        )  # fmt: skip
+    try:
+        result = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+        points = [
+            (p["steps"], p["mean_return"]) for p in result.get("curve") or () if p["mean_return"] is not None
+        ]
+        return _from_result(directory, result, _improvements(points))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+
+
+def _tested(test: Evaluation | None, episodes: int) -> Mapping[int, float]:
+    """Returns of a run's test by seed; seeds whose episode did not finish have the worst of the others."""
+    if test is None or not test.episodes:
+        return {}
+    return dict.fromkeys(Seeds().test(episodes), min(test.returns)) | {
+        e.seed: e.return_ for e in test.episodes
+    }
+
+
+def _by_seed(returns: Sequence[float | None]) -> Mapping[int, float]:
+    """Returns in the order of the test seeds, as every result lists them, by seed; NaN is left out."""
+    seeds = Seeds().test(len(returns))
+    return {seed: value for seed, value in zip(seeds, returns, strict=True) if value is not None}
+
+
+def _improvements(points: Sequence[tuple[float, float]]) -> Curve:
+    """The points at which a curve is higher than ever before: a baseline keeps its best agent too."""
+    found: list[tuple[float, float]] = []
+    for steps, value in points:
+        if not found or value > found[-1][1]:
+            found.append((float(steps), float(value)))
+    return tuple(found)
+
+
+def _from_result(
+    directory: Path, result: Mapping[str, Any], curve: Curve, horizon: int | None = None
+) -> RunLine:
+    test, llm, steps = result.get("test") or {}, result.get("llm") or {}, result.get("steps") or {}
+    return RunLine(
+        directory=directory,
+        env_id=result["env_id"],
+        env_kwargs=result.get("env_kwargs") or {},
+        horizon=horizon,
+        method=result.get("method") or "",
+        model=result.get("model") or "",
+        seed=result.get("seed"),
+        finished=True,
+        best=str((result.get("best") or {}).get("candidate") or ""),
+        mean_return=test.get("mean_return"),
+        ci95=tuple(test.get("ci95") or (None, None)),
+        success_rate=test.get("success_rate"),
+        returns=_by_seed(test.get("returns") or ()),
+        steps=int(steps.get("total") or 0),
+        searched_steps=int(steps.get("total") or 0) - int(steps.get("test") or 0),
+        calls=int(llm.get("calls") or 0),
+        usd=float(llm.get("cost_usd") or 0.0),
+        seconds=result.get("wall_seconds"),
+        curve=curve,
+    )

@@ -1,0 +1,168 @@
+"""What a run's state is made of: calls, prompts, candidates with their evidence, rounds, tuning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.evidence import Evidence
+from promptpo.run.records import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One answer of the language model.
+
+    Attributes:
+        key: Its name in the run, for example "r2.c3.repair1".
+        purpose: What the answer was for.
+        prompt: Digest of the prompt; many samples may share one.
+        answer: The raw text.
+        model: Who answered.
+        finish: How the answer ended.
+        tokens: (input, output).
+        cost_usd: None where the price is unknown.
+        seconds: From sending to the last token.
+        candidate: Id of the candidate that it was made for; empty where it was for none, or is not recorded.
+    """
+
+    key: str
+    purpose: str
+    prompt: str
+    answer: str
+    model: str
+    finish: str
+    tokens: tuple[int, int]
+    cost_usd: float | None
+    seconds: float
+    candidate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt: the system text is the same for the whole run and kept apart."""
+
+    digest: str
+    messages: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the run had spent at some moment; steps leave out the final test."""
+
+    steps: int
+    tokens: int
+    usd: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateState:
+    """All that is known of one candidate.
+
+    Attributes:
+        attempt: The candidate, its training evaluation and the feedback on it.
+        validation: All its episodes on validation seeds as one evaluation; None where it had none.
+        evidence: What it is judged by: its training and validation episodes; none where it failed.
+        calls: The calls that led to it, in their order.
+        spent: What the run had spent when the attempt was complete.
+    """
+
+    attempt: Attempt
+    validation: Evaluation | None
+    evidence: Evidence
+    calls: tuple[ModelCall, ...]
+    spent: Spent
+
+    @property
+    def id(self) -> str:
+        """The candidate's id."""
+        return self.attempt.id
+
+    @property
+    def round(self) -> int:
+        """The round it was written in, from 1."""
+        return self.attempt.candidate.round
+
+    @property
+    def ran(self) -> bool:
+        """Whether it finished every episode that it was given."""
+        return bool(self.evidence.episodes)
+
+    def better_than(self, other: CandidateState) -> bool:
+        """Whether this is the one to keep: validated before not, clearly better in pairs, else the higher mean."""
+        if (self.validation is None) != (other.validation is None):
+            return self.validation is not None
+        verdict = self.evidence.against(other.evidence).verdict
+        return verdict > 0 or (verdict == 0 and self.evidence.mean_return > other.evidence.mean_return)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A program that the sandbox stopped.
+
+    Attributes:
+        candidate: Whose program it was.
+        call: The call that wrote it, where a repair replaced it; empty for the candidate's final program.
+        evaluation: What happened.
+    """
+
+    candidate: str
+    call: str
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class RoundState:
+    """How a round ended.
+
+    Attributes:
+        number: From 1.
+        best: The best of the run by then; None when nothing had run.
+        mean_return: Of the best; NaN when nothing had run.
+        standard_error: Of `mean_return`; NaN where it is not recorded.
+        episodes: That `mean_return` is of; 0 where it is not recorded.
+        stalled: Rounds in a row without improvement.
+        unanswered: Why a sample has no answer, by slot.
+        reflection: What the model concluded, if asked.
+    """
+
+    number: int
+    best: str | None
+    mean_return: float
+    standard_error: float
+    episodes: int
+    stalled: int
+    unanswered: Mapping[str, str]
+    reflection: str
+
+
+@dataclass(slots=True)
+class TuningState:
+    """Tuning in the newest round.
+
+    Attributes:
+        round: From 1.
+        started: Seconds since the epoch when it was decided on.
+        planned_steps: Environment steps that it may take.
+        steps: Environment steps that it has taken.
+        candidates: Whose numbers are tuned, where that is recorded.
+        evaluations: (done, planned), where that is recorded.
+        best_return: The best return of any episode; NaN before the first.
+    """
+
+    round: int
+    started: float
+    planned_steps: int = 0
+    steps: int = 0
+    candidates: tuple[str, ...] = ()
+    evaluations: tuple[int, int] | None = None
+    best_return: float = math.nan
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, from 0 to 1."""
+        done, of = self.evaluations or (self.steps, self.planned_steps)
+        return min(1.0, done / of) if of > 0 else 0.0

@@ -1,0 +1,71 @@
+"""Groups of flags: what a user sees is one flag for each field."""
+
+from dataclasses import dataclass
+from typing import Annotated, get_args, get_type_hints
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import AskingFlags, TryingFlags
+from promptpo.run.config import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """A group for the test."""
+
+    fast: Annotated[bool, typer.Option("--fast")] = False
+    times: Annotated[int, typer.Option(help="How often.")] = 3
+    by: Annotated[str, typer.Option("--by")]
+
+
+@pytest.fixture
+def command():
+    """A command with a group, and what it was called with."""
+    app, seen = typer.Typer(), []
+
+    @app.command()
+    @grouped
+    def go(
+        where: Annotated[str, typer.Argument()], speed: Speed, loud: Annotated[bool, typer.Option()] = False
+    ):
+        """Go."""
+        seen.append((where, speed, loud))
+
+    return app, seen
+
+
+def test_fields_are_flags(command):
+    """Defaults, names and required ones are those of the fields."""
+    app, seen = command
+    assert CliRunner().invoke(app, ["home", "--by", "foot", "--fast", "--loud"]).exit_code == 0
+    assert seen == [("home", Speed(fast=True, times=3, by="foot"), True)]
+    assert CliRunner().invoke(app, ["home"]).exit_code == 2
+    assert "How often." in CliRunner().invoke(app, ["--help"]).output
+
+
+def test_two_flags_of_one_name_are_refused():
+    """They would silently be one."""
+
+    def go(speed: Speed, times: int = 2):
+        """Go."""
+
+    with pytest.raises(TypeError, match="same name"):
+        grouped(go)
+
+
+@pytest.mark.parametrize(
+    ("group", "flag", "field"),
+    [
+        (AskingFlags, "recipe", "recipe"),
+        (AskingFlags, "reveal", "reveal"),
+        (AskingFlags, "spec_detail", "spec_detail"),
+        (TryingFlags, "tune", "tune"),
+        (TryingFlags, "executor", "executor"),
+    ],
+)
+def test_the_words_that_a_flag_takes_are_those_of_the_configuration(group, flag, field):
+    """They are written out twice, so that --help is quick."""
+    assert get_args(get_type_hints(group)[flag]) == get_args(get_type_hints(Config)[field])

@@ -1,0 +1,149 @@
+"""Many runs: found, listed and compared, baselines among them."""
+
+import json
+import shutil
+
+import pytest
+
+from promptpo.cli.app import run
+from promptpo.output.runs import find_runs, read_line
+from tests.promptpo.cli.test_command_line import ROOT
+from tests.promptpo.output.report.test_page import parsed
+
+RECORDED = ROOT / "tests" / "promptpo" / "run" / "recorded"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Two runs, an unfinished one, a baseline and a damaged folder, at different depths."""
+    shutil.copytree(RECORDED / "search", tmp_path / "runs" / "search")
+    shutil.copytree(RECORDED / "model", tmp_path / "runs" / "deep" / "model")
+    shutil.copytree(RECORDED / "search", tmp_path / "runs" / "going")
+    (tmp_path / "runs" / "going" / "result.json").unlink()
+    result = json.loads((RECORDED / "search" / "result.json").read_text())
+    baseline = {
+        key: result[key]
+        for key in ("format", "env_id", "env_kwargs", "seed", "steps", "llm", "test", "wall_seconds")
+    }
+    returns = [value - 10 for value in result["test"]["returns"]]
+    baseline |= {
+        "method": "ppo",
+        "curve": [{"steps": 100, "mean_return": 20.0}, {"steps": 200, "mean_return": 9.0}],
+    }
+    baseline["test"] = {**result["test"], "returns": returns, "mean_return": sum(returns) / len(returns)}
+    (tmp_path / "runs" / "ppo").mkdir()
+    (tmp_path / "runs" / "ppo" / "result.json").write_text(json.dumps(baseline))
+    (tmp_path / "runs" / "damaged").mkdir()
+    (tmp_path / "runs" / "damaged" / "result.json").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "runs"
+
+
+def test_runs_are_found_some_levels_deep(runs):
+    """Every run once, in the order of names; what is inside of a run is no run."""
+    assert [path.name for path in find_runs(runs)] == ["damaged", "model", "going", "ppo", "search"]
+    assert find_runs(runs / "search") == [runs / "search"]
+
+
+def test_list_tells_each_run_in_a_line(runs, capsys):
+    """Finished, unfinished and a baseline are told; the damaged one is named and does not end the list."""
+    assert run(["list", "runs"]) == 0
+    said = capsys.readouterr()
+    rows = said.out.splitlines()
+    assert len(rows) == 5
+    assert "not finished" in next(row for row in rows if "going" in row)
+    assert "360.8" in next(row for row in rows if row.startswith("runs/search"))
+    assert "ppo" in next(row for row in rows if "runs/ppo" in row)
+    assert "damaged" in said.err
+    assert run(["list", "runs", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert {one["env_id"] for one in value["runs"]} == {"CartPole-v1"}
+    assert len(value["damaged"]) == 1
+
+
+def test_compare_pairs_the_test_episodes(runs, capsys):
+    """The same test seeds are compared: a policy that is 10 below in each episode is 10 below, without noise."""
+    assert run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    first, ppo, model = value["runs"]
+    assert first["against_first"] is None
+    assert (ppo["against_first"]["mean"], ppo["against_first"]["verdict"]) == (-10, -1)
+    assert ppo["against_first"]["standard_error"] == 0
+    assert model["against_first"] is None  # its episodes were cut at 100 steps: another task
+
+
+def test_the_page_holds_table_intervals_and_curves(runs, capsys):
+    """Well formed, no network, a line for each run in the chart of its task."""
+    assert (
+        run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "runs/going", "-o", "page.html"]) == 0
+    )
+    assert "-10 ± 0, worse" in capsys.readouterr().out
+    page = parsed(runs.parent / "page.html")
+    assert set(page.links) == {"data:,", "#main"}
+    assert page.scripts == page.handlers == page.sources == []
+    text = (runs.parent / "page.html").read_text()
+    assert text.count('class="curve"') == 4
+    assert text.count("The best so far</h3>") == 2
+    assert "not finished" in text
+
+
+def test_a_baselines_curve_is_that_of_its_best_agent(runs):
+    """What comes out is the best agent on validation seeds, so a worse evaluation changes nothing."""
+    assert read_line(runs / "ppo").curve == ((100.0, 20.0),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (["list", "nowhere"], ["nowhere", "no folder"], 1),
+        (["compare", "runs/search"], ["two runs or more", "promptpo show"], 2),
+        (["compare", "runs/search", "runs"], ["runs is no run"], 1),
+        (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),
+    ],
+)
+def test_mistakes_are_one_sentence(runs, capsys, arguments, words, code):
+    """It names what is wrong."""
+    assert run(arguments) == code
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    for word in words:
+        assert word in said
+
+
+def test_show_and_export_name_candidates_the_same_way(runs, capsys):
+    """As an argument or with --candidate, "best" included; two different names are refused."""
+    shown = []
+    for arguments in (["r1c1t"], ["--candidate", "r1c1t"], ["best"]):
+        assert run(["show", "runs/search", *arguments, "--json"]) == 0
+        shown.append(json.loads(capsys.readouterr().out)["source"])
+        assert run(["export", "runs/search", *arguments, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["candidate"] == "r1c1t"
+    assert len(set(shown)) == 1
+    for command in ("show", "export"):
+        assert run([command, "runs/search", "r9c9"]) == 1
+        assert "it has: best, r1c1, r1c2" in capsys.readouterr().err
+        assert run([command, "runs/search", "r1c1", "--candidate", "r1c2"]) == 2
+        assert "r1c1 or r1c2" in capsys.readouterr().err
+
+
+def test_nothing_in_a_folder_says_how_to_begin(tmp_path, capsys):
+    """An empty folder is no mistake."""
+    assert run(["list", str(tmp_path)]) == 0
+    assert "promptpo optimize" in capsys.readouterr().out
+
+
+def test_an_episode_that_failed_is_no_advantage(runs):
+    """A test episode that is missing counts like the worst, at its own seed; the others stay in their pairs."""
+    whole = read_line(runs / "search")
+    path = runs / "going" / "journal.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "test":
+            del line["data"]["evaluation"]["episodes"][0]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shutil.copy(runs / "search" / "result.json", runs / "going")
+    found = read_line(runs / "going")
+    worst = min(list(whole.returns.values())[1:])
+    first = next(iter(whole.returns))
+    assert found.returns == {**whole.returns, first: worst}
+    assert found.against(whole).returns == (worst - whole.returns[first], 0, 0, 0)

@@ -1,0 +1,96 @@
+"""Settings from Python: a wrong one is a sentence before anything starts, never a traceback or a broken run."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.run.checking import AT_LEAST, checked, config_of
+from promptpo.run.config import Budget, Config, Recipe, load_config, save_config
+
+CONFIG = Config(Task("CartPole-v1"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"recipe": "papr"}, ["recipe", "default, paper, evolve", "'papr'", "Did you mean paper?"]),
+        ({"reveal": "bar"}, ["reveal", "Did you mean bare?"]),
+        ({"recipe_options": {"validate": 0}}, ["validate", "at least 1"]),
+        ({"recipe_options": {"racing": "x"}}, ["racing", "whole number", "'x'"]),
+        ({"recipe_options": {"best_kk": 2}}, ["no switch 'best_kk'", "did you mean best_k?"]),
+        ({"recipe_options": 3}, ["recipe_options", "mapping"]),
+        ({"budget": Budget(rounds="x")}, ["rounds", "whole number", "'x'"]),
+        ({"budget": Budget(rounds=0)}, ["rounds", "at least 1"]),
+        ({"budget": Budget(usd=float("nan"))}, ["usd", "NaN"]),
+        ({"budget": Budget(seconds=-1)}, ["seconds", "more than 0"]),
+        ({"candidates": 2.5}, ["candidates", "whole number", "2.5"]),
+        ({"lift_constants": "perhaps"}, ["lift_constants", "true or false"]),
+        ({"model": 7}, ["model", "text", "7"]),
+        ({"seed": -1}, ["seed", "at least 0"]),
+        ({"task": Task("CartPole-v1", {}, 0)}, ["max_episode_steps", "at least 1"]),
+        ({"task": Task("CartPole-v1", [1])}, ["env_kwargs", "mapping"]),
+    ],
+)
+def test_what_cannot_work_is_one_sentence(settings, words):
+    """It names the setting, what it may be, and what was given."""
+    with pytest.raises(UsageError) as refused:
+        checked(replace(CONFIG, **settings))
+    sentence = str(refused.value)
+    assert "\n" not in sentence
+    assert sentence.endswith((".", "?"))
+    for word in words:
+        assert word in sentence
+
+
+def test_a_name_that_there_is_not_gets_the_nearest_one():
+    """`candidatez=1` names `candidates`, not Python's constructor."""
+    with pytest.raises(UsageError, match=r"there is no setting 'candidatez'; did you mean candidates\?"):
+        config_of(task=Task("CartPole-v1"), candidatez=1)
+
+
+def test_what_works_stays_as_it_is():
+    """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
+    assert checked(CONFIG) == CONFIG
+    given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"racing": 0})
+    assert checked(given_) == replace(CONFIG, candidates=3, spec_file="spec.py", recipe_options={"racing": 0})
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "candidates": st.integers(-2, 5) | st.floats(allow_nan=True) | st.text(max_size=3),
+            "temperature": st.none() | st.floats(allow_nan=True),
+            "recipe": st.sampled_from(["default", "paper", "evolve", "", "best"]),
+            "reveal": st.sampled_from(["named", "bare", "x", None]),
+            "repairs": st.integers(-2, 3) | st.booleans() | st.none(),
+            "recipe_options": st.dictionaries(
+                st.sampled_from([f.name for f in fields(Recipe)]),
+                st.integers(-1, 3) | st.text(max_size=2),
+                max_size=2,
+            ),
+        },
+    )
+)
+def test_a_checked_configuration_can_be_saved_and_read_again(settings):
+    """Whatever passes can be resumed: config.toml gives it back as it was."""
+    import tempfile
+
+    try:
+        config = checked(replace(CONFIG, **settings))
+    except UsageError:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        save_config(config, Path(folder) / "config.toml")
+        assert load_config(Path(folder) / "config.toml") == config
+
+
+def test_every_bound_is_of_something_that_exists():
+    """A renamed setting does not lose its bound silently."""
+    names = {f.name for of in (Config, Budget, Recipe, Task) for f in fields(of)}
+    assert set(AT_LEAST) <= names

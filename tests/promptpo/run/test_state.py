@@ -1,0 +1,197 @@
+"""The read-model of a run: recorded runs of older versions, and the events of today's."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.errors import RunError
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config import Config, load_config, save_config
+from promptpo.run.journal import JOURNAL, Journal, read_events, to_json
+from promptpo.run.records import Attempt, Candidate
+from promptpo.run.state import RunState, read_state
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+def evaluation(*returns, first=0, outcome="ok", error=""):
+    """Episodes with these returns on seeds from `first` on."""
+    episodes = tuple(EpisodeRecord(first + n, float(value), 10) for n, value in enumerate(returns))
+    return Evaluation(outcome, episodes, 10 * len(returns), error=error)
+
+
+def measured(value, purpose, **links):
+    """An evaluation as a journal event holds it."""
+    return {"evaluation": to_json(value), "feedback": "", "spent": {purpose: value.steps}, **links}
+
+
+def completion(text, **links):
+    """An answer as a journal event holds it."""
+    usage = {"input_tokens": 100, "cached_input_tokens": 0, "output_tokens": 20}
+    return {
+        "purpose": "policy", "prompt": "p1", "text": text, "model": "demo", "finish": "stop",
+        "usage": usage, "cost_usd": 0.5, "seconds": 1.0, **links,
+    }  # fmt: skip
+
+
+def attempt(id_, trained, *, repairs=0, calls=(), **more):
+    """An attempt as a journal event holds it, with the calls that made it."""
+    candidate = Candidate(id_, f"# {id_}", int(id_[1]), digest=f"d-{id_}", repairs=repairs, **more)
+    value = to_json(Attempt(candidate, trained))
+    value["candidate"]["calls"] = list(calls)
+    return value
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """A run of today's format: names of calls say nothing, links say everything."""
+    with Journal(tmp_path / "run") as journal:
+        save_config(Config(Task("CartPole-v1"), model="demo"), tmp_path / "run" / "config.toml")
+        journal.add(
+            "session", "0", {"command": "promptpo optimize CartPole-v1", "versions": {}, "sandbox": {}}
+        )
+        journal.add("reference", "random", measured(evaluation(20, 24, first=10**7), "reference"))
+        journal.add("prompt", "p1", {"system": "Be brief.", "messages": [{"role": "user", "content": "Go"}]})
+        journal.add("completion", "a", completion("first", candidate="r1c1"))
+        journal.add("completion", "b", completion("other", candidate="r1c2"))
+        crash = evaluation(outcome="crashed", error="IndexError")
+        journal.add("evaluation", "r1c1.0", measured(crash, "train", candidate="r1c1", repairs=0))
+        journal.add("completion", "c", completion("mended", candidate="r1c1"))
+        journal.add("evaluation", "r1c1.1", measured(evaluation(5, 7), "train", candidate="r1c1", repairs=1))
+        journal.add("attempt", "r1c1", attempt("r1c1", evaluation(5, 7), repairs=1, calls=("a", "c")))
+        journal.add("evaluation", "x", measured(evaluation(6, 6), "train", candidate="r1c2", repairs=0))
+        journal.add("attempt", "r1c2", attempt("r1c2", evaluation(6, 6), calls=("b",)))
+        journal.add("decision", "r1.tuning_steps", 500)
+        tuning = {"spent": {"tune": 50}, "best_return": 9.0, "rollouts": "", "candidates": ["r1c2"]}
+        journal.add("tuning", "r1.t1", {**tuning, "done": 4, "of": 12})
+        look = evaluation(8, 8, first=10**7)
+        journal.add("validation", "1", measured(look, "validation", candidate="r1c1"))
+        journal.add(
+            "validation", "2", measured(evaluation(9, 9, first=10**7), "validation", candidate="r1c2")
+        )
+        again = evaluation(1, 1, first=10**7 + 2)
+        journal.add("validation", "3", measured(again, "validation", candidate="r1c2"))
+        journal.add("aside", "?", {"spent": {"thinking": 3}})
+        yield journal
+
+
+def test_links_say_what_belongs_to_whom(linked):
+    """Calls, failures of repaired programs and validation find their candidate without any guess."""
+    state = read_state(linked.directory)
+    mended, other = state.candidates
+    assert [call.key for call in mended.calls] == ["a", "c"]
+    assert [call.key for call in other.calls] == ["b"]
+    assert [(s.candidate, s.call, s.evaluation.error) for s in state.stopped] == [("r1c1", "a", "IndexError")]
+    assert mended.validation.returns == (8, 8)
+    assert other.validation.returns == (9, 9, 1, 1)
+    assert state.tuning.candidates == ("r1c2",)
+    assert state.tuning.evaluations == (4, 12)
+    assert state.tuning.share == pytest.approx(1 / 3)
+
+
+def test_references_and_unknown_events_are_counted(linked):
+    """References are kept by name; kinds and purposes that nobody knows cost what they say."""
+    state = read_state(linked.directory)
+    assert state.references["random"].mean_return == 22
+    assert state.ledger.steps["reference"] == 20
+    assert state.ledger.steps["thinking"] == 3
+    assert state.ledger.calls == 3
+    assert state.ledger.cost_usd == 1.5
+
+
+def test_the_best_is_judged_by_all_its_episodes(linked):
+    """Fresh seeds take back what a lucky look had given; the pooled mean of 7, not 9, is told."""
+    state = RunState(load_config(linked.directory / "config.toml"))
+    leaders = []
+    for event in linked.events:
+        state.add(event)
+        leaders.append(state.best and state.best.id)
+    assert leaders[[e.key for e in linked.events].index("2")] == "r1c2"
+    assert state.best.id == "r1c1"
+    assert state.best.evidence.mean_return == 7
+    assert [value for _, value in state.best_so_far] == [7, 7.5, 7]
+
+
+def test_a_round_tells_what_the_run_chose(linked):
+    """The run's own choice is the best, in both spellings of a round's event."""
+    linked.add("round", "r1", {"best": "r1c2", "mean_return": 5.2, "standard_error": 1.1, "episodes": 6,
+                               "stalled": 2, "unanswered": {"1": "refused"}, "reflection": "Hm."})  # fmt: skip
+    linked.add("round", "r2", {"best": None, "validation_mean_return": None, "stalled": 3, "unanswered": {}})
+    state = read_state(linked.directory)
+    assert state.best.id == "r1c2"
+    new, old = state.rounds
+    assert (new.number, new.mean_return, new.standard_error, new.episodes) == (1, 5.2, 1.1, 6)
+    assert (new.stalled, new.unanswered, new.reflection) == (2, {"1": "refused"}, "Hm.")
+    assert (old.best, old.episodes, old.reflection) == (None, 0, "")
+    assert math.isnan(old.mean_return)
+
+
+def test_a_candidate_that_fails_in_validation_is_not_the_best(linked):
+    """A crash on a validation seed takes it out of the running."""
+    crash = evaluation(100, first=10**7 + 5, outcome="crashed", error="ZeroDivisionError")
+    linked.add("validation", "4", measured(crash, "validation", candidate="r1c1"))
+    state = read_state(linked.directory)
+    assert not state.candidate("r1c1").ran
+    assert state.candidate("r1c1").validation.outcome == "crashed"
+    assert state.best.id == "r1c2"
+
+
+def test_a_session_after_the_end_makes_the_run_unfinished(linked):
+    """Finished means that the newest process came to its end."""
+    linked.add("stop", "0", {"reason": "done"})
+    assert read_state(linked.directory).finished
+    linked.add("session", "1", {"command": "promptpo resume run", "versions": {}, "sandbox": {}})
+    assert not read_state(linked.directory).finished
+
+
+@pytest.mark.parametrize("name", ["search", "model"])
+def test_finished_runs_of_older_versions_stay_readable(name):
+    """Without links the digest tells: the state agrees with the result that the run wrote then."""
+    state = read_state(RECORDED / name)
+    result = json.loads((RECORDED / name / "result.json").read_text())
+    assert state.finished
+    assert state.best.id == result["best"]["candidate"]
+    assert state.best.validation.returns == tuple(result["validation"]["returns"])
+    assert state.test.returns == tuple(result["test"]["returns"])
+    assert dict(state.ledger.steps).items() <= {**result["steps"]}.items() | {("reference", 0)}
+    assert len(state.candidates) == result["candidates"]
+    assert len(state.rounds) == result["rounds"]
+
+
+def test_an_older_run_knows_its_repairs_and_twins():
+    """The program that a repair replaced is found by its digest; a twin has its elder's validation."""
+    state = read_state(RECORDED / "model")
+    assert [(s.candidate, s.call, s.evaluation.outcome) for s in state.stopped] == [
+        ("r1c2", "r1.c2", "crashed")
+    ]
+    assert [call.key for call in state.candidate("r1c2").calls] == ["r1.c2", "r1.c2.repair1"]
+    assert state.candidate("r2c1").attempt.candidate.duplicate_of == "r1c1"
+    assert state.candidate("r2c1").validation == state.candidate("r1c1").validation
+    assert state.tuning.round == 2
+    assert state.rounds[0].mean_return == 100
+
+
+def test_spending_only_grows(tmp_path):
+    """At every prefix of a journal the state can be told, and what was spent never shrinks."""
+    config, events = (
+        load_config(RECORDED / "search" / "config.toml"),
+        read_events(RECORDED / "search" / JOURNAL),
+    )
+    state, before = RunState(config), 0
+    for event in events:
+        state.add(event)
+        assert state.spent.steps >= before
+        before = state.spent.steps
+        assert state.best is None or state.best.ran
+    shutil.copytree(RECORDED / "search", tmp_path / "run")
+    assert read_state(tmp_path / "run").spent == state.spent
+
+
+def test_no_run_is_one_sentence(tmp_path):
+    """A directory that is no run is named."""
+    with pytest.raises(RunError, match="not a run directory"):
+        read_state(tmp_path)
