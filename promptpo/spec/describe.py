@@ -11,7 +11,10 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
+from promptpo.envs.patience import BUILDING, patience
 from promptpo.envs.spaces import leaves
+from promptpo.errors import UsageError
+from promptpo.spec.check import contradictions_in
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
 from promptpo.spec.fields import (
@@ -29,6 +32,7 @@ from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
 from promptpo.spec.prose import cut_to_aim, ending, note, trimmed, without_defaults
+from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward_code import reward_code, with_values
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 
     from promptpo.envs.task import Task
     from promptpo.spec.documentation import Documentation
+    from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Known
     from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
@@ -81,6 +86,8 @@ class TaskSpec:
         observation_space: What the policy sees.
         action_space: What it returns.
         horizon: Longest episode in steps; None where nothing bounds it.
+        horizon_source: Who bounds it: "user" (--max-episode-steps), "time limit" (registered), "environment"
+            (an attribute of it), "source" (its step), "documentation", "spec file" (the user's) or "none".
         reward_threshold: The return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
@@ -96,6 +103,7 @@ class TaskSpec:
     horizon: int | None
     reward_threshold: float | None
     reports_success: bool
+    horizon_source: HorizonSource = "none"
     sample_steps: int = 0
     sample_length: float = math.inf
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -124,16 +132,39 @@ def describe(
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
 
     Raises:
-        UsageError: The spec file cannot be read, or is no Python.
+        UsageError: The spec file cannot be read, is no spec, or contradicts the environment.
         PromptPOError: Whatever `make_env` raises.
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
-    env = make_env(task)
+    with patience(BUILDING, f"building {task.name}"):
+        env = make_env(task)
     try:
-        spec, _ = describe_env(env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions)
+        spec, observed = describe_env(
+            env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions
+        )
     finally:
         env.close()
-    return spec
+    return spec if user is None else _agreeing(user, task, spec, observed)
+
+
+def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
+    """The spec with a warning for what looks wrong in the user's file.
+
+    Raises:
+        UsageError: The file contradicts the environment.
+    """
+    reading = read(user.text)
+    found = contradictions_in(reading, task, spec, observed)
+    wrong = [item for item in found if not item.doubtful]
+    if wrong:
+        others = f" There are {len(wrong) - 1} more." if len(wrong) > 1 else ""
+        raise UsageError(
+            f"{user.path}, {wrong[0]}{others} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
+        )
+    told = (reading.episode or {}).get("max_steps")
+    if spec.horizon is None and isinstance(told, int) and told > 0:
+        spec = replace(spec, horizon=told, horizon_source="spec file")
+    return replace(spec, warnings=(*spec.warnings, *(f"{user.path}, {item}" for item in found)))
 
 
 def describe_env(
@@ -159,7 +190,7 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name)
-    facts = facts_from(env, observed.steps[-1].info)
+    facts = facts_from(env, observed.steps[-1].info, task)
     parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
     parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
     text = render(parts)
@@ -171,6 +202,7 @@ def describe_env(
         observation_space=facts.observation_space,
         action_space=facts.action_space,
         horizon=facts.horizon,
+        horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
         sample_steps=observed.spent,

@@ -82,17 +82,19 @@ class Documentation:
         return self.parts.get(part, Section())
 
 
-def documentation_of(cls: type[Any]) -> Documentation:
-    """Read the documentation of an environment class; empty where it has none of its own."""
+def docstring_of(cls: type[Any]) -> str:
+    """The documentation of an environment class, indentation removed; empty where it has none of its own."""
     own = cls.__dict__.get("__doc__") or next(
         (base.__dict__["__doc__"] for base in cls.__mro__[1:] if _documents(base)), None
     )
-    if not own:
-        return Documentation()
-    own = own.replace("\times", "\\times").replace(
-        "\frac", "\\frac"
-    )  # escapes in docstrings that are not raw
-    return parse(inspect.cleandoc(own))
+    for wrong, right in (("\times", "\\times"), ("\frac", "\\frac")):  # docstrings that are not raw
+        own = (own or "").replace(wrong, right)
+    return inspect.cleandoc(own or "")
+
+
+def documentation_of(cls: type[Any]) -> Documentation:
+    """Read the documentation of an environment class; empty where it has none of its own."""
+    return parse(docstring_of(cls))
 
 
 def _documents(base: type[Any]) -> bool:
