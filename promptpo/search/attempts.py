@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Message, Situation, Tried
 from promptpo.program import answers
@@ -65,8 +66,8 @@ class Laboratory:
             success=spec.reports_success,
             tune=self.recipe.tune and config.tune != "none",
             clips=config.clip_actions,
-            observation=prompting.space_in_words(spec.observation_space),
-            action=prompting.space_in_words(spec.action_space),
+            observation=form_of(spec.observation_space),
+            action=form_of(spec.action_space),
         )
         self.caller = Caller(llm, system, config, journal, ledger)
         self.arena = Arena(executor, spec.horizon or UNBOUNDED_HORIZON, config, journal, ledger)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,9 @@ from gymnasium import spaces
 
 from promptpo.envs.building import make_env
 from promptpo.envs.patience import BUILDING, patience
-from promptpo.envs.spaces import leaves
+from promptpo.envs.spaces import form_of, leaves
 from promptpo.errors import UsageError
+from promptpo.spec.body import body_of, with_motors
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
@@ -24,20 +26,22 @@ from promptpo.spec.fields import (
     compile_path,
     example_of,
     fields_of,
-    form_of,
+    named_choices,
     with_seen,
 )
 from promptpo.spec.fit import fitted
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
-from promptpo.spec.parts import Parts
-from promptpo.spec.prose import cut_to_aim, ending, note, trimmed, without_defaults
+from promptpo.spec.parts import NOT_OBSERVED, Parts
+from promptpo.spec.places import HIDDEN, places, variables_in
+from promptpo.spec.prose import cut_to_aim, ending, note, sentences_of, trimmed, without_defaults
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
-from promptpo.spec.reward_code import reward_code, with_values
+from promptpo.spec.reward_code import AFTER, MARK, reward_code, with_values
 from promptpo.spec.rows import finite
 from promptpo.spec.samples import sample_rows
+from promptpo.spec.source import Source
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 
 if TYPE_CHECKING:
@@ -66,10 +70,11 @@ class Room:
     reward: int
     prose: int
     samples: int
+    body: bool = True
 
 
 ROOM: Mapping[Detail, Room] = {
-    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0),
+    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0, body=False),
     "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600, samples=0),
     "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000, samples=5),
 }
@@ -192,6 +197,7 @@ def describe_env(
     observed = observe(env, task.name)
     facts = facts_from(env, observed.steps[-1].info, task)
     parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
+    parts, more = _with_places(parts, env, task)
     parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
     text = render(parts)
     if user is not None:
@@ -205,12 +211,40 @@ def describe_env(
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
-        sample_steps=observed.spent,
+        sample_steps=observed.spent + more,
         sample_length=len(observed.steps) / max(1, observed.episodes),
         sources=sources,
         warnings=_warnings(task, observed),
     )
     return spec, observed
+
+
+def _with_places(parts: Parts, env: gymnasium.Env[Any, Any], task: Task) -> tuple[Parts, int]:
+    """The parts with what the environment's variables in the reward are to a policy, and the steps it took."""
+    code = parts.reward_code
+    variables = variables_in(code.functions) if code is not None else ()
+    held = [words.removesuffix(AFTER) for words in code.words.values()] if code is not None else []
+    variables = (*variables, *(name for name in held if name.startswith("env.") and name not in variables))
+    if code is None or not variables:
+        return parts, 0
+    found, steps = places(env, variables, task.name)
+    shown = "\n".join(code.functions)
+    two = MARK in shown
+    words = {}
+    for name, text in code.words.items():
+        held_in = text.removesuffix(AFTER)
+        words[name] = f"next_{found[held_in]}" if found.get(held_in, "").startswith("obs") else text
+    hidden = []
+    for name, text in found.items():
+        if name in shown and text.startswith("obs"):
+            words[name] = (
+                f"{text} before the environment moves on, next_{text} after" if two else f"next_{text}"
+            )
+        elif name in shown:
+            hidden.append(f"{name} ({text.removeprefix(HIDDEN)})")
+    if hidden:
+        words[NOT_OBSERVED] = ", ".join(hidden)
+    return replace(parts, reward_code=replace(code, words=words)), steps
 
 
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
@@ -243,6 +277,7 @@ def _parts(
         horizon=facts.horizon,
         threshold=facts.reward_threshold,
         blocks=extra.blocks,
+        body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
         success=_success(facts.success_key, extra.success),
@@ -346,8 +381,9 @@ def _action(
         )
     choices = []
     if isinstance(space, spaces.Discrete):
-        choices = list(extra.choices) or choices_of(space, section)
+        choices = list(extra.choices) or choices_of(space, section) or named_choices(env.unwrapped, space)
     found = () if isinstance(space, spaces.Discrete) else extra.action or fields_of("action", space, section)
+    found = with_motors(found, env.unwrapped, space)
     own = env.unwrapped.action_space
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
         found = [_rescaled(item, space) for item in found]
@@ -380,7 +416,8 @@ def _reward(
     sources: dict[str, str],
 ) -> Parts:
     code = None if extra.hide_reward_code else reward_code(env, max_chars=room.reward_code)
-    text = trimmed(extra.reward_text or docs["reward"].text, room.reward)
+    told = extra.reward_text or docs["reward"].text or _told_reward(env, docs)
+    text = trimmed(told, room.reward)
     if code is not None:
         left = room.reward - sum(map(len, code.functions))
         text = without_defaults(text)
@@ -390,6 +427,26 @@ def _reward(
         sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
         text = text or "Not documented; the feedback shows the rewards that a policy got."
     return replace(parts, reward_code=code, reward_text=text)
+
+
+def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
+    """Sentences on the reward, where no section is about it: in the docstrings of ``step`` and of what computes it."""
+    source = Source(env.unwrapped)
+    methods = [
+        source.method(name)
+        for name in ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
+    ]
+    texts = [
+        re.split(
+            r"^\s*(?::\w+|Args:|Parameters|Returns:$)",
+            ast.get_docstring(method.node) or "",
+            flags=re.MULTILINE,
+        )[0]
+        for method in methods
+        if method is not None
+    ]
+    sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
+    return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))
 
 
 def _success(key: str | None, condition: str) -> str:

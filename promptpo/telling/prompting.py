@@ -123,26 +123,3 @@ def _shorten(shown: list[Shown], lines: list[str]) -> bool:
 def _shown(attempt: Attempt) -> Shown:
     feedback = "\n".join([attempt.feedback, *attempt.notes]).strip()
     return Shown(attempt.id, attempt.candidate.source.strip(), feedback)
-
-
-def space_in_words(space: Any) -> str:
-    """What a value of a space looks like to the policy, in one phrase."""
-    import gymnasium
-
-    if isinstance(space, gymnasium.spaces.Box):
-        return f"a numpy array of shape {space.shape} ({space.dtype})"
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return f"an int from {space.start} to {space.start + space.n - 1}"
-    if isinstance(space, gymnasium.spaces.MultiDiscrete):
-        return f"a numpy int array of shape {space.shape}, entry i below {space.nvec.tolist()}[i]"
-    if isinstance(space, gymnasium.spaces.MultiBinary):
-        return f"a numpy array of zeros and ones of shape {space.shape}"
-    if isinstance(space, gymnasium.spaces.Text):
-        return "a str"
-    if isinstance(space, gymnasium.spaces.Dict):
-        return "a dict with " + "; ".join(
-            f"{key!r}: {space_in_words(sub)}" for key, sub in space.spaces.items()
-        )
-    if isinstance(space, gymnasium.spaces.Tuple):
-        return "a tuple of " + "; ".join(space_in_words(sub) for sub in space.spaces)
-    return f"a value of {type(space).__name__}"
