@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from dataclasses import dataclass, field, replace
@@ -32,16 +31,15 @@ from promptpo.spec.fields import (
 from promptpo.spec.fit import fitted
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
-from promptpo.spec.parts import NOT_OBSERVED, Parts
-from promptpo.spec.places import HIDDEN, places, variables_in
-from promptpo.spec.prose import cut_to_aim, ending, note, sentences_of, trimmed, without_defaults
+from promptpo.spec.parts import Parts
+from promptpo.spec.prose import cut_to_aim, ending, note, trimmed
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
-from promptpo.spec.reward_code import AFTER, MARK, reward_code, with_values
+from promptpo.spec.reward import reward_parts, with_places
+from promptpo.spec.reward_code import with_values
 from promptpo.spec.rows import finite
 from promptpo.spec.samples import sample_rows
-from promptpo.spec.source import Source
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 
 if TYPE_CHECKING:
@@ -197,7 +195,7 @@ def describe_env(
     observed = observe(env, task.name)
     facts = facts_from(env, observed.steps[-1].info, task)
     parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
-    parts, more = _with_places(parts, env, task)
+    parts, more = with_places(parts, env, task)
     parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
     text = render(parts)
     if user is not None:
@@ -217,34 +215,6 @@ def describe_env(
         warnings=_warnings(task, observed),
     )
     return spec, observed
-
-
-def _with_places(parts: Parts, env: gymnasium.Env[Any, Any], task: Task) -> tuple[Parts, int]:
-    """The parts with what the environment's variables in the reward are to a policy, and the steps it took."""
-    code = parts.reward_code
-    variables = variables_in(code.functions) if code is not None else ()
-    held = [words.removesuffix(AFTER) for words in code.words.values()] if code is not None else []
-    variables = (*variables, *(name for name in held if name.startswith("env.") and name not in variables))
-    if code is None or not variables:
-        return parts, 0
-    found, steps = places(env, variables, task.name)
-    shown = "\n".join(code.functions)
-    two = MARK in shown
-    words = {}
-    for name, text in code.words.items():
-        held_in = text.removesuffix(AFTER)
-        words[name] = f"next_{found[held_in]}" if found.get(held_in, "").startswith("obs") else text
-    hidden = []
-    for name, text in found.items():
-        if name in shown and text.startswith("obs"):
-            words[name] = (
-                f"{text} before the environment moves on, next_{text} after" if two else f"next_{text}"
-            )
-        elif name in shown:
-            hidden.append(f"{name} ({text.removeprefix(HIDDEN)})")
-    if hidden:
-        words[NOT_OBSERVED] = ", ".join(hidden)
-    return replace(parts, reward_code=replace(code, words=words)), steps
 
 
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
@@ -286,7 +256,7 @@ def _parts(
     )
     parts = _observation(parts, env, docs, extra, observed, room, sources)
     parts = _action(parts, env, docs, extra, room, sources, clip_actions=clip_actions)
-    parts = _reward(parts, env, docs, extra, room, sources)
+    parts = reward_parts(parts, env, docs, extra, (room.reward_code, room.reward), sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
@@ -405,48 +375,6 @@ def _action(
         choices=choices,
         action_note="\n".join(filter(None, notes)),
     )
-
-
-def _reward(
-    parts: Parts,
-    env: gymnasium.Env[Any, Any],
-    docs: Documentation,
-    extra: Known,
-    room: Room,
-    sources: dict[str, str],
-) -> Parts:
-    code = None if extra.hide_reward_code else reward_code(env, max_chars=room.reward_code)
-    told = extra.reward_text or docs["reward"].text or _told_reward(env, docs)
-    text = trimmed(told, room.reward)
-    if code is not None:
-        left = room.reward - sum(map(len, code.functions))
-        text = without_defaults(text)
-        text = text if len(text) <= left else ""
-        sources["reward"] = "source and documentation" if text else "source"
-    else:
-        sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
-        text = text or "Not documented; the feedback shows the rewards that a policy got."
-    return replace(parts, reward_code=code, reward_text=text)
-
-
-def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
-    """Sentences on the reward, where no section is about it: in the docstrings of ``step`` and of what computes it."""
-    source = Source(env.unwrapped)
-    methods = [
-        source.method(name)
-        for name in ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
-    ]
-    texts = [
-        re.split(
-            r"^\s*(?::\w+|Args:|Parameters|Returns:$)",
-            ast.get_docstring(method.node) or "",
-            flags=re.MULTILINE,
-        )[0]
-        for method in methods
-        if method is not None
-    ]
-    sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
-    return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))
 
 
 def _success(key: str | None, condition: str) -> str:

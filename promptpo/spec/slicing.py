@@ -190,22 +190,11 @@ def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: 
                 yield from _locals(node.value)
             elif isinstance(target, ast.Tuple) and re.fullmatch(r"self\.\w+", ast.unparse(node.value)):
                 yield from names
-            elif names & packed and is_step:
-                yield from _packaged(node.value)
     yield from packed
 
 
 def _targets(target: ast.expr) -> list[ast.expr]:
     return list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
-
-
-def _packaged(value: ast.expr) -> set[str]:
-    """Names inside ``[a, b]``, ``(a, b)`` or ``np.array([a, b])``: an observation put together."""
-    while isinstance(value, ast.Call) and value.args:
-        value = value.args[0]
-    if isinstance(value, ast.List | ast.Tuple):
-        return set().union(*(_locals(item) for item in value.elts if isinstance(item, ast.Name)), set())
-    return set()
 
 
 def _plain_readings(function: Function) -> set[str]:
