@@ -1,7 +1,7 @@
 """Environments of our own, registered with Gymnasium under the namespace ``promptpo``.
 
-Importing this package registers them; so does the module syntax of Gymnasium and promptpo:
-``benchmarks.environments:promptpo/NoiseWorld-0-v0``.
+Importing this package registers them, and promptpo does so when one of their ids is asked for (an entry point
+in pyproject.toml names this package); plain Gymnasium needs ``benchmarks.environments:promptpo/NoiseWorld-0-v0``.
 """
 
 from __future__ import annotations

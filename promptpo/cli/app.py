@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import many_commands, result_commands, specs, view_commands
+from promptpo.cli import inbox, many_commands, result_commands, specs, view_commands
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped

@@ -8,6 +8,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm import make_llm
 from promptpo.llm.base import Message
+from promptpo.program.identity import text_digest
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -21,8 +22,8 @@ from sandbox import Sandbox
 def draft(task: Task, *, model: str | None, base_url: str | None, reveal: Reveal) -> tuple[Draft, Path]:
     """Draft a spec; returns it with the directory that keeps the answers.
 
-    Answers are journaled before they are read, so that drafting the same environment again with the same
-    directory asks for nothing twice.
+    Answers are journaled before they are read, under the digest of what was asked and of whom: the same
+    question is not asked twice, and another model, other arguments or another reveal are asked anew.
 
     Raises:
         UsageError: The chosen provider is program search, which cannot describe anything.
@@ -43,7 +44,9 @@ def draft(task: Task, *, model: str | None, base_url: str | None, reveal: Reveal
 
             async def ask(key: str, *, system: str, prompt: str) -> str:
                 spender = Spender(llm, None, config, journal, ledger)
-                return (await spender.ask(key, "spec", [Message("user", prompt)], system=system)).text
+                asked = text_digest(repr((llm.name, base_url, system, prompt)))
+                name = f"{key}.{asked}"
+                return (await spender.ask(name, "spec", [Message("user", prompt)], system=system)).text
 
             try:
                 return await draft_spec(task, ask, box, reveal=reveal)

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import io
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from promptpo.envs.task import Task
+
+
+ENTRY_POINTS = "promptpo.environments"
+"""Where installed packages say which module registers a namespace of ids, as "NAMESPACE" or "NAMESPACE.anything"."""
 
 
 def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
@@ -109,8 +114,17 @@ def _one_sentence(task: Task) -> Iterator[None]:
 def _registered(env_id: str) -> str:
     """The id under which Gymnasium knows the environment, after importing what registers it."""
     module, _, name = env_id.rpartition(":")
+    if not name:
+        raise UsageError("the environment's id is empty; name one as Gymnasium writes it: CartPole-v1.")
+    if module.endswith(".py") or name.endswith(".py"):
+        raise UsageError(_no_file(module or name, name))
     if module:
         _import_users_module(module, env_id)
+    if name in gymnasium.registry:
+        return name
+    if module and isinstance(getattr(sys.modules.get(module), name, None), type):
+        raise UnknownEnvironmentError(_no_class(module, name))
+    _import_advertised(name)
     if name in gymnasium.registry:
         return name
     extra = extra_for(name)
@@ -122,6 +136,48 @@ def _registered(env_id: str) -> str:
     if name in gymnasium.registry:
         return name
     raise UnknownEnvironmentError(_unknown(name))
+
+
+def _import_advertised(name: str) -> None:
+    """Import what installed packages say registers the ids of a namespace, such as "promptpo" of "promptpo/Chain-v0"."""
+    namespace, slash, _ = name.partition("/")
+    for entry in entry_points(group=ENTRY_POINTS) if slash else ():
+        if entry.name.partition(".")[0] == namespace:
+            try:
+                _import_quietly(entry.value, name)
+            except ImportError as fault:
+                raise MissingExtraError(
+                    f"{name} needs a package that is not installed: {_first_line(fault)}"
+                ) from fault
+
+
+def _no_file(path: str, name: str) -> str:
+    """One sentence about a file where a module belongs."""
+    module = ".".join(part for part in Path(path).with_suffix("").parts if part not in {"..", "/"})
+    cls = name if name.isidentifier() else "YourEnv"
+    return (
+        f"{path} is a file; an environment is named by its module and its id: write "
+        f'gymnasium.register("{cls}-v0", {cls}) into the file and name it {module}:{cls}-v0.'
+    )
+
+
+def _no_class(module: str, name: str) -> str:
+    """One sentence about a class where an id belongs, with the ids that its module registers."""
+    own = [i for i, spec in gymnasium.registry.items() if _class_named(spec.entry_point) == (module, name)]
+    if own:
+        return f"{module}:{name} is a class; its id is {' or '.join(f'{module}:{i}' for i in own)}."
+    return (
+        f'{module}:{name} is a class without an id; write gymnasium.register("{name}-v0", {name}) into {module} '
+        f"and name it {module}:{name}-v0."
+    )
+
+
+def _class_named(entry_point: Any) -> tuple[str, str]:
+    """Module and name of the class that an id stands for."""
+    if isinstance(entry_point, str):
+        module, _, name = entry_point.partition(":")
+        return module, name
+    return getattr(entry_point, "__module__", ""), getattr(entry_point, "__name__", "")
 
 
 def _import_users_module(module: str, env_id: str) -> None:
@@ -172,6 +228,8 @@ def _install(env_id: str, extra: Extra) -> str:
 
 def _unknown(name: str) -> str:
     """One sentence about an unknown id, with the nearest names."""
+    if name.startswith("ALE/"):
+        return f"{name} is one of the Arcade Learning Environment: pip install ale-py, and name it ale_py:{name}."
     stem = name.rpartition("-v")[0] or name
     others = sorted(
         (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),

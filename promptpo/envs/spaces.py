@@ -33,6 +33,29 @@ def leaves(
         yield path, space
 
 
+def form_of(space: AnySpace) -> str:
+    """What a value of a space looks like in Python."""
+    if isinstance(space, spaces.Box):
+        return f"np.ndarray, shape {space.shape}, {space.dtype}"
+    if isinstance(space, spaces.Discrete):
+        return f"int, {space.start} .. {space.start + space.n - 1}"
+    if isinstance(space, spaces.MultiDiscrete):
+        return f"np.ndarray of ints, shape {space.shape}"
+    if isinstance(space, spaces.MultiBinary):
+        return f"np.ndarray of zeros and ones, shape {space.shape}"
+    if isinstance(space, spaces.Text):
+        return "str"
+    if isinstance(space, spaces.Dict) and all(isinstance(item, spaces.Box) for item in space.spaces.values()):
+        shapes = ", ".join(f'"{key}" {item.shape}' for key, item in space.spaces.items())
+        dtypes = {str(item.dtype) for item in space.spaces.values()}
+        return f"dict of np.ndarray: {shapes}, {'/'.join(sorted(dtypes))}"
+    if isinstance(space, spaces.Dict):
+        return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.spaces.items())
+    if isinstance(space, spaces.Tuple):
+        return "tuple of (" + "; ".join(form_of(item) for item in space.spaces) + ")"
+    return type(space).__name__
+
+
 def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
     """Refuse spaces that no policy can be written for.
 

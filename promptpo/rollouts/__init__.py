@@ -1,6 +1,6 @@
 """Where rollouts run: host processes, each with its own environments and its own sandbox.
 
-The main process never steps an environment and never runs a policy. It hands a `Job` to an `Executor`
+The main process steps an environment only to describe it, and never runs a policy. It hands a `Job` to an `Executor`
 and gets a `Rollout` back; losing a worker means rolling out again, never losing a run.
 """
 

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
+from promptpo.envs.patience import BUILDING, patience
 from promptpo.spec.facts import facts_from
 from promptpo.spec.observe import observe
 from promptpo.spec.paths import PathError, arithmetic, walk
@@ -40,10 +41,12 @@ class Contradiction:
     Attributes:
         line: Where it says it; 0 where it concerns the whole file.
         message: One sentence.
+        doubtful: Whether it may be meant so, so that a run goes on with a warning.
     """
 
     line: int
     message: str
+    doubtful: bool = False
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.message}" if self.line else self.message
@@ -69,10 +72,11 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         reading = read(text)
     except SyntaxError as error:
         return [Contradiction(error.lineno or 0, f"this is not valid Python: {error.msg}.")]
-    env = make_env(task)
+    with patience(BUILDING, f"building {task.name}"):
+        env = make_env(task)
     try:
         observed = observe(env, task.name)
-        facts = facts_from(env, observed.steps[-1].info)
+        facts = facts_from(env, observed.steps[-1].info, task)
     finally:
         env.close()
     return contradictions_in(reading, task, facts, observed)
@@ -87,6 +91,8 @@ class Known(Protocol):
     def action_space(self) -> AnySpace: ...  # noqa: D102
     @property
     def horizon(self) -> int | None: ...  # noqa: D102
+    @property
+    def horizon_source(self) -> str: ...  # noqa: D102
     @property
     def reward_threshold(self) -> float | None: ...  # noqa: D102
 
@@ -107,13 +113,19 @@ def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Obse
 def _contradictions(
     reading: Reading, task: Task, facts: Known, observed: Observed
 ) -> Iterator[Contradiction]:
+    if not (reading.parts or reading.reward or reading.episode is not None):
+        yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
     named = re.match(r"Task: (\S+?)\.?(?:\s|$)", reading.docstring)
     if named and named[1] not in {task.env_id, task.env_id.rpartition(":")[2]}:
-        yield Contradiction(1, f"it describes {named[1]}, but the environment is {task.env_id}.")
+        yield Contradiction(
+            1, f"it describes {named[1]}, but the environment is {task.env_id}.", doubtful=True
+        )
     for name, line in reading.classes.items():
         if name not in {"State", "Action"}:
             yield Contradiction(
-                line, f"class {name} has no meaning in a spec; the classes are State and Action."
+                line,
+                f"class {name} has no meaning in a spec; the classes are State and Action.",
+                doubtful=True,
             )
     if "State" in reading.parts:
         observations = observed.observations
@@ -142,14 +154,16 @@ def _part(
             continue
         path = ast.unparse(said.expression)
         if path in taken:
-            yield Contradiction(said.line, f"{said.name}: {path} is already described as {taken[path]}.")
+            yield Contradiction(
+                said.line, f"{said.name}: {path} is already described as {taken[path]}.", doubtful=True
+            )
         taken[path] = said.name
         covered += leaf.size
         yield from _bounds(said, leaf, values)
     size = int(np.prod(space.shape)) if isinstance(space, spaces.Box) else 0
     if complete and part.fields and size and covered < size:
         message = f"it describes {covered} of the {size} numbers that the {root} has."
-        yield Contradiction(part.line, message)
+        yield Contradiction(part.line, message, doubtful=True)
 
 
 def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradiction]:
@@ -177,7 +191,7 @@ def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradict
             column = taken[:, i] if each else taken
             if column.min() < said_low - _slack(said_low) or column.max() > said_high + _slack(said_high):
                 message = f"{said.name} was observed from {column.min():.4g} to {column.max():.4g}, outside {said_low:g} .. {said_high:g}."
-                yield Contradiction(said.line, message)
+                yield Contradiction(said.line, message, doubtful=True)
 
 
 def _computed(said: Said, root: str, space: AnySpace) -> Iterator[Contradiction]:
@@ -284,7 +298,9 @@ def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Con
     missing = sorted(set(range(first, last + 1)) - set(values))
     if part.constants and missing:
         yield Contradiction(
-            part.line, f"it leaves out the action {', '.join(map(str, missing))}; there are {space.n}."
+            part.line,
+            f"it leaves out the action {', '.join(map(str, missing))}; there are {space.n}.",
+            doubtful=True,
         )
 
 
@@ -318,19 +334,27 @@ def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Con
         yield Contradiction(line, "EPISODE has to be a dictionary of plain values.")
     for key in episode:
         if key not in EPISODE_KEYS:
-            yield Contradiction(line, f"EPISODE has no key {key!r}; it has {', '.join(EPISODE_KEYS)}.")
+            yield Contradiction(
+                line, f"EPISODE has no key {key!r}; it has {', '.join(EPISODE_KEYS)}.", doubtful=True
+            )
     steps = episode.get("max_steps", facts.horizon)
-    if steps != facts.horizon:
-        yield Contradiction(line, f"an episode has at most {facts.horizon} steps, not {steps}.")
+    if facts.horizon is not None and steps != facts.horizon:
+        yield Contradiction(
+            line,
+            f"an episode has at most {facts.horizon} steps, not {steps}.",
+            doubtful=facts.horizon_source in {"documentation", "source"},
+        )
     threshold = episode.get("solved_from_mean_return")
     if threshold is not None and threshold != facts.reward_threshold:
         yield Contradiction(
-            line, f"the task counts as solved from {facts.reward_threshold}, not from {threshold}."
+            line,
+            f"the task counts as solved from {facts.reward_threshold}, not from {threshold}.",
+            doubtful=True,
         )
     for key in re.findall(r'info\["(\w+)"\]', str(episode.get("success", ""))):
         if not any(key in step.info for step in observed.steps):
             keys = ", ".join(observed.steps[-1].info) or "nothing"
-            yield Contradiction(line, f"info reports no {key!r}; it reports {keys}.")
+            yield Contradiction(line, f"info reports no {key!r}; it reports {keys}.", doubtful=True)
 
 
 def _declared(bound: float) -> bool:

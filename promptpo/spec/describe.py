@@ -11,7 +11,11 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.spaces import leaves
+from promptpo.envs.patience import BUILDING, patience
+from promptpo.envs.spaces import form_of, leaves
+from promptpo.errors import UsageError
+from promptpo.spec.body import body_of, with_motors
+from promptpo.spec.check import contradictions_in
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
 from promptpo.spec.fields import (
@@ -21,17 +25,19 @@ from promptpo.spec.fields import (
     compile_path,
     example_of,
     fields_of,
-    form_of,
+    named_choices,
     with_seen,
 )
 from promptpo.spec.fit import fitted
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
-from promptpo.spec.prose import cut_to_aim, ending, note, trimmed, without_defaults
+from promptpo.spec.prose import cut_to_aim, ending, note, trimmed
+from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
-from promptpo.spec.reward_code import reward_code, with_values
+from promptpo.spec.reward import reward_parts, with_places
+from promptpo.spec.reward_code import with_values
 from promptpo.spec.rows import finite
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.user import UserSpec, merged, read_spec_file
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
 
     from promptpo.envs.task import Task
     from promptpo.spec.documentation import Documentation
+    from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Known
     from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
@@ -61,10 +68,11 @@ class Room:
     reward: int
     prose: int
     samples: int
+    body: bool = True
 
 
 ROOM: Mapping[Detail, Room] = {
-    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0),
+    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0, body=False),
     "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600, samples=0),
     "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000, samples=5),
 }
@@ -81,6 +89,8 @@ class TaskSpec:
         observation_space: What the policy sees.
         action_space: What it returns.
         horizon: Longest episode in steps; None where nothing bounds it.
+        horizon_source: Who bounds it: "user" (--max-episode-steps), "time limit" (registered), "environment"
+            (an attribute of it), "source" (its step), "documentation", "spec file" (the user's) or "none".
         reward_threshold: The return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
@@ -96,6 +106,7 @@ class TaskSpec:
     horizon: int | None
     reward_threshold: float | None
     reports_success: bool
+    horizon_source: HorizonSource = "none"
     sample_steps: int = 0
     sample_length: float = math.inf
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -124,16 +135,39 @@ def describe(
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
 
     Raises:
-        UsageError: The spec file cannot be read, or is no Python.
+        UsageError: The spec file cannot be read, is no spec, or contradicts the environment.
         PromptPOError: Whatever `make_env` raises.
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
-    env = make_env(task)
+    with patience(BUILDING, f"building {task.name}"):
+        env = make_env(task)
     try:
-        spec, _ = describe_env(env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions)
+        spec, observed = describe_env(
+            env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions
+        )
     finally:
         env.close()
-    return spec
+    return spec if user is None else _agreeing(user, task, spec, observed)
+
+
+def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
+    """The spec with a warning for what looks wrong in the user's file.
+
+    Raises:
+        UsageError: The file contradicts the environment.
+    """
+    reading = read(user.text)
+    found = contradictions_in(reading, task, spec, observed)
+    wrong = [item for item in found if not item.doubtful]
+    if wrong:
+        others = f" There are {len(wrong) - 1} more." if len(wrong) > 1 else ""
+        raise UsageError(
+            f"{user.path}, {wrong[0]}{others} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
+        )
+    told = (reading.episode or {}).get("max_steps")
+    if spec.horizon is None and isinstance(told, int) and told > 0:
+        spec = replace(spec, horizon=told, horizon_source="spec file")
+    return replace(spec, warnings=(*spec.warnings, *(f"{user.path}, {item}" for item in found)))
 
 
 def describe_env(
@@ -159,8 +193,9 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name)
-    facts = facts_from(env, observed.steps[-1].info)
+    facts = facts_from(env, observed.steps[-1].info, task)
     parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
+    parts, more = with_places(parts, env, task)
     parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
     text = render(parts)
     if user is not None:
@@ -171,9 +206,10 @@ def describe_env(
         observation_space=facts.observation_space,
         action_space=facts.action_space,
         horizon=facts.horizon,
+        horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
-        sample_steps=observed.spent,
+        sample_steps=observed.spent + more,
         sample_length=len(observed.steps) / max(1, observed.episodes),
         sources=sources,
         warnings=_warnings(task, observed),
@@ -211,6 +247,7 @@ def _parts(
         horizon=facts.horizon,
         threshold=facts.reward_threshold,
         blocks=extra.blocks,
+        body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
         success=_success(facts.success_key, extra.success),
@@ -219,7 +256,7 @@ def _parts(
     )
     parts = _observation(parts, env, docs, extra, observed, room, sources)
     parts = _action(parts, env, docs, extra, room, sources, clip_actions=clip_actions)
-    parts = _reward(parts, env, docs, extra, room, sources)
+    parts = reward_parts(parts, env, docs, extra, (room.reward_code, room.reward), sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
@@ -314,8 +351,9 @@ def _action(
         )
     choices = []
     if isinstance(space, spaces.Discrete):
-        choices = list(extra.choices) or choices_of(space, section)
+        choices = list(extra.choices) or choices_of(space, section) or named_choices(env.unwrapped, space)
     found = () if isinstance(space, spaces.Discrete) else extra.action or fields_of("action", space, section)
+    found = with_motors(found, env.unwrapped, space)
     own = env.unwrapped.action_space
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
         found = [_rescaled(item, space) for item in found]
@@ -337,27 +375,6 @@ def _action(
         choices=choices,
         action_note="\n".join(filter(None, notes)),
     )
-
-
-def _reward(
-    parts: Parts,
-    env: gymnasium.Env[Any, Any],
-    docs: Documentation,
-    extra: Known,
-    room: Room,
-    sources: dict[str, str],
-) -> Parts:
-    code = None if extra.hide_reward_code else reward_code(env, max_chars=room.reward_code)
-    text = trimmed(extra.reward_text or docs["reward"].text, room.reward)
-    if code is not None:
-        left = room.reward - sum(map(len, code.functions))
-        text = without_defaults(text)
-        text = text if len(text) <= left else ""
-        sources["reward"] = "source and documentation" if text else "source"
-    else:
-        sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
-        text = text or "Not documented; the feedback shows the rewards that a policy got."
-    return replace(parts, reward_code=code, reward_text=text)
 
 
 def _success(key: str | None, condition: str) -> str:

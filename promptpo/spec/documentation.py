@@ -20,10 +20,18 @@ SECTIONS: Mapping[str, str] = {
     "mission space": "mission",
     "action space": "action",
     "observation space": "observation",
+    "observation": "observation",
+    "observations": "observation",
+    "state space": "observation",
+    "action": "action",
+    "actions": "action",
+    "reward function": "reward",
+    "starting state": "start",
+    "initial state": "start",
+    "termination conditions": "end",
     "observation encoding": "observation",
     "reward": "reward",
     "rewards": "reward",
-    "starting state": "start",
     "episode end": "end",
     "episode termination": "end",
     "termination": "end",
@@ -82,17 +90,19 @@ class Documentation:
         return self.parts.get(part, Section())
 
 
-def documentation_of(cls: type[Any]) -> Documentation:
-    """Read the documentation of an environment class; empty where it has none of its own."""
+def docstring_of(cls: type[Any]) -> str:
+    """The documentation of an environment class, indentation removed; empty where it has none of its own."""
     own = cls.__dict__.get("__doc__") or next(
         (base.__dict__["__doc__"] for base in cls.__mro__[1:] if _documents(base)), None
     )
-    if not own:
-        return Documentation()
-    own = own.replace("\times", "\\times").replace(
-        "\frac", "\\frac"
-    )  # escapes in docstrings that are not raw
-    return parse(inspect.cleandoc(own))
+    for wrong, right in (("\times", "\\times"), ("\frac", "\\frac")):  # docstrings that are not raw
+        own = (own or "").replace(wrong, right)
+    return inspect.cleandoc(own or "")
+
+
+def documentation_of(cls: type[Any]) -> Documentation:
+    """Read the documentation of an environment class; empty where it has none of its own."""
+    return parse(docstring_of(cls))
 
 
 def _documents(base: type[Any]) -> bool:
@@ -106,8 +116,56 @@ def _documents(base: type[Any]) -> bool:
     return "## " in text or bool(text and not general)
 
 
+_TITLE = re.compile(r"( *)([A-Z]\w*(?: \w+){0,2}) ?:(?: +(\S.*))?$")
+_OTHER = re.compile(
+    r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
+)
+
+
+def _with_headings(text: str) -> str:
+    """Docstrings without Markdown headings: ``Reward: ...`` and ``Args:`` begin sections, by indentation or paragraph."""
+    if re.search(r"^#{1,6} ", text, re.MULTILINE):
+        return text
+    lines: list[str] = []
+    section: tuple[int, bool] | None = None  # indentation of the title, and whether text stood behind it
+    for line in text.splitlines():
+        match = _TITLE.match(line)
+        indent = len(line) - len(line.lstrip())
+        if match and (match[2].lower() in SECTIONS or (_OTHER.match(match[2]) and not match[3])):
+            section = (indent, bool(match[3]))
+            lines += ["", f"## {match[2]}", "", match[3] or ""]
+            continue
+        if section is not None and (
+            (section[1] and not line.strip()) or (not section[1] and line.strip() and indent <= section[0])
+        ):
+            section = None
+            lines += ["", "## Description", ""]
+        lines.append(_table_row(line.strip()) if section is not None else line)
+    return "\n".join(_with_rules(lines))
+
+
+def _table_row(line: str) -> str:
+    """A line of a table whose columns are separated by blanks, as Markdown."""
+    cells = re.split(r"\s{2,}|\t+", line)
+    return f"| {' | '.join(cells)} |" if len(cells) > 1 and re.match(r"Num\b|\d+$", cells[0]) else line
+
+
+def _with_rules(lines: Sequence[str]) -> Iterable[str]:
+    """Lines with a rule below the titles of a table, which need one."""
+    for line in lines:
+        if line.startswith("| Num "):
+            yield ""
+        yield line
+        if line.startswith("| Num "):
+            yield "|" + " --- |" * (line.count("|") - 1)
+
+
 def parse(text: str) -> Documentation:
-    """Read Markdown with Gymnasium's sections; text before the first heading is part of the description."""
+    """Read Markdown with Gymnasium's sections, or a docstring whose paragraphs begin with their titles.
+
+    Text before the first heading is part of the description.
+    """
+    text = _with_headings(text)
     text = re.sub(r"\$([^$\n]+)\$", lambda formula: f"`{_formula(formula[1])}`", text)
     root = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
     collected: dict[str, list[SyntaxTreeNode]] = {}

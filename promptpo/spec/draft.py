@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.resources
-import inspect
 import math
 import re
 from dataclasses import dataclass
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 from promptpo.envs.building import make_env
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.describe import describe_env
+from promptpo.spec.documentation import docstring_of
 from promptpo.spec.reading import read
 from promptpo.spec.samples import sample_row
 from promptpo.spec.user import BLOCKS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from promptpo.envs.task import Task
     from promptpo.spec.check import Contradiction
@@ -80,7 +80,7 @@ async def draft_spec(task: Task, ask: Ask, sandbox: Sandbox, *, reveal: Reveal =
     env = make_env(task)
     try:
         generated, observed = describe_env(env, task, reveal=reveal)
-        documentation = inspect.getdoc(type(env.unwrapped)) or "none"
+        documentation = docstring_of(type(env.unwrapped)) or "none"
     finally:
         env.close()
     shown = documentation[:6000] if reveal == "named" else "not shown"
@@ -134,17 +134,19 @@ def _kept(
         if not piece or piece == old.get(name):
             pieces.append(old.get(name, ""))
             continue
-        problems = [f"{name}: {p}" for p in _problems(piece, task, generated, observed)]
-        note = "" if problems else _verified(name, piece, observed, sandbox)
-        if name == "reward" and not problems and not note:
-            problems = ["reward: it does not give the rewards of the recorded steps."]
-        refused += problems
+        problems = _problems(piece, task, generated, observed)
+        refused += [f"{name}: {problem}" for problem in problems]
         if problems:
-            pieces.append(old.get(name, ""))
-        else:
-            pieces.append(piece)
+            piece = _without_wrong(
+                name, piece, old.get(name, ""), lambda text: _problems(text, task, generated, observed)
+            )
+        note = _verified(name, piece, observed, sandbox) if piece else ""
+        if piece and not note:
+            refused.append(f"{name}: it does not give the rewards of the recorded steps.")
+        if note:
             drafted.append(name)
             verified[name] = note
+        pieces.append(piece if note else old.get(name, ""))
     head = generated.text[: generated.text.find("\nclass State")].rstrip()
     return Draft(
         text="\n\n\n".join(filter(None, [head, *pieces])) + "\n",
@@ -153,6 +155,45 @@ def _kept(
         refused=tuple(refused),
         steps=generated.sample_steps,
     )
+
+
+def _without_wrong(
+    name: str, piece: str, generated: str, problems: Callable[[str], Sequence[Contradiction | str]]
+) -> str:
+    """A drafted definition without the fields, choices or entries that are wrong; empty where none is right.
+
+    What a removed field described is described as in the generated definition.
+    """
+    if name == "reward":
+        return ""
+    if name == "EPISODE":
+        entries = read(piece).episode or {}
+        kept = {k: v for k, v in entries.items() if not problems(f"EPISODE = {{{k!r}: {v!r}}}")}
+        return f"EPISODE = {kept!r}" if kept else ""
+    wrong = {problem.line for problem in problems(piece) if not isinstance(problem, str)}
+    tree = ast.parse(piece).body[0]
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)]
+    bad = [node for node in found if node.lineno in wrong]
+    if not bad or len(bad) == len(found):
+        return ""
+    lines = piece.splitlines()
+    for node in bad:
+        lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    shorter = "\n".join(
+        line for line, before in zip(lines, piece.splitlines(), strict=True) if line or not before
+    )
+    described = {
+        ast.unparse(said.expression) for part in read(shorter).parts.values() for said in part.fields
+    }
+    missing = [
+        line
+        for part in read(generated).parts.values()
+        for said in part.fields
+        if ast.unparse(said.expression) not in described
+        for line in [generated.splitlines()[said.line - 1]]
+    ]
+    whole = "\n".join([shorter, *missing])
+    return next((text for text in (whole, shorter) if not problems(text)), "")
 
 
 def _blocks(text: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.extras import installed
+from promptpo.spec.horizon import HorizonSource, horizon_and_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,7 @@ class TaskFacts:
         observation_space: What the policy sees.
         action_space: What it returns.
         horizon: Longest episode in steps; None where nothing bounds it.
+        horizon_source: Who bounds it.
         reward_threshold: The return from which the registry calls the task solved; None where it says none.
         success_key: The name under which ``info`` reports success; None where it does not.
         versions: Installed package to version: results depend on them.
@@ -48,6 +50,7 @@ class TaskFacts:
     horizon: int | None
     reward_threshold: float | None
     success_key: str | None
+    horizon_source: HorizonSource = "none"
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -55,39 +58,27 @@ def task_facts(task: Task) -> TaskFacts:
     """Build the environment once and look at it; takes one environment step."""
     env = make_env(task)
     try:
-        return facts_of(env)
+        return facts_of(env, task)
     finally:
         env.close()
 
 
-def facts_of(env: gymnasium.Env[Any, Any]) -> TaskFacts:
+def facts_of(env: gymnasium.Env[Any, Any], task: Task | None = None) -> TaskFacts:
     """What is known about an environment that is already built; takes one environment step."""
     env.reset(seed=0)
     env.action_space.seed(0)
-    return facts_from(env, env.step(env.action_space.sample())[4])
+    return facts_from(env, env.step(env.action_space.sample())[4], task)
 
 
-def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> TaskFacts:
+def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], task: Task | None = None) -> TaskFacts:
     """What is known about an environment, given the ``info`` of some step."""
+    horizon, source = horizon_and_source(env, task)
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,
-        horizon=horizon_of(env),
+        horizon=horizon,
+        horizon_source=source,
         reward_threshold=env.spec.reward_threshold if env.spec else None,
         success_key=next((key for key in SUCCESS_KEYS if key in info), None),
         versions=installed(PACKAGES),
     )
-
-
-def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
-    """Longest episode in steps: the time limit's, or the one that the environment keeps itself."""
-    limit = env.spec.max_episode_steps if env.spec else None
-    inner = env.unwrapped
-    own = getattr(inner, "max_steps", None)  # MiniGrid
-    config = getattr(inner, "config", None)
-    if (
-        isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
-    ):  # highway-env, in seconds
-        own = round(config["duration"] * config["policy_frequency"])
-    found = [int(n) for n in (limit, own) if isinstance(n, int) and n > 0]
-    return min(found) if found else None

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import enum
 import json
 import math
 import re
+import sys
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +17,7 @@ from gymnasium import spaces
 
 from promptpo.spec.parts import Choice, Field, identifier, says_all, unique
 from promptpo.spec.rows import documented_fields, finite
+from promptpo.spec.source import class_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,34 +25,17 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.spec.documentation import Section
 
+EXAMPLES = 2
+"""So many observed texts are shown."""
+
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""
 
+TOGETHER = 5
+"""So many undocumented numbers in a row with the same bounds share a line."""
+
 LISTED = 48
 """Undocumented arrays up to this length are listed number by number, longer ones as a whole."""
-
-
-def form_of(space: AnySpace) -> str:
-    """What a value of a space looks like in Python."""
-    if isinstance(space, spaces.Box):
-        return f"np.ndarray, shape {space.shape}, {space.dtype}"
-    if isinstance(space, spaces.Discrete):
-        return f"int, {space.start} .. {space.start + space.n - 1}"
-    if isinstance(space, spaces.MultiDiscrete):
-        return f"np.ndarray of ints, shape {space.shape}"
-    if isinstance(space, spaces.MultiBinary):
-        return f"np.ndarray of zeros and ones, shape {space.shape}"
-    if isinstance(space, spaces.Text):
-        return "str"
-    if isinstance(space, spaces.Dict) and all(isinstance(item, spaces.Box) for item in space.spaces.values()):
-        shapes = ", ".join(f'"{key}" {item.shape}' for key, item in space.spaces.items())
-        dtypes = {str(item.dtype) for item in space.spaces.values()}
-        return f"dict of np.ndarray: {shapes}, {'/'.join(sorted(dtypes))}"
-    if isinstance(space, spaces.Dict):
-        return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.spaces.items())
-    if isinstance(space, spaces.Tuple):
-        return "tuple of (" + "; ".join(form_of(item) for item in space.spaces) + ")"
-    return type(space).__name__
 
 
 def example_of(space: AnySpace) -> str:
@@ -168,10 +156,35 @@ def _groups(path: str, key: str, space: spaces.Box, section: Section, start: int
         low, high = bounds(space)
         yield Field(identifier(key), path, low, high, form=f"{size} numbers")
         return
-    for index in range(start, size):
-        low, high = finite(float(space.low[index])), finite(float(space.high[index]))
-        name = identifier(key) if key and size == 1 else f"{identifier(key) or 'x'}_{index}"
-        yield Field(name, f"{path}[{index}]", low, high)
+    pairs = [(finite(float(space.low[i])), finite(float(space.high[i]))) for i in range(start, size)]
+    yield from _numbered(path, key, pairs, start)
+
+
+def _numbered(
+    path: str, key: str, pairs: Sequence[tuple[float, float]], start: int = 0, *, whole: bool = False
+) -> Iterator[Field]:
+    """Fields for numbers that nothing names: one by one, or together where many in a row have the same finite bounds."""
+    name = identifier(key) or "x"
+    index = start
+    for (low, high), group in groupby(pairs):
+        n = len(list(group))
+        if n >= TOGETHER and math.isfinite(low) and math.isfinite(high):
+            every = n == len(pairs) and not start
+            part, what = (
+                (path, name if key else "values")
+                if every
+                else (
+                    f"{path}[{index}:{index + n}]",
+                    f"{name}_{index}_to_{index + n - 1}",
+                )
+            )
+            form = f"{n} {'flags' if whole and (low, high) == (0, 1) else 'numbers'}"
+            yield Field(what, part, low, high, form=form, whole=whole)
+        else:
+            for i in range(index, index + n):
+                only = key and len(pairs) == 1 and not start
+                yield Field(name if only else f"{name}_{i}", f"{path}[{i}]", low, high, whole=whole)
+        index += n
 
 
 def _alike(space: spaces.Box) -> bool:
@@ -196,9 +209,8 @@ def _whole_numbers(path: str, key: str, space: Any) -> Iterator[Field]:
             identifier(key) or "array", path, float(low.min()), float(high.max()), form=form, whole=True
         )
         return
-    for index in range(shape[0]):
-        name = f"{identifier(key) or 'x'}_{index}"
-        yield Field(name, f"{path}[{index}]", float(low[index]), float(high[index]), whole=True)
+    pairs = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    yield from _numbered(path, key, pairs, whole=True)
 
 
 def bounds(space: spaces.Box, part: Any = ...) -> tuple[float, float]:
@@ -224,6 +236,7 @@ def choices_of(space: spaces.Discrete, section: Section) -> list[Choice]:
                 cells = [text for title, text in row.items() if title not in {"num", "unit"}]
                 meanings[value] = cells[-1] if "action" not in row else row["action"]
                 names[value] = row.get("name", meanings[value])
+    meanings = meanings or _listed_choices(section.text, start, n)
     if not meanings:
         return []
     telling = unique([identifier(names.get(v, meanings[v])).upper() for v in sorted(meanings)])
@@ -231,6 +244,41 @@ def choices_of(space: spaces.Discrete, section: Section) -> list[Choice]:
         Choice(name, value, "" if says_all(name.lower(), meanings[value]) else meanings[value])
         for name, value in zip(telling, sorted(meanings), strict=True)
     ]
+
+
+def _listed_choices(text: str, start: int, n: int) -> dict[int, str]:
+    """Choices in a sentence or in lines: "0 stay, 1 go up, 2 go down"; empty where they are not all there."""
+    values = range(start, start + n)
+    pattern = r"\D*?".join(
+        rf"(?<![\w.]){value}(?![\w.])\s*[:=)-]?\s*(?P<v{value - start}>[A-Za-z][^,;\n]*)" for value in values
+    )
+    match = re.search(pattern, text) if n <= LISTED else None
+    if match is None:
+        return {}
+    return {value: re.split(r"\. ", match[f"v{value - start}"])[0].strip(" .") for value in values}
+
+
+def named_choices(env: Any, space: spaces.Discrete) -> list[Choice]:
+    """Choices named by the one enumeration that the environment's class uses and that has just these values."""
+    module = sys.modules.get(type(env).__module__)
+    values = list(range(int(space.start), int(space.start + space.n)))
+    definition = class_definition(type(env))
+    source = ast.unparse(definition) if definition else ""
+    enums = (
+        {
+            item
+            for item in vars(module).values()
+            if isinstance(item, type)
+            and issubclass(item, enum.Enum)
+            and [m.value for m in item] == values
+            and re.search(rf"\b{item.__name__}\b", source)
+        }
+        if module
+        else set()
+    )
+    if len(enums) != 1:
+        return []
+    return [Choice(identifier(member.name).upper(), member.value) for member in enums.pop()]
 
 
 def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list[Field]:
@@ -245,7 +293,11 @@ def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list
 
 
 def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
-    if item.whole or item.form == "str" or not re.fullmatch(rf"{root}({_KEY.pattern})*", item.path):
+    if item.form == "str":
+        read = compile_path(item.path, root)
+        texts = dict.fromkeys(str(read(value)) for value in values)
+        return replace(item, examples=tuple(text for text in texts if text)[:EXAMPLES])
+    if item.whole or not re.fullmatch(rf"{root}({_KEY.pattern})*", item.path):
         return item
     if (math.isfinite(item.low) and math.isfinite(item.high)) or item.spans or "always" in item.meaning:
         return item

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.parts import Field, identifier, unique
+from promptpo.spec.parts import NOT_OBSERVED, Field, identifier, unique
 from promptpo.spec.prose import cut, cut_to_aim
 from promptpo.spec.render import render
 
@@ -42,6 +42,8 @@ def fitted(parts: Parts, tokens: int) -> Parts:
 def _steps() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions, the one that costs least first."""
     yield lambda p: replace(p, samples=())
+    yield _without_shapes
+    yield lambda p: replace(p, body="")
     yield lambda p: replace(
         p, observation_note=cut(p.observation_note, 250), description=cut_to_aim(p.description, 350)
     )
@@ -50,10 +52,27 @@ def _steps() -> Iterator[Callable[[Parts], Parts]]:
     yield _without_ranges
     yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
     yield lambda p: replace(p, action=[replace(f, meaning=cut(f.meaning, 40)) for f in p.action])
+    yield _without_hidden
     yield _without_meanings
     yield lambda p: replace(p, reward_text=cut(p.reward_text, 600))
     yield _with_whole_arrays
-    yield lambda p: replace(p, observation=_runs(p.observation), action=_runs(p.action))
+    yield lambda p: replace(p, observation=_runs(p.observation))
+    yield lambda p: replace(p, action=_runs(p.action))
+
+
+def _without_shapes(parts: Parts) -> Parts:
+    """The body with joints and masses alone: where a part hangs on the next tells most of the lengths."""
+    shape = re.compile(r"; (?:capsule|cylinder|sphere|ellipsoid|box) [^;\n]*")
+    return replace(parts, body=shape.sub("", parts.body))
+
+
+def _without_hidden(parts: Parts) -> Parts:
+    """Without the list of variables that the observation does not hold."""
+    code = parts.reward_code
+    if code is None:
+        return parts
+    words = {name: text for name, text in code.words.items() if name != NOT_OBSERVED}
+    return replace(parts, reward_code=replace(code, words=words))
 
 
 def _without_long_reward_text(parts: Parts) -> Parts:

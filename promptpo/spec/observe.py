@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.errors import EnvironmentFaultError, place_of
+from promptpo.envs.patience import STEPPING, patience
+from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,13 +63,15 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         name: For error messages.
 
     Raises:
-        EnvironmentFaultError: The environment raised.
+        EnvironmentFaultError: The environment raised, or hung.
     """
     module = type(env.unwrapped).__module__
     limit = STEPS_PER_EPISODE_SLOW if module.startswith(SLOW_MODULES) else STEPS_PER_EPISODE
     try:
-        episodes = [_episode(env, seed, limit) for seed in SEEDS]
-        again = _episode(env, SEEDS[0], REPEATED_STEPS)
+        episodes = [_episode(env, seed, limit, name) for seed in SEEDS]
+        again = _episode(env, SEEDS[0], REPEATED_STEPS, name)
+    except PromptPOError:
+        raise
     except Exception as fault:  # a foreign environment: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
@@ -95,13 +98,15 @@ def _old_interface(fault: Exception) -> str:
     return ""
 
 
-def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int) -> list[Step]:
-    observation, _ = env.reset(seed=seed)
+def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
+    with patience(STEPPING, f"a reset of {name}"):
+        observation, _ = env.reset(seed=seed)
     env.action_space.seed(seed)
     steps = []
     for _ in range(limit):
         action = env.action_space.sample()
-        following, reward, terminated, truncated, info = env.step(action)
+        with patience(STEPPING, f"a step of {name}"):
+            following, reward, terminated, truncated, info = env.step(action)
         if following is None:
             raise TypeError("step returned None as the observation")
         steps.append(Step(observation, action, float(reward), following, bool(terminated), info))

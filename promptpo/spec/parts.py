@@ -27,6 +27,7 @@ class Field:
         whole: Whether it takes whole numbers only.
         seen: Smallest and largest value observed; None where nothing was observed.
         spans: For a few numbers in a row: smallest and largest value of each.
+        examples: For text: what was observed.
         alias: A name that does not come from a model file; empty where `name` is such a one.
     """
 
@@ -40,6 +41,7 @@ class Field:
     whole: bool = False
     seen: tuple[float, float] | None = None
     spans: Sequence[tuple[float, float]] = ()
+    examples: Sequence[str] = ()
     alias: str = ""
 
 
@@ -50,6 +52,10 @@ class Choice:
     name: str
     value: int
     meaning: str = ""
+
+
+NOT_OBSERVED = "Not in the observation"
+"""What the words of a reward's code call the variables that a policy does not see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Parts:
         choices: Values of a discrete one.
         action_note: What else there is to know about it.
         blocks: Name of a module constant to its multi-line text, for example the map of a grid.
+        body: The parts of a robot, one a line.
         reward_text: The reward in words.
         reward_code: The reward as Python.
         start: How an episode begins.
@@ -103,6 +110,7 @@ class Parts:
     choices: Sequence[Choice] = ()
     action_note: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
     reward_text: str = ""
     reward_code: RewardCode | None = None
     start: str = ""

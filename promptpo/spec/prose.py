@@ -8,14 +8,11 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 """Between sentences; an initial, as in "J. Smith", ends none."""
 
 _ASIDE = re.compile(
-    r"reward threshold|\bv\d\b|\bv0\b|render|gymnasium\.make|\bpass(?:ing|ed)\b|as follows|id string|"
-    r"`?info`? contains|action_mask|[Aa]rgument|exclude_current_positions|heuristic|\b[Gg]if\b|"
-    r"To play|learn to fly|classical RL|It is useful|diagram|[Hh]indsight|reset\(\)|"
-    r"visualized|refactored|introduced (?:in|by)|can be initialized|Time-Learning|shared environment art|"
-    r"use_contact_forces|multivariate|In this case, the observation space|Regardless of whether|kinematics observations are derived|inverse kinematics|simulator step|More information|"
-    r"approach and handling|One can read|no longer maintained|intermediate result|sutton_barto|consists of the|"
-    r"two versions|default frame rate|first appeared|get demonstrations|Credits|https?:|contains the reward|consists of a dictionary|mujoco-py|nbody|considered a solution|sum of the rewards for all|Time-?limit|"
-    r"based on (?:the work|\w+'s work)|originates from|aims to increase",
+    r"\bv\d\b|render|visuali[sz]|gymnasium\.make|\bpass(?:ing|ed)\b|[Aa]rguments?\b|action_mask|`?info`? (?:also )?contains|"
+    r"reset\(\)|id string|can be initialized|https?:|[Cc]redits|no longer maintained|"
+    r"\b(?:introduced|refactored) (?:in|by|from)\b|originates from|first appeared|based on (?:the )?\w*(?:'s)? ?work|"
+    r"\w+_\w+=(?:True|False)|reward threshold|considered a solution|as follows|consists of a dictionary|diagram|More information|"
+    r"aims to increase|\bBox\(|multivariate|set to `?True|In this case, the observation|Regardless of|[Gg]if\b|nbody|inverse kinematics|versions of|algorithms|based on the one|with a dictionary",
 )
 """Sentences about the library rather than the task."""
 
@@ -63,6 +60,12 @@ def _kept(line: str) -> str:
     kept = " ".join(sentences)
     kept = kept.replace("the ranges above", "the ranges below")
     return "" if re.fullmatch(r"(?:[-\d.]+|Note:|where|By default,?)?", kept) else indent + kept
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text whose lines are wrapped; a list's items and titled blocks are left as they are."""
+    joined = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text)]
+    return [sentence for paragraph in joined for sentence in _SENTENCE.split(paragraph) if sentence]
 
 
 def cut(text: str, limit: int) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)"
 RANGE = re.compile(rf"({_NUMBER}) \.\. ({_NUMBER})", re.IGNORECASE)
 
+DEPTH = 60
+"""Levels that the syntax tree of a spec may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -78,13 +81,34 @@ class Reading:
     classes: Mapping[str, int]
 
 
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a spec's text, which anybody may have written.
+
+    Raises:
+        SyntaxError: It is no valid Python, or nested too deeply to be a spec.
+    """
+    deep = SyntaxError("it is nested too deeply")
+    try:
+        tree = ast.parse(text)
+    except (RecursionError, MemoryError):
+        raise deep from None
+    except ValueError as error:  # a null byte
+        raise SyntaxError(str(error)) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return tree
+    raise deep
+
+
 def read(text: str) -> Reading:
     """Read a spec.
 
     Raises:
-        SyntaxError: It is no valid Python.
+        SyntaxError: It is no valid Python, or nested too deeply to be a spec.
     """
-    tree = ast.parse(text)
+    tree = parsed(text)
     comments = _comments(text)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -131,20 +155,47 @@ def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> Part:
     constants: dict[str, tuple[Any, int]] = {}
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-            fields = [said for inner in statement.body if (said := _said(inner, comments)) is not None]
-        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            constants[statement.targets[0].id] = (_literal(statement.value), statement.lineno)
+            fields = [said for inner in statement.body for said in _said(inner, comments)]
+        else:
+            for target, value in _assigned(statement):
+                if isinstance(target, ast.Name):
+                    constants[target.id] = (_literal(value), statement.lineno)
     return Part(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
-def _said(statement: ast.stmt, comments: Mapping[int, str]) -> Said | None:
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
-        return None
+def _assigned(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
+    """Targets with their values: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        return [(statement.target, statement.value)]
+    if not isinstance(statement, ast.Assign):
+        return []
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for target in statement.targets:
+        if not isinstance(target, ast.Tuple | ast.List):
+            found.append((target, statement.value))
+        elif isinstance(statement.value, ast.Tuple | ast.List):
+            found += zip(target.elts, statement.value.elts, strict=False)
+        else:
+            found += [
+                (item, ast.Subscript(statement.value, ast.Constant(index), ast.Load()))
+                for index, item in enumerate(target.elts)
+            ]
+    return found
+
+
+def _said(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
+    """The fields that a statement describes; a range in its comment is of all of them, several are of each."""
     remark = comments.get(statement.lineno, "")
     spans = remark.split(";")[0]
     ranges = [(_float(low), _float(high)) for low, high in RANGE.findall(spans)]
-    name = statement.targets[0].attr
-    return Said(name, statement.value, statement.lineno, ranges, spans.startswith("seen"), remark)
+    pairs = _assigned(statement)
+    found = []
+    for index, (target, value) in enumerate(pairs):
+        name = getattr(target, "attr", None) or getattr(target, "id", None)
+        own = [ranges[index]] if len(ranges) == len(pairs) > 1 else ranges
+        if name is not None:
+            found.append(Said(name, value, statement.lineno, own, spans.startswith("seen"), remark))
+    return found
 
 
 def _float(text: str) -> float:
@@ -154,7 +205,7 @@ def _float(text: str) -> float:
 def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, RecursionError):
         return None
 
 

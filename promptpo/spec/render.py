@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import textwrap
@@ -25,6 +26,7 @@ def render(parts: Parts) -> str:
     """The spec as valid Python."""
     blocks = [
         *(_block(name, text) for name, text in parts.blocks.items()),
+        _block("BODY", parts.body) if parts.body else "",
         _state(parts),
         _action(parts),
         _reward(parts),
@@ -150,7 +152,8 @@ def _remark(item: Field) -> str:
         span = f"{span} {item.unit}"
     elif item.unit:
         span = item.unit
-    return "; ".join(filter(None, [span, item.form, item.meaning]))
+    examples = f"such as {' or '.join(map(json.dumps, item.examples))}" if item.examples else ""
+    return "; ".join(filter(None, [span, item.form, item.meaning, examples]))
 
 
 def number(value: float) -> str:

@@ -62,14 +62,14 @@ def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Part
         parts: Everything that is known.
         env: The environment, for its names and spaces.
         reveal: "named" keeps all; "anonymous" keeps spaces, meanings and reward, in words that do not
-            identify the environment; "bare" keeps shapes and bounds only.
+            identify the environment, without the robot's measures and without example texts; "bare" keeps shapes and bounds only.
     """
     if reveal == "named":
         return parts
     if reveal == "bare":
         return _bare(parts, env)
     words = _Words(parts, env)
-    hidden: Parts = words.in_value(replace(parts, title="", description="", blocks=words.maps()))
+    hidden: Parts = words.in_value(replace(parts, title="", description="", body="", blocks=words.maps()))
     return replace(hidden, observation=_renumbered(hidden.observation), action=_renumbered(hidden.action))
 
 
@@ -139,6 +139,7 @@ class _Words:
                 name=self.in_text(value.alias or value.name),
                 meaning=self.in_text(value.meaning),
                 form=value.form,
+                examples=(),
             )
         if is_dataclass(value) and not isinstance(value, type):
             changed = {

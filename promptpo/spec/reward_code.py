@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
     import gymnasium
 
+AFTER = " after the step"
+"""Behind what explains a local variable by an attribute that holds it later."""
+
+MARK = "  # the environment moves on here"
+
 DEPTH = 5
-WIDTH = 100
 REWARD = 1
 """Where the reward stands in what ``step`` returns."""
 
@@ -112,7 +116,12 @@ class _Collector:
                 self.words[method.node.name] = method.summary
                 continue
             function, calls = self._cleaned(piece.function, method.module)
-            text = _text(function, state=piece.state, entry=first)
+            if not all(piece.state.values()):  # names that nobody could explain
+                return None
+            self.words |= {
+                name: f"{stored.replace('self.', 'env.')}{AFTER}" for name, stored in piece.state.items()
+            }
+            text = _text(function, entry=first)
             if not first and len(text) + sum(map(len, self.functions.values())) > self.max_chars:
                 self.words[method.node.name] = method.summary
                 continue
@@ -127,7 +136,6 @@ class _Collector:
             return None
         for name in _shadowed(texts):
             texts = [re.sub(rf"\b{name}\(", f"get_{name}(", text) for text in texts]
-        texts = ["\n".join(_wrapped(line) for line in text.split("\n")) for text in texts]
         shown = "\n\n".join(texts)
         words = {
             name: text
@@ -251,69 +259,17 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _text(function: ast.FunctionDef, *, state: set[str], entry: bool) -> str:
+def _text(function: ast.FunctionDef, *, entry: bool) -> str:
     if entry:
         names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
         parameters = [arg.arg for arg in function.args.args]
         extra = ["next_obs"] if "next_obs" in names and "next_obs" not in parameters else []
         function.args.args = [ast.arg(name) for name in (*parameters, *extra)]
     text = ast.unparse(function)
-    text = re.sub(rf"^( *){MOVED}$", r"\1...  # the environment moves on here", text, flags=re.MULTILINE)
-    if state:
-        head, _, rest = text.partition("\n")
-        text = f"{head}\n    # {', '.join(sorted(state))}: the state after the step\n{rest}"
-    return text
+    return re.sub(rf"^( *){MOVED}$", rf"\1...{MARK}", text, flags=re.MULTILINE)
 
 
 def _shadowed(texts: list[str]) -> list[str]:
     """Functions that another one calls while it has a variable of the same name."""
     names = [match[1] for text in texts if (match := re.match(r"def (\w+)", text))]
     return [n for n in names if any(re.search(rf"^\s+{n} = .*\b{n}\(", text, re.MULTILINE) for text in texts)]
-
-
-def _wrapped(line: str) -> str:
-    """A long statement, broken at the commas or sums of its outermost level."""
-    if len(line) <= WIDTH:
-        return line
-    indent = line[: len(line) - len(line.lstrip())]
-    found = re.match(r"^(\s*(?:return|[\w., ]+ [-+*/]?=)) (.*)$", line)
-    if found is None:
-        return line
-    head, value = found[1], found[2]
-    for separators in ((" + ", " - "), (" if ", " else ")):
-        pieces = _pieces(value, *separators)
-        if len(pieces) > 1:
-            return f"{head} (\n" + "".join(f"{indent}    {piece}\n" for piece in pieces) + f"{indent})"
-    if value[0] + value[-1] == "{}":
-        entries = [piece.strip() for piece in _pieces(value[1:-1], ", ", keep=False)]
-        return f"{head} {{\n" + "".join(f"{indent}    {entry},\n" for entry in entries) + f"{indent}}}"
-    call = re.match(r"^([\w.]+\()(.*)\)$", value)
-    if call is None:
-        return line
-    generator = re.fullmatch(r"\((.*)\)", call[2])
-    if generator is not None:
-        parts = _pieces(generator[1], " for ", " if ")
-        return f"{head} {call[1]}\n" + "".join(f"{indent}    {part}\n" for part in parts) + f"{indent})"
-    arguments = [piece.strip() for piece in _pieces(call[2], ", ", keep=False)]
-    if len(arguments) == 1:
-        return line
-    return f"{head} {call[1]}\n" + "".join(f"{indent}    {a},\n" for a in arguments) + f"{indent})"
-
-
-def _pieces(text: str, *separators: str, keep: bool = True) -> list[str]:
-    """A text cut before each separator that stands outside brackets and strings."""
-    depth, quote, start = 0, "", 0
-    result: list[str] = []
-    for i, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif depth == 0 and i > start and any(text.startswith(s, i) for s in separators):
-            result.append(text[start:i].strip())
-            start = i + (1 if keep else 2)
-    return [*result, text[start:].strip()]

@@ -17,15 +17,18 @@ from promptpo.spec.folding import REWARDING
 from promptpo.spec.source import changed_in_place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from promptpo.spec.source import Function
 
-MOVES = re.compile(
-    r"\b(do_simulation|_?simulate|_simulation_step|_mujoco_step|mj_step\w*|Step|step|Apply\w+|categorical_sample|np_random"
-    r"|_rk4|rk4|_dsdt|odeint|solve_ivp|_set_action|set_state|sample|random|RayCast|draw_card|_step_mujoco_simulation)\b"
+RANDOM = re.compile(
+    r"\b(np_random|random|sample|categorical_sample|step|Step|advance|simulate|do_simulation|rk4|odeint|solve_ivp)\("
+    r"|\bnp_random\."
 )
-"""Calls that move the environment or draw from its random numbers: nothing that uses them is shown."""
+"""Calls that draw random numbers or move the environment: nothing that uses their results is shown."""
+
+OWN_CALLS = "self.*"
+"""Stands for all attributes: a method that the code calls may read any of them."""
 
 MOVED = "the_environment_moves_here"
 
@@ -36,11 +39,12 @@ class Slice:
 
     Attributes:
         function: The method, cut down.
-        state: Names that it uses without showing where they come from: the environment's state.
+        state: Names that it uses without showing where they come from, to the attribute of the environment
+            that holds the same after the step ("self.state[0]"); empty where none does.
     """
 
     function: Function
-    state: set[str] = field(default_factory=set)
+    state: Mapping[str, str] = field(default_factory=dict)
 
 
 def sliced(function: Function, wanted: Collection[int] | None, *, is_step: bool = False) -> Slice | None:
@@ -59,6 +63,7 @@ def sliced(function: Function, wanted: Collection[int] | None, *, is_step: bool 
         return None
     parameters = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
     state = set(_state_names(function, returns, is_step=is_step)) - set(dir(builtins)) - parameters
+    state |= _carried(function)
     if is_step:
         state.add("info")
     observation = _observation_name(returns) if is_step else None
@@ -72,57 +77,86 @@ def sliced(function: Function, wanted: Collection[int] | None, *, is_step: bool 
         before = len(needed)
         body = _kept(function.body, needed, state - readings)
         needed |= set().union(*(_names(statement) for statement in body)) if body else set()
+        if any(re.search(r"\bself\.\w+\(", ast.unparse(ast.fix_missing_locations(s))) for s in body):
+            needed.add(OWN_CALLS)
         if len(needed) == before:
             break
-    body = _with_one_move(body)
+    stored = _stored_as(function)
+    body = _with_moves_between(body)
     function.body = body
-    if not body or any(MOVES.search(ast.unparse(s)) for s in _flat(body) if not _is_move(s)):
+    if not body or any(RANDOM.search(ast.unparse(s)) for s in _flat(body) if not _is_move(s)):
         return None
     if observation:
         _Rename(observation, "next_obs").visit(function)
     assigned = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return Slice(ast.fix_missing_locations(function), (used & state) - assigned - parameters - {"info"})
+    unknown = (used & state) - assigned - parameters - {"info"}
+    return Slice(
+        ast.fix_missing_locations(function), {name: stored.get(name, "") for name in sorted(unknown)}
+    )
 
 
 def _kept(body: Sequence[ast.stmt], needed: set[str], opaque: set[str]) -> list[ast.stmt]:
-    """The statements that assign a needed name, and what encloses them."""
-    result: list[ast.stmt] = []
-    for statement in body:
-        kept = _cut(statement, needed, opaque)
-        if kept is not None:
-            result.append(kept)
-    if all(_is_move(statement) for statement in result):
-        return []
-    return result
+    """The statements that assign a needed name, what encloses them, and marks for what else moves the environment."""
+    cut = (_cut(statement, needed, opaque) for statement in body)
+    return [statement for statement in cut if statement is not None]
 
 
 def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | None:
     if isinstance(statement, ast.Return):
         return statement
-    if isinstance(statement, ast.If):
-        body, orelse = _kept(statement.body, needed, opaque), _kept(statement.orelse, needed, opaque)
-        if not body and not orelse:
-            return None
-        return ast.If(statement.test, body or [ast.Pass()], orelse)
-    if isinstance(statement, ast.For | ast.While | ast.With):
+    if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
         body = _kept(statement.body, needed, opaque)
-        return _around(statement, body) if body else None
+        orelse = _kept(getattr(statement, "orelse", []), needed, opaque)
+        if not all(map(_is_move, (*body, *orelse))):
+            return _around(statement, body or [ast.Pass()], orelse)
+        return _move() if body or orelse else None
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if any(_wanted(target, statement, needed, opaque) for target in targets):
-            return statement
-        return None
+            return _without_old_state(statement, opaque)
+        matters = _stored(targets) & needed or OWN_CALLS in needed
+        counts = re.fullmatch(r"self\.\w+ \+= 1", ast.unparse(statement)) and not _stored(targets) & needed
+        moves = (_stored(targets) and matters and not counts) or RANDOM.search(ast.unparse(statement))
+        return _move() if moves else None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         changed = changed_in_place(statement.value)
         if changed in needed and changed not in opaque:
             return statement
-        return _move() if MOVES.search(ast.unparse(statement)) else None
+        return _move() if "self" in _read(statement) else None
     return None
 
 
-def _around(statement: ast.For | ast.While | ast.With, body: list[ast.stmt]) -> ast.stmt:
-    """A compound statement with another body."""
+def _without_old_state(statement: ast.stmt, opaque: set[str]) -> ast.stmt:
+    """``x, v = self.state`` without the names that get another value later on."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if isinstance(target, ast.Tuple):
+        for item in target.elts:
+            if isinstance(item, ast.Name) and item.id in opaque:
+                item.id = "_"
+    return statement
+
+
+def _stored(targets: Sequence[ast.expr]) -> set[str]:
+    """The environment's attributes that an assignment changes: "self.x" for ``self.x[0] = ...`` too."""
+    found = set()
+    for target in targets:
+        for item in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
+            match = re.match(r"self\.\w+", ast.unparse(item))
+            found |= {match[0]} if match else set()
+    return found
+
+
+def _read(statement: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _around(
+    statement: ast.If | ast.For | ast.While | ast.With, body: list[ast.stmt], orelse: list[ast.stmt]
+) -> ast.stmt:
+    """A compound statement with other bodies."""
+    if isinstance(statement, ast.If):
+        return ast.If(statement.test, body, orelse)
     if isinstance(statement, ast.For):
         return ast.For(statement.target, statement.iter, body, [])
     if isinstance(statement, ast.While):
@@ -156,22 +190,11 @@ def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: 
                 yield from _locals(node.value)
             elif isinstance(target, ast.Tuple) and re.fullmatch(r"self\.\w+", ast.unparse(node.value)):
                 yield from names
-            elif names & packed and is_step:
-                yield from _packaged(node.value)
     yield from packed
 
 
 def _targets(target: ast.expr) -> list[ast.expr]:
     return list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
-
-
-def _packaged(value: ast.expr) -> set[str]:
-    """Names inside ``[a, b]``, ``(a, b)`` or ``np.array([a, b])``: an observation put together."""
-    while isinstance(value, ast.Call) and value.args:
-        value = value.args[0]
-    if isinstance(value, ast.List | ast.Tuple):
-        return set().union(*(_locals(item) for item in value.elts if isinstance(item, ast.Name)), set())
-    return set()
 
 
 def _plain_readings(function: Function) -> set[str]:
@@ -226,16 +249,59 @@ def _is_move(statement: ast.stmt) -> bool:
     )
 
 
-def _with_one_move(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Marks where before and after differ: between outer statements, or if there are none, inside them."""
-    result: list[ast.stmt] = []
+def _with_moves_between(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Marks stay where they tell what is read before the move from what is read after it.
+
+    Without a mark everything is read after the move.
+    """
+    spread: list[ast.stmt] = []
     for statement in body:
-        if not _is_move(statement) or (result and not _is_move(result[-1])):
-            result.append(statement)
-    if any(map(_is_move, result)):
-        for statement in result:
-            _NoMoves().visit(statement)
-    return result
+        inside = not _is_move(statement) and MOVED in _read(statement)
+        _NoMoves().visit(statement)
+        spread += [statement, _move()] if inside else [statement]
+    reads = [not _is_move(s) and "self" in _read(s) for s in spread]
+    read = [index for index, reading in enumerate(reads) if reading]
+    marks = [index for index, statement in enumerate(spread) if _is_move(statement)]
+    if not read or not marks:
+        kept = []
+    else:
+        kept = [index for index in marks if read[0] < index < read[-1]]
+        if not kept and marks[0] > read[-1]:
+            kept = marks[:1]
+    return [
+        statement
+        for index, statement in enumerate(spread)
+        if not _is_move(statement) or (index in kept and index - 1 not in kept)
+    ]
+
+
+def _carried(function: Function) -> set[str]:
+    """Collections of the environment that a method changes in place without emptying them first: its state."""
+    changed = {name for node in ast.walk(function) if (name := changed_in_place(node)) is not None}
+    code = ast.unparse(function)
+    return {
+        name
+        for name in changed
+        if name.startswith("self.")
+        and not re.search(rf"{re.escape(name)}(\.clear\(\)| = (\[\]|{{}}|\w+\(\))$)", code, re.MULTILINE)
+    }
+
+
+def _stored_as(function: Function) -> dict[str, str]:
+    """Local name to the attribute that holds it after the step: ``self.state = (x, v)`` stores x as self.state[0]."""
+    found: dict[str, str] = {}
+    for node in function.body:  # below a condition it holds something else at times
+        if not isinstance(node, ast.Assign) or not re.fullmatch(r"self\.\w+", ast.unparse(node.targets[0])):
+            continue
+        value = node.value
+        while isinstance(value, ast.Call) and value.args:  # np.array((x, v))
+            value = value.args[0]
+        attribute = ast.unparse(node.targets[0])
+        items = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        found |= {item.id: f"{attribute}[{i}]" for i, item in enumerate(items) if isinstance(item, ast.Name)}
+        if isinstance(value, ast.Name):
+            found[value.id] = attribute
+    return found
 
 
 class _NoMoves(ast.NodeTransformer):
@@ -245,7 +311,8 @@ class _NoMoves(ast.NodeTransformer):
         for name in ("body", "orelse"):
             inner = getattr(node, name, None)
             if isinstance(inner, list):
-                setattr(node, name, [s for s in inner if not _is_move(s)])
+                left = [s for s in inner if not _is_move(s)]
+                setattr(node, name, left or [ast.Pass()] if inner and name == "body" else left)
         return super().generic_visit(node)
 
 

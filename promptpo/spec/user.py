@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
 from promptpo.files import read_text
+from promptpo.spec.reading import parsed
 from promptpo.spec.render import block_of
 
 if TYPE_CHECKING:
@@ -25,35 +26,45 @@ class UserSpec:
     Attributes:
         text: The whole file.
         defined: Which of `BLOCKS` it defines.
+        path: The file, for error messages.
     """
 
     text: str
     defined: tuple[str, ...]
+    path: str = "the spec"
 
 
 def read_spec_file(path: str) -> UserSpec:
     """Read a spec file.
 
     Raises:
-        UsageError: It cannot be read, or is no valid Python.
+        UsageError: It cannot be read, is no valid Python, or defines nothing that a spec has.
     """
     text = read_text(Path(path))
     try:
-        return parse_spec(text)
+        found = parse_spec(text, path)
     except SyntaxError as error:
+        where = f", line {error.lineno}" if error.lineno else ""
+        raise UsageError(f"{path}{where}: a spec has to be valid Python ({error.msg}).") from error
+    if not found.defined:
         raise UsageError(
-            f"{path}, line {error.lineno}: a spec has to be valid Python ({error.msg})."
-        ) from error
+            f"{path} is no spec: it defines none of {', '.join(BLOCKS)}; promptpo spec ENV_ID -o FILE writes one."
+        )
+    return found
 
 
-def parse_spec(text: str) -> UserSpec:
+def parse_spec(text: str, path: str = "the spec") -> UserSpec:
     """Find out what a spec's text defines.
+
+    Args:
+        text: The spec.
+        path: Where it stands.
 
     Raises:
         SyntaxError: It is no valid Python.
     """
-    names = {name for node in ast.parse(text).body for name in _defined(node)}
-    return UserSpec(text, tuple(name for name in BLOCKS if name in names))
+    names = {name for node in parsed(text).body for name in _defined(node)}
+    return UserSpec(text, tuple(name for name in BLOCKS if name in names), path)
 
 
 def _defined(node: ast.stmt) -> list[str]:

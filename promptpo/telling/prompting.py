@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.spaces import form_of
 from promptpo.run.records import Attempt
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         success=spec.reports_success,
         tune=config.switches.tune and config.tune != "none",
         clips=config.clip_actions,
-        observation=space_in_words(spec.observation_space),
-        action=space_in_words(spec.action_space),
+        observation=form_of(spec.observation_space),
+        action=form_of(spec.action_space),
     )
 
 
@@ -139,26 +140,3 @@ def _shorten(shown: list[Shown], lines: list[str]) -> bool:
 def _shown(attempt: Attempt) -> Shown:
     feedback = "\n".join([attempt.feedback, *attempt.notes]).strip()
     return Shown(attempt.id, attempt.candidate.source.strip(), feedback)
-
-
-def space_in_words(space: Any) -> str:
-    """What a value of a space looks like to the policy, in one phrase."""
-    import gymnasium
-
-    if isinstance(space, gymnasium.spaces.Box):
-        return f"a numpy array of shape {space.shape} ({space.dtype})"
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return f"an int from {space.start} to {space.start + space.n - 1}"
-    if isinstance(space, gymnasium.spaces.MultiDiscrete):
-        return f"a numpy int array of shape {space.shape}, entry i below {space.nvec.tolist()}[i]"
-    if isinstance(space, gymnasium.spaces.MultiBinary):
-        return f"a numpy array of zeros and ones of shape {space.shape}"
-    if isinstance(space, gymnasium.spaces.Text):
-        return "a str"
-    if isinstance(space, gymnasium.spaces.Dict):
-        return "a dict with " + "; ".join(
-            f"{key!r}: {space_in_words(sub)}" for key, sub in space.spaces.items()
-        )
-    if isinstance(space, gymnasium.spaces.Tuple):
-        return "a tuple of " + "; ".join(space_in_words(sub) for sub in space.spaces)
-    return f"a value of {type(space).__name__}"

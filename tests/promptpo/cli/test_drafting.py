@@ -39,3 +39,15 @@ def test_an_answer_is_checked_journaled_and_not_asked_for_again(tmp_path):
     assert "class State" in (tmp_path / "drafted.py").read_text()
     journal = next((tmp_path / "runs").glob("spec-*/journal.jsonl")).read_text()
     assert journal.count('"kind": "completion"') >= 1
+
+
+def test_another_question_gets_another_answer(tmp_path):
+    """An old draft is not served when what is asked has changed; the same question is asked once."""
+    plain = spec(cwd=tmp_path).stdout
+    (tmp_path / "answer.md").write_text(f"```python\n{plain}```\n")
+    for reveal in ("named", "named", "anonymous"):
+        done = spec("--draft-spec", "--reveal", reveal, "--model", "exec:cat answer.md", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    journal = next((tmp_path / "runs").glob("spec-*/journal.jsonl")).read_text()
+    keys = [line for line in journal.splitlines() if '"kind": "completion"' in line]
+    assert len(keys) == len({line.split('"key": "')[1].split('"')[0] for line in keys}) >= 2

@@ -182,7 +182,7 @@ def test_a_hand_written_spec_may_be_partial():
 def test_a_spec_is_never_executed(tmp_path):
     """Code in a spec does not run when it is checked or used."""
     mark = tmp_path / "ran"
-    text = f"open({str(mark)!r}, 'w').write('x')\nraise SystemExit(3)\n"
+    text = f"open({str(mark)!r}, 'w').write('x')\nEPISODE = {{'max_steps': 500}}\nraise SystemExit(3)\n"
     path = tmp_path / "spec.py"
     path.write_text(text)
     assert check_spec(text, Task("CartPole-v1")) == []

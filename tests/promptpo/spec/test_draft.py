@@ -83,3 +83,28 @@ def test_a_draft_never_runs_outside_the_sandbox(tmp_path):
     draft, _ = drafted(bad)
     assert "reward" not in draft.drafted
     assert not mark.exists()
+
+
+def test_one_wrong_field_does_not_discard_the_rest():
+    """The wrong field is refused by name; what it described keeps its generated line."""
+    draft, _ = drafted(*[GOOD.replace('obs["window"]', 'obs["door"]')] * 2)
+    assert "State" in draft.drafted
+    assert "degrees Celsius" in draft.text
+    assert 'obs["window"]' in draft.text
+    assert any("obs['door'] does not exist" in why for why in draft.refused)
+    assert check_spec(draft.text, TASK) == []
+
+
+def test_an_undocumented_environment_is_not_documented_by_gymnasium():
+    """The text of Gymnasium's base class says nothing about an environment."""
+    prompts = []
+
+    async def ask(_key, *, system, prompt):
+        assert system
+        prompts.append(prompt)
+        return GOOD
+
+    with Sandbox(allow_weaker=True) as sandbox:
+        asyncio.run(draft_spec(Task("tests.promptpo.spec.envs:Mine/Silent-v0"), ask, sandbox))
+    assert "The main Gymnasium class" not in prompts[0]
+    assert "as far as there is any:\n\nnone" in prompts[0]

@@ -1,9 +1,7 @@
 """Prompts, word for word, and the bound on their length."""
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Attempt, Candidate
@@ -140,30 +138,3 @@ def test_feedback_class_sees_what_the_recipe_says():
     assert len(everything["observations"]) == len(everything["actions"]) + 1
     assert everything["terminated"] is True
     assert len(feedback.for_feedback_class(episode(), sees_all=False)) == 30
-
-
-@pytest.mark.parametrize(
-    ("space", "words"),
-    [
-        (spaces.Discrete(4, start=-1), "an int from -1 to 2"),
-        (spaces.Box(0, 1, (2, 3)), "a numpy array of shape (2, 3) (float32)"),
-        (spaces.MultiBinary(3), "zeros and ones"),
-        (spaces.MultiDiscrete([2, 3]), "[2, 3]"),
-        (spaces.Text(5), "a str"),
-        (spaces.Dict({"a": spaces.Discrete(2)}), "a dict with 'a': an int from 0 to 1"),
-        (
-            spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3))),
-            "a tuple of an int from 0 to 1; an int from 0 to 2",
-        ),
-    ],
-)
-def test_spaces_are_put_in_words(space, words):
-    """The system prompt says what `act` gets and returns for every kind of space."""
-    assert words in prompting.space_in_words(space)
-
-
-def test_every_classic_environment_has_words():
-    """None of Gymnasium's own spaces falls through to the fallback."""
-    for env_id in ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "Taxi-v4"):
-        env = gymnasium.make(env_id)
-        assert "a value of" not in prompting.space_in_words(env.observation_space)

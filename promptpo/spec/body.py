@@ -1,0 +1,108 @@
+"""What a MuJoCo model file says of a robot's body and motors: static data, and nothing of how it moves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.spec.parts import Field, identifier
+from promptpo.spec.render import number, rough
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from promptpo.envs.spaces import AnySpace
+
+MOST_BODIES = 20
+"""Larger robots would fill the text."""
+
+AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+
+
+def driven(env: Any, space: AnySpace) -> Any:
+    """The compiled model of an unwrapped environment whose action goes to the motors as it is; None for any other."""
+    model: Any = getattr(env, "model", None)
+    limits = getattr(model, "actuator_ctrlrange", None)
+    if model is None or limits is None or not isinstance(space, spaces.Box) or space.shape != (model.nu,):
+        return None
+    straight = np.allclose(space.low, limits[:, 0]) and np.allclose(space.high, limits[:, 1])
+    return model if straight and not model.nmocap else None
+
+
+def with_motors(found: Sequence[Field], env: Any, space: AnySpace) -> list[Field]:
+    """The components of an action with what one unit of them does: a torque, or an angle to hold."""
+    model = driven(env, space)
+    if model is None or len(found) != model.nu:
+        return list(found)
+    return [_with_motor(item, model, i) for i, item in enumerate(found)]
+
+
+def _with_motor(item: Field, model: Any, index: int) -> Field:
+    motor, joint = model.actuator(index), None
+    if int(model.actuator_trntype[index]) == 0:  # on a joint
+        joint = model.joint(int(model.actuator_trnid[index, 0]))
+    if joint is None or int(joint.type[0]) not in {2, 3}:
+        return item
+    hinge = int(joint.type[0]) == 3  # noqa: PLR2004 - mjJNT_HINGE
+    gear, gain, bias = float(motor.gear[0]), float(motor.gainprm[0]), motor.biasprm
+    named = replace(item, name=identifier(motor.name or joint.name) or item.name) if _is_plain(item) else item
+    if bias[1] or bias[2]:
+        what, letter, unit = ("position", "kp", "") if bias[1] else ("velocity", "kv", "/s")
+        meaning = f"the {what} that a servo ({letter} {number(gain)}) holds"
+        unit = f"{'rad' if hinge else 'm'}{unit}"
+        return replace(named, unit=unit, meaning="; ".join(filter(None, [meaning, item.meaning])))
+    unit = "N m" if hinge else "N"
+    return replace(named, unit=unit if gear * gain == 1 else f"* {number(gear * gain)} {unit}")
+
+
+def _is_plain(item: Field) -> bool:
+    """Whether nothing but a number names a field."""
+    return re.fullmatch(r"x_\d+", item.name) is not None
+
+
+def body_of(env: Any, space: AnySpace) -> str:
+    """A table of the robot's parts: joints with their limits, masses, lengths; empty where there is none to tell."""
+    model = driven(env, space)
+    if model is None or not 1 < model.nbody <= MOST_BODIES:
+        return ""
+    lines = [_line(model, index) for index in range(1, model.nbody)]
+    return "\n".join(["# part on the part before, where: mass; shapes; joints with their limits", *lines])
+
+
+def _line(model: Any, index: int) -> str:
+    body = model.body(index)
+    parent = model.body(int(body.parentid[0])).name
+    at = ", ".join(rough(float(value)) for value in body.pos)
+    where = f" on {parent} at ({at})" if parent != "world" else ""
+    parts = [f"{float(body.mass[0]):.3g} kg", *_shapes(model, index), *_joints(model, index)]
+    return f"{body.name or index}{where}: {'; '.join(parts)}"
+
+
+def _shapes(model: Any, body: int) -> Iterator[str]:
+    for index in range(int(model.body_geomnum[body])):
+        geom = model.geom(int(model.body_geomadr[body]) + index)
+        shape = SHAPES.get(int(geom.type[0]))
+        if shape in {"capsule", "cylinder"}:
+            yield f"{shape} {2 * geom.size[1]:.3g} m long, radius {geom.size[0]:.3g}"
+        elif shape == "sphere":
+            yield f"sphere of radius {geom.size[0]:.3g} m"
+        elif shape is not None:
+            yield f"{shape} of {' x '.join(f'{2 * size:.3g}' for size in geom.size)} m"
+
+
+def _joints(model: Any, body: int) -> Iterator[str]:
+    for index in range(int(model.body_jntnum[body])):
+        joint = model.joint(int(model.body_jntadr[body]) + index)
+        kind = int(joint.type[0])
+        if kind not in {2, 3}:
+            continue
+        axis = AXES.get(tuple(np.abs(joint.axis).round(6).tolist()), "")
+        limited = bool(model.jnt_limited[int(model.body_jntadr[body]) + index])
+        unit = "rad" if kind == 3 else "m"  # noqa: PLR2004 - mjJNT_HINGE
+        span = f" {rough(joint.range[0])} .. {rough(joint.range[1])} {unit}" if limited else " without limits"
+        yield f"joint {joint.name} ({'turns about' if kind == 3 else 'slides along'} {axis or 'a slanted axis'}){span}"  # noqa: PLR2004

@@ -1,0 +1,190 @@
+"""What the environment's own variables are to a policy: a place in the observation, or hidden."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.envs.patience import STEPPING, patience
+from promptpo.spec.render import number, rough
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import gymnasium
+
+SEEDS = (5, 6, 7)
+"""Several episodes: a goal that never changes within one is recognised by others."""
+
+STEPS = 4
+"""Steps of each."""
+
+EARLIER = re.compile(r"init|prev|last|old|start", re.IGNORECASE)
+"""Variables that remember what was: they equal an observation as long as nothing happens."""
+
+HIDDEN = "hidden: "
+"""Before what is known of a variable that the observation does not hold."""
+
+LONGEST = 60
+"""Characters of an example value."""
+
+
+def variables_in(functions: Sequence[str]) -> tuple[str, ...]:
+    """The variables of the environment that code reads, such as ``env.state[0]``, in order; calls end a name."""
+    found: dict[str, None] = {}
+    for text in functions:
+        tree = ast.parse(text)
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for node in _outermost(tree):
+            while id(node) in called and isinstance(node, ast.Attribute):
+                node = node.value  # noqa: PLW2901 - env.lamps.sum() reads env.lamps
+            if not isinstance(node, ast.Name) and not isinstance(getattr(node, "ctx", None), ast.Store):
+                found[ast.unparse(node)] = None
+    return tuple(found)
+
+
+def _outermost(node: ast.AST) -> Iterator[ast.expr]:
+    """The longest chains of attributes and constant subscripts that begin with ``env``."""
+    if isinstance(node, ast.Attribute | ast.Subscript | ast.Name) and _is_chain(node):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _outermost(child)
+
+
+def _is_chain(node: ast.AST) -> bool:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) and not re.fullmatch(r"-?\d*(:-?\d*)?", ast.unparse(node.slice)):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == "env"
+
+
+def places(env: gymnasium.Env[Any, Any], variables: Sequence[str], name: str) -> tuple[dict[str, str], int]:
+    """Compare variables of an environment with its observations in a few steps of random actions.
+
+    Args:
+        env: The environment; it is left in the middle of an episode.
+        variables: As `variables_in` gives them.
+        name: The task, for error messages.
+
+    Returns:
+        Variable to what it is, in words, for those whose value is plain; and the number of steps taken.
+    """
+    observations: list[Any] = []
+    rows: list[dict[str, Any]] = []
+    steps = 0
+    for seed in SEEDS:
+        with patience(STEPPING, f"a reset of {name}"):
+            observation, _ = env.reset(seed=seed)
+        env.action_space.seed(seed)
+        over = False
+        for step in range(STEPS + 1):
+            observations.append(observation)
+            rows.append(_values(env, variables))
+            if over or step == STEPS:
+                break
+            with patience(STEPPING, f"a step of {name}"):
+                observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            over = terminated or truncated
+            steps += 1
+    arrays = _arrays("obs", observations)
+    found = {
+        variable: _place([row[variable] for row in rows], {} if EARLIER.search(variable) else arrays)
+        for variable in variables
+    }
+    return {variable: words for variable, words in found.items() if words}, steps
+
+
+def _values(env: gymnasium.Env[Any, Any], variables: Sequence[str]) -> dict[str, Any]:
+    return {variable: _value(env.unwrapped, variable) for variable in variables}
+
+
+def _value(env: Any, variable: str) -> Any:
+    """What a variable holds now, copied; None where it cannot be read."""
+    value = env
+    try:
+        for attribute, index in re.findall(r"\.(\w+)|\[([^\]]*)\]", variable):
+            value = getattr(value, attribute) if attribute else value[_index(index)]
+    except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
+        return None
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return list(value) if isinstance(value, list) else value
+
+
+def _index(text: str) -> Any:
+    if ":" in text:
+        return slice(*(int(part) if part else None for part in text.split(":")))
+    return int(text)
+
+
+def _arrays(path: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Path of every flat array inside observations, to its values: one row for each observation."""
+    first = values[0]
+    if isinstance(first, dict | tuple):
+        keys = first if isinstance(first, dict) else range(len(first))
+        found: dict[str, Any] = {}
+        for key in keys:
+            shown = f'"{key}"' if isinstance(key, str) else key
+            found |= _arrays(f"{path}[{shown}]", [value[key] for value in values])
+        return found
+    table = np.array([np.ravel(value) for value in values]) if not isinstance(first, str) else None
+    return {} if table is None or np.ndim(first) > 1 else {path: (table, np.ndim(first))}
+
+
+def _place(values: Sequence[Any], arrays: Mapping[str, Any]) -> str:
+    """In words, where a variable is found; empty for what is no plain value."""
+    rows = [_numbers(value) for value in values]
+    if any(row is None for row in rows) or len({len(row) for row in rows if row is not None}) != 1:
+        return _hidden(values[-1])
+    table = np.array(rows, dtype=float)
+    size = table.shape[1]
+    if size and (table != table[0]).any():  # what never changes agrees with anything
+        for path, (observed, dimensions) in arrays.items():
+            for start in range(observed.shape[1] - size + 1):
+                if np.allclose(observed[:, start : start + size], table, rtol=1e-5, atol=1e-7):
+                    if dimensions == 0 or size == observed.shape[1] > 1:
+                        return path
+                    return f"{path}[{start}]" if size == 1 else f"{path}[{start}:{start + size}]"
+    if size == 1:
+        low, high = float(table.min()), float(table.max())
+        text = f"seen {rough(low)} .. {rough(high)}" if low < high else _plain(values[0])
+        return f"{HIDDEN}{text}"
+    return _hidden(values[-1])
+
+
+def _plain(value: Any) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
+    return number(value) if isinstance(value, float) else repr(value)
+
+
+def _numbers(value: Any) -> list[float] | None:
+    """A number, or a short list or array of them."""
+    if isinstance(value, bool | int | float | np.generic):
+        return [float(value)] if np.isreal(value) and not isinstance(value, np.str_) else None
+    if isinstance(value, list | tuple | np.ndarray):
+        try:
+            flat = np.ravel(np.asarray(value, dtype=float))
+        except (TypeError, ValueError):
+            return None
+        return flat.tolist() if flat.size and np.ndim(value) == 1 else None
+    return None
+
+
+def _hidden(value: Any) -> str:
+    """An example for a plain value that is not observed; empty for objects, which it would not explain."""
+    kind = type(value).__name__
+    if isinstance(value, np.ndarray):
+        return f"{HIDDEN}array of shape {value.shape}"
+    if not isinstance(value, list | tuple | set | str):
+        return ""
+    text = repr(value)
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # objects
+        return f"{HIDDEN}{kind}"
+    return f"{HIDDEN}{kind}" + (f" such as {text}" if len(text) <= LONGEST else "")

@@ -1,0 +1,93 @@
+"""What a spec tells of the reward: code, what its variables are, and words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from promptpo.spec.parts import NOT_OBSERVED
+from promptpo.spec.places import HIDDEN, places, variables_in
+from promptpo.spec.prose import sentences_of, trimmed, without_defaults
+from promptpo.spec.reward_code import AFTER, MARK, reward_code
+from promptpo.spec.source import Source
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from promptpo.envs.task import Task
+    from promptpo.spec.documentation import Documentation
+    from promptpo.spec.known import Known
+    from promptpo.spec.parts import Parts
+
+
+def reward_parts(
+    parts: Parts,
+    env: gymnasium.Env[Any, Any],
+    docs: Documentation,
+    extra: Known,
+    room: tuple[int, int],
+    sources: dict[str, str],
+) -> Parts:
+    """The parts with the reward: code where there is code to show, and words; `room` is characters for each."""
+    code = None if extra.hide_reward_code else reward_code(env, max_chars=room[0])
+    told = extra.reward_text or docs["reward"].text or _told_reward(env, docs)
+    text = trimmed(told, room[1])
+    if code is not None:
+        left = room[1] - sum(map(len, code.functions))
+        text = without_defaults(text)
+        text = text if len(text) <= left else ""
+        sources["reward"] = "source and documentation" if text else "source"
+    else:
+        sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
+        text = text or "Not documented; the feedback shows the rewards that a policy got."
+    return replace(parts, reward_code=code, reward_text=text)
+
+
+def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
+    """Sentences on the reward, where no section is about it: in the docstrings of ``step`` and of what computes it."""
+    source = Source(env.unwrapped)
+    methods = [
+        source.method(name)
+        for name in ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
+    ]
+    texts = [
+        re.split(
+            r"^\s*(?::\w+|Args:|Parameters|Returns:$)",
+            ast.get_docstring(method.node) or "",
+            flags=re.MULTILINE,
+        )[0]
+        for method in methods
+        if method is not None
+    ]
+    sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
+    return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))
+
+
+def with_places(parts: Parts, env: gymnasium.Env[Any, Any], task: Task) -> tuple[Parts, int]:
+    """The parts with what the environment's variables in the reward are to a policy, and the steps it took."""
+    code = parts.reward_code
+    variables = variables_in(code.functions) if code is not None else ()
+    held = [words.removesuffix(AFTER) for words in code.words.values()] if code is not None else []
+    variables = (*variables, *(name for name in held if name.startswith("env.") and name not in variables))
+    if code is None or not variables:
+        return parts, 0
+    found, steps = places(env, variables, task.name)
+    shown = "\n".join(code.functions)
+    two = MARK in shown
+    words = {}
+    for name, text in code.words.items():
+        held_in = text.removesuffix(AFTER)
+        words[name] = f"next_{found[held_in]}" if found.get(held_in, "").startswith("obs") else text
+    hidden = []
+    for name, text in found.items():
+        if name in shown and text.startswith("obs"):
+            words[name] = (
+                f"{text} before the environment moves on, next_{text} after" if two else f"next_{text}"
+            )
+        elif name in shown:
+            hidden.append(f"{name} ({text.removeprefix(HIDDEN)})")
+    if hidden:
+        words[NOT_OBSERVED] = ", ".join(hidden)
+    return replace(parts, reward_code=replace(code, words=words)), steps

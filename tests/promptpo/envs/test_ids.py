@@ -1,0 +1,60 @@
+"""Ids that need help: sentences for those that are none, entry points for those of installed packages."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from promptpo.envs.building import ENTRY_POINTS, make_env
+from promptpo.envs.task import Task
+from promptpo.errors import UnknownEnvironmentError, UsageError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "says"),
+    [
+        ("", "the environment's id is empty"),
+        ("tests.promptpo.spec.envs:", "the environment's id is empty"),
+        ("./examples/my_room.py:Room", "examples.my_room:Room-v0"),
+        ("examples/my_room.py", "is a file"),
+        ("tests.promptpo.spec.envs:Silent", "its id is tests.promptpo.spec.envs:Mine/Silent-v0"),
+        ("tests.promptpo.spec.envs:Nested", "is a class without an id"),
+    ],
+)
+def test_what_is_no_id_gets_a_sentence_that_helps(env_id, says):
+    """Nothing, a file and a class are told what to write instead."""
+    with pytest.raises(UsageError) as raised:
+        make_env(Task(env_id))
+    assert says in str(raised.value)
+
+
+def test_atari_names_its_package():
+    """An id of the Arcade Learning Environment says what to install and how to name it."""
+    import gymnasium
+
+    if any(name.startswith("ALE/") for name in gymnasium.registry):
+        pytest.skip("ale-py is installed and registered")
+    with pytest.raises(UnknownEnvironmentError, match="pip install ale-py"):
+        make_env(Task("ALE/Pong-v5"))
+
+
+@pytest.mark.parametrize("env_id", ["promptpo/NoiseWorld-6-v0", "promptpo/Chain-v0"])
+def test_ids_of_our_own_environments_need_no_module(env_id, tmp_path):
+    """A fresh process that has the declared entry points installed builds the documented ids by themselves."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][ENTRY_POINTS]
+    info = tmp_path / "declared-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: declared\nVersion: 1\n")
+    lines = [f"{name} = {module}" for name, module in declared.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{ENTRY_POINTS}]", *lines]) + "\n")
+    code = f"from promptpo.envs.building import make_env; from promptpo.envs.task import Task; make_env(Task({env_id!r}))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,31 @@
+"""Spaces in words, as the contract and the spec say them."""
+
+import gymnasium
+import pytest
+from gymnasium import spaces
+
+from promptpo.envs.spaces import form_of
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (spaces.Discrete(4, start=-1), "int, -1 .. 2"),
+        (spaces.Box(0, 1, (2, 3)), "np.ndarray, shape (2, 3), float32"),
+        (spaces.MultiBinary(3), "zeros and ones"),
+        (spaces.MultiDiscrete([2, 3]), "np.ndarray of ints, shape (2,)"),
+        (spaces.Text(5), "str"),
+        (spaces.Dict({"a": spaces.Discrete(2)}), 'dict with "a": int, 0 .. 1'),
+        (spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3))), "tuple of (int, 0 .. 1; int, 0 .. 2)"),
+    ],
+)
+def test_spaces_are_put_in_words(space, words):
+    """Every kind of space has words of its own, which name shape, type and range."""
+    assert words in form_of(space)
+
+
+def test_every_classic_environment_has_words():
+    """None of Gymnasium's own spaces falls through to its class's name."""
+    for env_id in ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "Taxi-v4"):
+        env = gymnasium.make(env_id)
+        assert form_of(env.observation_space) != type(env.observation_space).__name__

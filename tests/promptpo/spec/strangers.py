@@ -1,0 +1,129 @@
+"""Environments in the ways that strangers write them: flags in an array, plain docstrings, variables of their own."""
+
+import enum
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Lift(gymnasium.Env):
+    """A lift in a building of eight floors.
+
+    Observation: floor / 7, direction, and 8 flags for calls.
+
+    Actions: 0 stay, 1 go up, 2 go down.
+
+    Reward: minus the number of calls that wait.
+
+    An episode lasts 150 steps.
+    """
+
+    observation_space = spaces.Box(
+        np.array([0, -1, *[0] * 8], np.float32), np.array([1, 1, *[1] * 8], np.float32)
+    )
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.floor, self.calls = 0, list(map(int, self.np_random.permutation(8)[:4]))
+        return self._observe(), {}
+
+    def step(self, action):
+        self.floor = int(np.clip(self.floor + (0, 1, -1)[action], 0, 7))
+        if self.floor in self.calls:
+            self.calls.remove(self.floor)
+        return self._observe(), -float(len(self.calls)), not self.calls, False, {}
+
+    def _observe(self):
+        flags = np.isin(np.arange(8), self.calls)
+        return np.array([self.floor / 7, 0, *flags], np.float32)
+
+
+class Lamps(gymnasium.Env):
+    """Switch all lamps on."""
+
+    observation_space = spaces.MultiBinary(24)
+    action_space = spaces.Discrete(24)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.l, self.t = self.np_random.integers(0, 2, 24).astype(np.int8), 0
+        return self.l.copy(), {}
+
+    def step(self, action):
+        self.t += 1
+        before = self.l.sum()
+        self.l[action] ^= 1
+        gain = float(self.l.sum()) - float(before)
+        return self.l.copy(), gain, False, self.t >= 60, {}
+
+
+class Points(gymnasium.Env):
+    """Two numbers are to be brought to two."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,))
+    action_space = spaces.Box(-1, 1, (2,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.p = self.np_random.uniform(-5, 5, 2)
+        return self.p.astype(np.float32), {}
+
+    def step(self, action):
+        """Move. The reward is minus the distance of the two numbers from 2."""
+        self.p = self.p + 0.1 * np.asarray(action)
+        return self.p.astype(np.float32), float(-abs(self.p - 2).sum()), False, False, {}
+
+
+class Move(enum.IntEnum):
+    """What a robot may do."""
+
+    WAIT = 0
+    DRIVE = 1
+
+
+class Courier(gymnasium.Env):
+    """A courier.
+
+    Rewards:
+        +1 for each parcel.
+    """
+
+    def __init__(self):
+        self.observation_space = spaces.Dict(
+            mission=spaces.Text(40, charset="abcdefghijklmnopqrstuvwxyz "), room=spaces.Discrete(3)
+        )
+        self.action_space = spaces.Discrete(len(Move))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.room = 0
+        return {"mission": "bring the parcel", "room": 0}, {}
+
+    def step(self, action):
+        target = self.room + (action == Move.DRIVE)
+        if target < 3:
+            self.room = target
+        return {"mission": "bring the parcel", "room": self.room}, float(target == 3), False, False, {}
+
+
+class Sleeper(Points):
+    """Never comes back from a step."""
+
+    def step(self, action):
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:  # noqa: BLE001, S112 - what hangs may well catch everything
+                continue
+
+
+for name, cls in (
+    ("Lift", Lift),
+    ("Lamps", Lamps),
+    ("Points", Points),
+    ("Courier", Courier),
+    ("Sleeper", Sleeper),
+):
+    gymnasium.register(f"Stranger/{name}-v0", cls)

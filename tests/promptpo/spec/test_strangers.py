@@ -1,0 +1,140 @@
+"""Specs of environments that nobody tuned anything to, read as a stranger would."""
+
+import pytest
+
+from promptpo.envs import patience
+from promptpo.envs.task import Task
+from promptpo.errors import EnvironmentFaultError, UsageError
+from promptpo.spec import check_spec, describe, observe
+from promptpo.spec.horizon import told_length
+from tests.promptpo.envs.test_building import needs
+
+HERE = "tests.promptpo.spec.strangers"
+
+
+def spec(name, **options):
+    """The spec of one of the environments."""
+    return describe(Task(f"{HERE}:Stranger/{name}-v0"), **options)
+
+
+def test_flags_stay_an_array():
+    """Many numbers with the same bounds share a line."""
+    assert "self.values = obs  # 0 .. 1; 24 flags" in spec("Lamps").text
+    assert "self.x_2_to_9 = obs[2:10]  # 0 .. 1; 8 numbers" in spec("Lift").text.replace("  #", " #").replace(
+        " #", "  #"
+    )
+
+
+def test_a_docstring_without_markdown_is_read():
+    """Observation, actions and reward of a plain docstring stand where they belong."""
+    text = spec("Lift").text
+    assert "GO_UP = 1" in text
+    assert '"""minus the number of calls that wait."""' in text
+    assert "8 flags for calls" in text.partition("class State")[2].partition("def __init__")[0]
+    assert check_spec(text, Task(f"{HERE}:Stranger/Lift-v0")) == []
+
+
+def test_variables_of_the_environment_are_found_in_the_observation():
+    """What a reward reads is named by its place, before and after the move where both are read."""
+    assert "# env.p: next_obs." in spec("Points").text
+    assert "# env.l: obs before the environment moves on, next_obs after." in spec("Lamps").text
+    lamps = spec("Lamps").text
+    assert lamps.index("before = env.l.sum()") < lamps.index("moves on here") < lamps.index("gain =")
+    assert "# Not in the observation: env.calls (list such as" in spec("Lift").text
+
+
+def test_the_reward_of_a_step_docstring_is_told():
+    """A reward that only the documentation of step tells is not "not documented"."""
+    assert "minus the distance of the two numbers from 2" in spec("Points").text
+
+
+def test_code_with_a_name_that_nobody_knows_gives_way_to_words():
+    """A local variable that no attribute holds in every case cannot be explained, so the words are used."""
+    text = spec("Courier").text
+    assert "target" not in text
+    assert '"""+1 for each parcel."""' in text
+
+
+def test_a_text_has_an_example_unless_names_are_hidden():
+    """The mission's wording would give the environment away."""
+    assert 'such as "bring the parcel"' in spec("Courier").text
+    assert "bring the parcel" not in spec("Courier", reveal="anonymous").text
+    assert "WAIT = 0" in spec("Courier").text
+
+
+def test_the_horizon_says_where_it_comes_from():
+    """The documentation, the source, the time limit, the user, or nobody."""
+    assert (spec("Lift").horizon, spec("Lift").horizon_source) == (150, "documentation")
+    assert (spec("Lamps").horizon, spec("Lamps").horizon_source) == (60, "source")
+    assert (spec("Points").horizon, spec("Points").horizon_source) == (None, "none")
+    assert describe(Task("CartPole-v1")).horizon_source == "time limit"
+    assert describe(Task("CartPole-v1", {}, 30)).horizon_source == "user"
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("An episode lasts 1,000 time steps.", 1000),
+        ("Episode length is greater than 200.", 200),
+        ("The episode is truncated after 50 steps. An episode ends after 80 steps.", None),
+        ("It takes 40 steps to warm up.", None),
+    ],
+)
+def test_a_told_length_is_read_when_it_is_clear(text, steps):
+    """Two numbers, or a number that is not about episodes, tell nothing."""
+    assert told_length(text) == steps
+
+
+def test_an_environment_that_hangs_is_one_sentence(monkeypatch):
+    """Looking at an environment has a time limit, also where the environment catches every exception."""
+    monkeypatch.setattr(observe, "STEPPING", 0.3)
+    assert patience.STEPPING > 0.3
+    with pytest.raises(EnvironmentFaultError, match=r"took more than 0\.3 seconds"):
+        spec("Sleeper")
+
+
+@needs("mujoco")
+def test_motors_say_their_factor_and_bodies_their_measures():
+    """A torque is told with its gear; masses, lengths and joint limits only where the name is told, too."""
+    named, hidden = (describe(Task("HalfCheetah-v5"), reveal=r).text for r in ("named", "anonymous"))
+    assert "-1 .. 1 * 120 N m" in named
+    assert "-1 .. 1 * 120 N m" in hidden
+    assert "6.25 kg; capsule 1 m long" in named
+    assert "-0.52 .. 1.1 rad" in named
+    assert " kg" not in hidden
+
+
+WRONG = {
+    "no spec": ("x = 1\n", "is no spec"),
+    "a contradiction": (
+        "class State:\n    def __init__(self, obs):\n        self.x = obs[7]\n",
+        "does not exist",
+    ),
+    "a tuple": (
+        "class State:\n    def __init__(self, obs):\n        self.x, self.y = obs[0], obs[9]\n",
+        "obs[9]",
+    ),
+    "deep": ("EPISODE = " + "[" * 150 + "]" * 150 + "\n", "nested too deeply"),
+    "very deep": ("EPISODE = " + "-" * 100_000 + "1\n", "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_spec_file_is_refused_when_it_is_used(case, tmp_path):
+    """What contradicts the environment, or is no spec, is one sentence with the file's name."""
+    text, says = WRONG[case]
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        describe(Task("CartPole-v1"), spec_file=str(path))
+    assert says in str(raised.value)
+    assert "mine.py" in str(raised.value)
+
+
+def test_a_doubtful_spec_file_warns(tmp_path):
+    """What may be meant so is told, and the run goes on; a horizon that nobody else knows is taken."""
+    path = tmp_path / "mine.py"
+    path.write_text('EPISODE = {"max_steps": 70, "mood": "grey"}\n')
+    found = spec("Points", spec_file=str(path))
+    assert (found.horizon, found.horizon_source) == (70, "spec file")
+    assert any("mood" in warning for warning in found.warnings)
