@@ -21,7 +21,7 @@ from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import Provenance, exported
-from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
+from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.run_result import BEST, RunResult
 from promptpo.rollouts import Settings, make_executor
@@ -124,7 +124,7 @@ class Session:
                 control=control,
                 observe=self.observer.progress,
             )
-        if outcome.best is None and (self.directory / RESULT).exists():
+        if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
             )

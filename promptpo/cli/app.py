@@ -6,8 +6,10 @@ others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 s
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -92,8 +94,8 @@ def run(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f" See: {context.command_path} --help" if context else ""
-        message = error.format_message()
-        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
+        message = error.format_message().replace("Value error, ", "")  # pydantic's own beginning
+        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + _near(message) + hint)
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
@@ -113,6 +115,14 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     finally:
         release()
+
+
+def _near(message: str) -> str:
+    """What was meant where a word is not one of some; empty where nothing is near."""
+    found = re.match(r".*?: '(.*)' is not one of (.*)", message)
+    words = re.findall(r"'([^']*)'", found[2]) if found else []
+    near = difflib.get_close_matches(found[1], words, 1) if found else []
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _complain(sentence: str) -> None:

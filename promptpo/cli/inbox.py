@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import AsJson
+from promptpo.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from promptpo.llm.inbox import Question
@@ -46,7 +46,10 @@ def inbox(
 
     if answer is not None:
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
-        print(json.dumps({"answer": str(path)}) if as_json else f"wrote {path}")
+        if as_json:
+            print_json({"answer": str(path)})
+        else:
+            print(f"wrote {path}")
         return
     end, was_alive = time.monotonic() + wait, False
     while time.monotonic() < end and not (directory.exists() and waiting(directory)):
@@ -57,7 +60,7 @@ def inbox(
         time.sleep(LOOK_SECONDS)
     found, alive = waiting(directory), someone_asks(directory)
     if as_json:
-        print(json.dumps({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}))
+        print_json({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]})
     else:
         print(_told(directory, found, alive=alive))
 
