@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptpo.output.report.episode import _called, names_of
+from promptpo.telling.columns import called, names_of
 
 SPEC = """
 class State:
@@ -33,7 +33,7 @@ class Action:
 )
 def test_lines_are_called_what_the_spec_calls_them(label, name):
     """By the name of the field, or their place in one that has several numbers; else by their place."""
-    assert _called(label, names_of(SPEC)) == name
+    assert called(label, names_of(SPEC)) == name
 
 
 def test_a_spec_that_is_no_python_names_nothing():
