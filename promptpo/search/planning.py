@@ -160,15 +160,15 @@ def _direction(
     if history.stalled >= STALLED:
         return "fresh"
     partner = _partner(parents)
+    if partner is not None and not merger(history, parents[0], partner):
+        partner = None
     if history.stalled:
         return "fresh" if slot % 2 else ("merge" if partner else "improve")
     if candidates < DIFFERENT_FROM:
         return "improve"
     if slot == candidates - 1:
         return "different"
-    return (
-        "merge" if partner and slot == candidates - 2 and merger(history, parents[0], partner) else "improve"
-    )
+    return "merge" if partner and slot == candidates - 2 else "improve"
 
 
 def _partner(parents: Sequence[Attempt]) -> Attempt | None:

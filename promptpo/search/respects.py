@@ -24,6 +24,9 @@ LONG = 3000
 RELATED = 0.6
 """Correlation of return and length from which on length is worth a request of its own."""
 
+OFTEN = 1 / 3
+"""Share of the shared starts on which a clearly worse program has to be better to be worth merging."""
+
 WORST = 3
 """Starts named as the worst."""
 
@@ -52,19 +55,19 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[
 
 
 def merger(history: History, one: Attempt, other: Attempt) -> str:
-    """What either program is better at, by start; empty where the other is better on none."""
+    """What either program is better at, by start; empty where the other has little to give."""
     mine = {e.seed: e.return_ for e in history.evidence(one).episodes}
     theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
     gains = {seed: theirs[seed] - mine[seed] for seed in mine if seed in theirs and theirs[seed] > mine[seed]}
-    if not gains:
+    difference = history.against(other, one)
+    if not gains or (difference.verdict < 0 and len(gains) < OFTEN * len(difference.returns)):
         return ""
     names = scores.starts(history)
-    shared = sum(seed in theirs for seed in mine)
     best = sorted(gains, key=lambda seed: -gains[seed])[:WORST]
     listed = ", ".join(f"{names.get(seed, seed)} (+{number(gains[seed])})" for seed in best)
     return (
-        f"Of {shared} starts that both played, {other.id} is better than {one.id} on {len(gains)}, most on "
-        f"{listed}; {one.id} is the better one on the whole."
+        f"Of {len(difference.returns)} starts that both played, {other.id} is better than {one.id} on {len(gains)}, most on "
+        f"{listed}. On the whole: {scores.difference(difference, one.id)}."
     )
 
 

@@ -143,7 +143,7 @@ class Sampler:
             tunes=tunes,
             tuning_steps=tuning_steps(part, left) if tunes else 0,
             length=length,
-            threshold=threshold,
+            threshold=None if "solved_from" in self._spec.text else threshold,  # the spec has said it
         )
 
     def subject(self, candidate: Candidate) -> Subject:

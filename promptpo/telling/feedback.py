@@ -6,6 +6,7 @@ vivid single failure misleads a model into throwing a good policy away (R2PO, 20
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -227,6 +228,16 @@ def number(value: float) -> str:
     if abs(value) >= 1000:  # noqa: PLR2004
         return f"{value:.0f}"
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
+
+
+def brief(value: float) -> str:
+    """A number with two significant digits, whole from ten on: for errors, and for tables."""
+    if not math.isfinite(value):
+        return number(value)
+    if abs(value) >= 10:  # noqa: PLR2004
+        digits = max(0, math.floor(math.log10(abs(value))) - 1)
+        return f"{round(value, -digits):.0f}" if digits else f"{value:.0f}"
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def _episodes(n: int) -> str:

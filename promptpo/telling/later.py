@@ -92,7 +92,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts += _programs(plan, known, in_detail)
         parts.append(_episodes(base, known))
         if base.diagnosis.trace:
-            title = f"# Where the worst training episode of {base.id} went wrong\n\n{base.diagnosis.trace}"
+            title = f"# From the worst training episode of {base.id}\n\n{base.diagnosis.trace}"
             parts.append(Part([title, ""], [50]))
     parts += _others(plan, known, in_detail)
     parts.append(_legend(plan, known))
@@ -206,13 +206,15 @@ def _others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part
             "\n".join(
                 ["# The other candidates of the last round", "", *(_entry(a, known, most) for a in last)]
             )
-            for most in (600, 350, 160, 0)
+            for most in (600, 350, 200, 0)
         ]
-        parts.append(Part(forms, [15, 40, 60]))
+        parts.append(Part(forms, [15, 40, 75]))
     if earlier:
         every = [_line(a, known, 120) for a in earlier]
         few = [_line(a, known, 80) for a in earlier[-4:]]
-        title = "# Earlier candidates"
+        title = (
+            f"# Earlier candidates{', clearly worse where no difference is told' if _leader(known) else ''}"
+        )
         parts.append(Part(["\n".join([title, "", *every]), "\n".join([title, "", *few]), ""], [10, 65]))
     return parts
 
@@ -249,7 +251,17 @@ def _compared(attempt: Attempt, known: Known) -> str:
     leader = history.find(_leader(known))
     if leader is None or leader is attempt:
         return text
-    return f"{text}; {scores.difference(history.against(attempt, leader), leader.id)}"
+    return f"{text}, {_difference(attempt, leader, history)}"
+
+
+def _difference(attempt: Attempt, leader: Attempt, history: History) -> str:
+    """The paired difference; the number of shared episodes only where it is not that of the candidate's."""
+    found = history.against(attempt, leader)
+    text = scores.difference(found, leader.id)
+    n = len(found.returns)
+    if n == len(history.evidence(attempt).episodes):
+        text = text.replace(f" over {n} shared episodes", "").replace(f" over {n} shared episode", "")
+    return text
 
 
 def _origin(attempt: Attempt) -> str:
@@ -266,8 +278,11 @@ def _line(attempt: Attempt, known: Known, most: int) -> str:
         return f"- {same}."
     if attempt.evaluation.outcome != "ok":
         return f"- {attempt.id}: {shortened(feedback.failure(attempt.evaluation), 160)}"
-    what = _origin(attempt)
-    return f"- {attempt.id}: {_compared(attempt, known)}. {shortened(what, most)}"
+    history, leader = known.history, known.history.find(_leader(known))
+    score = scores.score(history.evidence(attempt))
+    if leader is not None and leader is not attempt and history.against(attempt, leader).verdict >= 0:
+        score = f"{score}, {_difference(attempt, leader, history)}"
+    return f"- {attempt.id}: {score}. {shortened(_origin(attempt), most)}"
 
 
 def _legend(plan: Plan, known: Known) -> Part:

@@ -27,9 +27,12 @@ def idea(attempt: Attempt, most: int) -> str:
         policy = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"), None)
         text = ast.get_docstring(policy) if policy else ""
     text = " ".join((text or attempt.prose).split())
-    first = re.match(r".*?[.!?](?=\s|$)", text)
-    sentence = first[0] if first and len(first[0]) <= most else text
-    return shortened(sentence, most).rstrip(".")
+    whole = ""
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        if len(whole) + len(sentence) >= most:
+            break
+        whole = f"{whole} {sentence}".strip()
+    return (whole or shortened(text, most)).rstrip(".")
 
 
 @lru_cache(maxsize=256)

@@ -66,7 +66,7 @@ def legend(source: str) -> str:
                 and (text := _literal_text(node.value))
             ):
                 return shortened(text, MOST_LEGEND)
-    docstrings = [*map(ast.get_docstring, classes), ast.get_docstring(tree)]
+    docstrings = [ast.get_docstring(node) for node in classes]
     return shortened(next((text for text in docstrings if text), ""), MOST_LEGEND)
 
 

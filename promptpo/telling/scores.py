@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from promptpo.telling.feedback import far_below, number
+from promptpo.telling.feedback import brief, far_below, number
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Difference, Evidence
@@ -24,7 +24,7 @@ def score(evidence: Evidence) -> str:
     if not n:
         return "no finished episode"
     error = evidence.standard_error
-    about = f" ± {number(error)}" if not math.isnan(error) else ""
+    about = f" ± {brief(error)}" if not math.isnan(error) else ""
     success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
     return f"{number(evidence.mean_return)}{about} over {'1 episode' if n == 1 else f'{n} episodes'}{success}"
 
@@ -43,7 +43,7 @@ def difference(difference: Difference, other: str) -> str:
         )
         return f"no difference from {other}: {same}"
     mean, error = difference.mean, difference.standard_error
-    about = "" if math.isnan(error) else f" ± {number(error)}"
+    about = "" if math.isnan(error) else f" ± {brief(error)}"
     if n > 1 and difference.verdict == 0:
         return f"no clear difference from {other} ({'+' if mean >= 0 else ''}{number(mean)}{about} {shared})"
     text = f"{number(abs(mean))}{about} {'above' if mean > 0 else 'below'} {other} {shared}"
@@ -89,7 +89,7 @@ def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
         f"{names.get(evidence.episodes[i].seed, '?')} ({number(evidence.returns[i])})" for i in low[:6]
     )
     more = f" and {len(low) - 6} others" if len(low) > 6 else ""  # noqa: PLR2004
-    few = "start goes" if len(low) == 1 else "starts go"
+    few = "starts goes" if len(low) == 1 else "starts go"
     return (
         f"{len(low)} of {len(evidence.returns)} {few} far worse than the median of "
         f"{number(statistics.median(evidence.returns))}: {listed}{more}."

@@ -70,7 +70,8 @@ class Where:
             parts.append(self._tuning())
         if self.starts > 1:
             parts.append(
-                f"All candidates play the same {self.starts} starts, and the best of them others as well."
+                f"All candidates play the same {self.starts} starts (1 to {self.starts}), the better ones "
+                "others as well (v1, v2, ...); all returns below are of both kinds together."
             )
         if self.threshold is not None:
             parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")

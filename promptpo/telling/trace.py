@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.telling.columns import called, components
-from promptpo.telling.feedback import compact, number
+from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
     from sandbox import Episode
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 STEPS, AFTER = 20, 5
 """Steps shown, and how many of them come after the event."""
 
-WINDOW = 5
-"""Steps over which rewards before and after a step are averaged."""
+SHORTEST, LONGEST = 5, 25
+"""Steps over which rewards before and after a step are averaged: a fiftieth of the episode within these."""
+
+NOISE = 2.0
+"""So many standard deviations of the rewards, over as many steps, a loss has to be."""
 
 MOST_OBSERVED, MOST_DONE = 8, 6
 """Columns; of an observation those that change most are shown."""
@@ -40,31 +44,36 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
     heading = ["step", *observed, *done, "reward"]
     rows = [
-        [str(t), *(column[i] for column in (*observed.values(), *done.values())), number(rewards[t])]
+        [str(t), *(column[i] for column in (*observed.values(), *done.values())), brief(rewards[t])]
         for i, t in enumerate(steps)
     ]
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
     table = _folded(rows)
-    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", " | ".join(heading), *table])
+    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", "|".join(heading), *table])
 
 
 def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
     """The step that matters most, and why in words: where reward fell most, or else the end.
 
     A fall counts from the smaller of what was earned just before and what is usual in the episode, so that
-    the step after a rare bonus is none.
+    the step after a rare bonus is none; it has to be larger than the noise of the rewards makes likely.
     """
-    usual = statistics.median(rewards)
-    worst, at = 0.0, len(rewards) - 1
-    for t in range(1, len(rewards)):
-        before = min(usual, statistics.fmean(rewards[max(0, t - WINDOW) : t]))
-        loss = before - statistics.fmean(rewards[t : t + WINDOW])
-        if loss >= worst and loss > 0:
-            worst, at = loss, t
-    spread = statistics.pstdev(rewards)
-    if worst > spread > 0 and at < len(rewards) - 1:
-        return at, f"around step {at}, after which reward fell most"
     last = len(rewards) - 1
+    usual, spread = statistics.median(rewards), statistics.pstdev(rewards)
+    window = min(max(SHORTEST, len(rewards) // 50), LONGEST)
+    most, at, base = 0.0, last, usual
+    for t in range(1, len(rewards)):
+        before = min(usual, statistics.fmean(rewards[max(0, t - window) : t]))
+        loss = sum(before - reward for reward in rewards[t : t + window])
+        if loss > most:
+            most, at, base = loss, t, before
+    if most > NOISE * spread * math.sqrt(window) or (most > 0 and len(rewards) <= STEPS):
+        after = range(at, min(len(rewards), at + window))
+        lowest = min(after, key=lambda t: rewards[t])
+        if base - rewards[lowest] > most / 2:  # one step did it
+            at = lowest
+        if at < last:
+            return at, f"around step {at}, where reward fell most"
     return last, "up to where the episode was terminated" if terminated else "the last ones"
 
 
@@ -74,8 +83,9 @@ def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: i
     labels = list(parts[0])
     if not labels:  # text, which has no numbers
         return {kind: [compact(value, 60) for value in values]}
-    texts = {label: [number(part[label]) if label in part else "" for part in parts] for label in labels}
-    by_change = sorted(labels, key=lambda label: -len(set(texts[label])))[:most]
+    texts = {label: [brief(part[label]) if label in part else "" for part in parts] for label in labels}
+    changing = [label for label in labels if len(set(texts[label])) > 1] if kind == "obs" else labels
+    by_change = sorted(changing, key=lambda label: -len(set(texts[label])))[:most]
     return {called(label, names): texts[label] for label in labels if label in by_change}
 
 
@@ -90,5 +100,5 @@ def _folded(rows: Sequence[Sequence[str]]) -> list[str]:
             more = f" (and the next {repeated})" if repeated > 1 else " (and the next step)"
             lines[-1] = lines[-1].split(" (and the next")[0] + more
         else:
-            lines.append(" | ".join(row))
+            lines.append("|".join(row))
     return lines
