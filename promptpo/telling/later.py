@@ -108,7 +108,8 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
         title += ", the best so far"
     about = f"{title}\n\n{_result(base, known)}"
     code = _code(base)
-    parts = [Part([about])]
+    score = f"{title}\n\nReturn {scores.score(known.history.evidence(base))}."
+    parts = [Part([about, score], [82])]
     if plan.direction == "fresh":
         parts.append(Part([f"Its idea: {idea(base, 300)}."]))
     else:
