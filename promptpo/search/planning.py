@@ -40,6 +40,10 @@ STALLED = 2
 """After so many rounds without gain all samples look elsewhere."""
 
 
+TWO_PROGRAMS = 9000
+"""Characters that two programs may have together to be printed in one prompt, for a merger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one sample of a round is asked for.
@@ -163,7 +167,7 @@ def _direction(
     if partner is not None and not merger(history, parents[0], partner):
         partner = None
     if history.stalled:
-        return "fresh" if slot % 2 else ("merge" if partner else "improve")
+        return "fresh" if slot % 2 else ("merge" if partner and slot == 0 else "improve")
     if candidates < DIFFERENT_FROM:
         return "improve"
     if slot == candidates - 1:
@@ -172,9 +176,17 @@ def _direction(
 
 
 def _partner(parents: Sequence[Attempt]) -> Attempt | None:
-    """The best of the others that differs from the first in more than its numbers."""
-    mine = skeleton(parents[0].candidate.source)
-    return next((a for a in parents[1:] if skeleton(a.candidate.source) != mine), None)
+    """The best of the others that differs from the first in more than its numbers, and is short enough."""
+    mine = parents[0].candidate.source
+    return next(
+        (
+            a
+            for a in parents[1:]
+            if skeleton(a.candidate.source) != skeleton(mine)
+            and len(mine) + len(a.candidate.source) <= TWO_PROGRAMS
+        ),
+        None,
+    )
 
 
 def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> list[Plan]:

@@ -312,7 +312,7 @@ class Sampler:
             question = prompting.render(
                 "repair",
                 subject="policy",
-                what=feedback.OUTCOME_WORDS[evaluation.outcome],
+                what=feedback.what_it_did(evaluation),
                 source=attempt.candidate.source.strip(),
                 error=evaluation.error,
                 detail=feedback.without_zeros(evaluation.detail)[:3000].strip(),

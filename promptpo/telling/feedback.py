@@ -122,6 +122,12 @@ OUTCOME_WORDS = {
 }
 
 
+def what_it_did(evaluation: Evaluation) -> str:
+    """How a program failed, after its name: ``was rejected before it ran``."""
+    words = OUTCOME_WORDS[evaluation.outcome]
+    return f"was {words}" if evaluation.outcome == "rejected" else words
+
+
 def one_line(attempt: Attempt) -> str:
     """An attempt in one line, for the list of those that are not shown in full."""
     evaluation = attempt.evaluation
@@ -150,7 +156,7 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
     name = names.get(episode.role) or (
         f"The {episode.role} episode" if episode.role.isalpha() else f"Episode {episode.role}"
     )
-    head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} steps, {episode.ending}):"
+    head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
     return f"{head}\n{shortened(episode.text, most)}".strip()
 
 
@@ -230,11 +236,15 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
 
 
+LARGE_NUMBER = 1e6
+"""From here on numbers are told with an exponent."""
+
+
 def brief(value: float) -> str:
     """A number with two significant digits, whole from ten on: for errors, and for tables."""
     if not math.isfinite(value):
         return number(value)
-    if abs(value) >= 10:  # noqa: PLR2004
+    if 10 <= abs(value) < LARGE_NUMBER:  # noqa: PLR2004
         digits = max(0, math.floor(math.log10(abs(value))) - 1)
         return f"{round(value, -digits):.0f}" if digits else f"{value:.0f}"
     return f"{float(f'{value:.2g}'):g}"

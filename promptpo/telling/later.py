@@ -111,10 +111,10 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
     score = f"{title}\n\nReturn {scores.score(known.history.evidence(base))}."
     parts = [Part([about, score], [82])]
     if plan.direction == "fresh":
-        parts.append(Part([f"Its idea: {idea(base, 300)}."]))
+        parts.append(Part([f"Its idea: {idea(base, 300)}"]))
     else:
         worths = [35] if plan.direction == "different" else [95]
-        parts.append(Part([code, f"Its idea: {idea(base, 300)}."], worths))
+        parts.append(Part([code, f"Its idea: {idea(base, 300)}"], worths))
         parts.append(_numbers(base, known.history))
     for other in in_detail[1:]:
         text = f"# {other.id}\n\n{_result(other, known)}"
@@ -122,7 +122,7 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
             table = parameters(other.candidate.source, base.candidate.source, base.id)
             parts.append(Part([f"{text}\n\nThe same program as {base.id} but for these numbers:\n{table}"]))
         else:
-            short = f"{text}\n\nIts idea: {idea(other, 300)}."
+            short = f"{text}\n\nIts idea: {idea(other, 300)}"
             parts.append(Part([f"{text}\n\n{_code(other)}", short], [80]))
             worst = _worst(other, 500, known)
             parts.append(Part([worst, ""], [45]))
@@ -236,7 +236,7 @@ def _entry(attempt: Attempt, known: Known, most: int) -> str:
     if evaluation.outcome != "ok":
         text = f"- {attempt.id}: {feedback.failure(attempt.evaluation)}"
         tried = idea(attempt, 160)
-        return text + (f" What it tries: {tried}." if tried else "")
+        return text + (f" What it tries: {tried}" if tried else "")
     text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt)}"
     told = attempt.diagnosis.of("worst", "typical")
     if told is not None and most:
@@ -269,8 +269,7 @@ def _origin(attempt: Attempt) -> str:
     """What a program is: tuned from another, or its idea."""
     if attempt.candidate.tuned and attempt.candidate.parents:
         return f"{attempt.candidate.parents[0]} with tuned numbers."
-    text = idea(attempt, 160)
-    return f"{text}." if text else ""
+    return idea(attempt, 160)
 
 
 def _line(attempt: Attempt, known: Known, most: int) -> str:

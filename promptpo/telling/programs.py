@@ -10,7 +10,7 @@ from promptpo.program.answers import digest, parse
 from promptpo.program.literals import read_params
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
-from promptpo.telling.replies import shortened
+from promptpo.telling.replies import shortened, without_strategies
 
 MOST_PARAMETERS = 12
 """Parameters listed of two programs that differ in numbers only; the others are counted."""
@@ -20,19 +20,21 @@ AT_BOUND = 0.005
 
 
 def idea(attempt: Attempt, most: int) -> str:
-    """What a program tries, by its own docstring; else by what its author said of it."""
+    """What a program tries, by its own docstring, else by what its author said of it; ends like a sentence."""
     tree = parse(attempt.candidate.source)
     text = ast.get_docstring(tree) if tree else ""
     if not text and tree:
         policy = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"), None)
         text = ast.get_docstring(policy) if policy else ""
-    text = " ".join((text or attempt.prose).split())
+    text = " ".join((text or without_strategies(attempt.prose)).split())
     whole = ""
     for sentence in re.split(r"(?<=[.!?])\s+", text):
         if len(whole) + len(sentence) >= most:
             break
         whole = f"{whole} {sentence}".strip()
-    return (whole or shortened(text, most)).rstrip(".")
+    if len(whole) < most / 2:  # a heading rather than a sentence
+        whole = shortened(text, most)
+    return whole if not whole or whole.endswith((".", "!", "?", "…")) else f"{whole}."
 
 
 @lru_cache(maxsize=256)

@@ -46,6 +46,11 @@ def _listed(text: str) -> list[str]:
     return items if len(items) > 1 else []
 
 
+def without_strategies(text: str) -> str:
+    """Prose without the lines that name strategies."""
+    return _STRATEGY.sub("", text)
+
+
 def ceiling(text: str) -> str:
     """Why nothing better is possible, where an answer says so instead of giving code; else nothing."""
     found = _CEILING.search(_outside_code(text))

@@ -83,9 +83,13 @@ class Where:
             return "No steps are left for tuning this round's PARAMS: write the values that you believe in."
         many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
         return (
-            f"This round's PARAMS will be tuned, with up to about {many} of about {round(self.length):,} steps "
-            "for all its programs together."
+            f"Numbers in PARAMS of this round's programs will be tuned, with up to about {many} of about "
+            f"{_steps(self.length)} for all of them together."
         )
+
+
+def _steps(length: float) -> str:
+    return "1 step" if round(length) == 1 else f"{round(length):,} steps"
 
 
 def references_in_words(references: Mapping[str, Evidence]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,12 @@ SHORTEST, LONGEST = 5, 25
 
 NOISE = 2.0
 """So many standard deviations of the rewards, over as many steps, a loss has to be."""
+
+MOST_EXACT, NOTHING = 1e6, 1e-4
+"""Whole numbers below the one are told exactly; numbers below the other as 0."""
+
+LARGE = 40
+"""Entries of an array from which on its entries are not shown."""
 
 MOST_OBSERVED, MOST_DONE = 8, 6
 """Columns; of an observation those that change most are shown."""
@@ -44,7 +51,7 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
     heading = ["step", *observed, *done, "reward"]
     rows = [
-        [str(t), *(column[i] for column in (*observed.values(), *done.values())), brief(rewards[t])]
+        [str(t), *(column[i] for column in (*observed.values(), *done.values())), cell(rewards[t])]
         for i, t in enumerate(steps)
     ]
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
@@ -77,16 +84,32 @@ def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
     return last, "up to where the episode was terminated" if terminated else "the last ones"
 
 
+def cell(value: float) -> str:
+    """A number in a table: whole ones exactly, as codes are, others with two digits; next to nothing as 0."""
+    if abs(value) < MOST_EXACT and float(value).is_integer():
+        return f"{value:.0f}"
+    return "0" if abs(value) < NOTHING else brief(value)
+
+
 def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: int) -> dict[str, list[str]]:
-    """Name to one text for each step; the columns that change most, in their own order."""
+    """Name to one text for each step; the columns that change most, in their own order.
+
+    Parts of an observation that never change, and entries of large arrays, which say nothing one by one,
+    are left out.
+    """
     parts = [dict(components(value, kind)) for value in values]
-    labels = list(parts[0])
+    labels = {label: called(label, names) for label in parts[0]}
     if not labels:  # text, which has no numbers
         return {kind: [compact(value, 60) for value in values]}
-    texts = {label: [brief(part[label]) if label in part else "" for part in parts] for label in labels}
-    changing = [label for label in labels if len(set(texts[label])) > 1] if kind == "obs" else labels
-    by_change = sorted(changing, key=lambda label: -len(set(texts[label])))[:most]
-    return {called(label, names): texts[label] for label in labels if label in by_change}
+    texts = {label: [cell(part[label]) if label in part else "" for part in parts] for label in labels}
+    sizes = Counter(name.split("[")[0] for name in labels.values())
+    kept = [
+        label
+        for label, name in labels.items()
+        if kind != "obs" or (len(set(texts[label])) > 1 and sizes[name.split("[")[0]] <= LARGE)
+    ]
+    by_change = sorted(kept, key=lambda label: -len(set(texts[label])))[:most]
+    return {labels[label]: texts[label] for label in labels if label in by_change}
 
 
 def _folded(rows: Sequence[Sequence[str]]) -> list[str]:

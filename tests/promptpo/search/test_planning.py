@@ -65,7 +65,11 @@ def test_only_programs_that_have_something_to_give_are_merged():
     tuned = history(
         attempt("r1c1", 1.0, 9.0, 2.0, source="a = 1\n"), attempt("r1c2", 5.0, 1.5, 7.0, source="a = 2\n")
     )
-    for past in (worse, tuned):
+    long = history(
+        attempt("r1c1", 1.0, 9.0, 2.0, source="a = 1\n" * 900),
+        attempt("r1c2", 5.0, 1.5, 7.0, source="b = 2\n" * 900),
+    )
+    for past in (worse, tuned, long):
         plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
         assert [p.direction for p in plans] == ["improve", "improve", "improve", "different"]
 
@@ -74,7 +78,7 @@ def test_a_stalled_run_changes_the_question():
     """After a round without improvement half of the samples build on what is there, half start afresh."""
     past = history(attempt("r1c1", 1.0, 9.0, 1.0), attempt("r1c2", 5.0, 5.0, 5.0), rounds=2, stalled=1)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
-    assert [p.direction for p in plans] == ["merge", "fresh", "merge", "fresh"]
+    assert [p.direction for p in plans] == ["merge", "fresh", "improve", "fresh"]
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
     assert "r1c1 is better than r1c2 on 1, most on 2 (+4)" in plans[0].aspect
     assert plans[1].strategy != plans[3].strategy

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from promptpo.telling.trace import event, trace
+from promptpo.telling.trace import cell, event, trace
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -52,6 +52,13 @@ def test_a_trace_has_names_and_twenty_steps():
     assert len(lines) == 22
 
 
+def test_entries_of_large_arrays_are_left_out():
+    """Eight of a hundred cells say nothing; the numbers beside them do."""
+    observations = [{"board": np.full((10, 10), t), "row": t} for t in range(6)]
+    text = trace(episode([1.0] * 5, observations=observations), {"obs['row']": "row"})
+    assert text.splitlines()[1] == "step|row|action|reward"
+
+
 def test_steps_that_repeat_are_one_row():
     """Who stands still needs no twenty rows."""
     still = [np.array([0.5, 1.0])] * 31
@@ -67,6 +74,15 @@ def test_any_observation_has_a_trace(observation):
     """Texts, dictionaries, tuples and numbers."""
     text = trace(episode([1.0, 2.0], observations=[observation] * 3), {})
     assert text.splitlines()[-1].endswith("2")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(412, "412"), (-3.0, "-3"), (0.4567, "0.46"), (3e-7, "0"), (float("nan"), "NaN"), (1e30, "1e+30")],
+)
+def test_codes_are_told_exactly(value, text):
+    """The number of a state must not be rounded; measurements may be."""
+    assert cell(value) == text
 
 
 def test_an_episode_without_a_trajectory_has_none():
