@@ -121,6 +121,11 @@ def _length(evidence: Evidence) -> str:
 
 def _level(evidence: Evidence) -> str:
     middle = statistics.median(evidence.returns) if evidence.returns else 0.0
+    if len(set(evidence.returns)) == 1:
+        return (
+            f"Level: every episode earns {number(middle)}. Work out from the reward what limits it, and change that, "
+            "though it may need another way of moving or deciding."
+        )
     return (
         f"Level: what a typical episode earns (median {number(middle)}), rather than the bad ones. Work out from the "
         "reward what limits it, and change that, though it may need another way of moving or deciding."

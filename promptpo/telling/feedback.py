@@ -26,6 +26,9 @@ FAR = 0.3
 """A return is far below the median where it lies below it by more than this share of the median's size, and by
 more than three times the distance from the median to the best."""
 
+MOST_ENTRIES = 24
+"""Entries of an array that are shown."""
+
 ROWS = 10
 """Steps of an episode that the built-in summary shows."""
 
@@ -214,8 +217,10 @@ def compact(value: Any, limit: int = 240) -> str:
 
     if isinstance(value, np.ndarray):
         flat = value.ravel()
-        shown = ", ".join(number(float(v)) if flat.dtype.kind != "U" else str(v) for v in flat[:24])
-        text = f"[{shown}{', …' if flat.size > 24 else ''}]"  # noqa: PLR2004
+        if flat.size > MOST_ENTRIES and len(set(flat[:MOST_ENTRIES].tolist())) == 1:
+            return f"an array of shape {value.shape}"  # its beginning says nothing
+        shown = ", ".join(number(float(v)) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES])
+        text = f"[{shown}{', …' if flat.size > MOST_ENTRIES else ''}]"
     elif isinstance(value, Mapping):
         text = "{" + ", ".join(f"{key}: {compact(item, 100)}" for key, item in value.items()) + "}"
     elif isinstance(value, (tuple, list)):

@@ -92,7 +92,8 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts += _programs(plan, known, in_detail)
         parts.append(_episodes(base, known))
         if base.diagnosis.trace:
-            title = f"# From the worst training episode of {base.id}\n\n{base.diagnosis.trace}"
+            which = "the worst" if base.diagnosis.of("worst") else "a typical"
+            title = f"# From {which} training episode of {base.id}\n\n{base.diagnosis.trace}"
             parts.append(Part([title, ""], [50]))
     parts += _others(plan, known, in_detail)
     parts.append(_legend(plan, known))

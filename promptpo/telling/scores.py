@@ -97,12 +97,18 @@ def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
 
 
 def alike(history: History, attempt: Attempt) -> str:
-    """That a candidate behaves as another does, in a sentence; empty where it does not."""
+    """That a candidate behaves as another does, in a sentence; empty where it does not.
+
+    Where all fail alike, equal returns say little: episodes must be equally long as well.
+    """
     other = attempt.candidate.duplicate_of
     if other:
         return f"{attempt.id} is the same program as {other}"
     stands = history.find(history.alike.get(attempt.id, ""))
     if stands is None:
+        return ""
+    lengths = {e.seed: e.steps for e in history.evidence(stands).episodes}
+    if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
         return ""
     n = len(history.against(attempt, stands).returns)
     return f"{attempt.id} behaves exactly like {stands.id} (same return in all {n} episodes)"

@@ -302,6 +302,13 @@ def test_built_in_summary_shows_first_and_last_steps():
     assert text.splitlines()[-1] == "after the last step: obs [3, -1]"
 
 
+def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something():
+    """No dump of zeros."""
+    assert feedback.compact(np.zeros((7, 7, 3))) == "an array of shape (7, 7, 3)"
+    assert feedback.compact(np.arange(30)).startswith("[0, 1, 2, 3")
+    assert feedback.compact(np.zeros(3)) == "[0, 0, 0]"
+
+
 def test_the_episodes_that_are_told():
     """The worst, the median and the best; another low one where returns fall into two groups."""
     episodes = [episode(return_=value) for value in (5.0, 1.0, 9.0)]

@@ -120,6 +120,18 @@ def test_candidates_that_behave_alike_are_told_as_one():
     assert scores.alike(past, past.attempts[0]) == ""
 
 
+def test_who_fails_alike_does_not_behave_alike():
+    """Equal returns of episodes that were not equally long come from different behaviour."""
+    longer = Attempt(
+        Candidate("r1c2", "# r1c2", 1, digest="r1c2"),
+        Evaluation("ok", tuple(EpisodeRecord(seed, 0.0, 20 + seed) for seed in range(2)), 41),
+    )
+    past = History([attempt("r1c1", 0.0, 0.0), longer])
+    past.find_alike()
+    assert past.alike == {"r1c2": "r1c1"}
+    assert scores.alike(past, longer) == ""
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (0.00714, "0.0071"), (274.9, "270"), (12.4, "12"), (-9.46, "-9.5"), (float("nan"), "NaN")],
