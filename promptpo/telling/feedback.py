@@ -26,6 +26,9 @@ FAR = 0.3
 """A return is far below the median where it lies below it by more than this share of the median's size, and by
 more than three times the distance from the median to the best."""
 
+TINY = 1e-9
+"""Entries of arrays below this are shown as 0."""
+
 MOST_ENTRIES = 24
 """Entries of an array that are shown."""
 
@@ -219,7 +222,7 @@ def compact(value: Any, limit: int = 240) -> str:
         flat = value.ravel()
         if flat.size > MOST_ENTRIES and len(set(flat[:MOST_ENTRIES].tolist())) == 1:
             return f"an array of shape {value.shape}"  # its beginning says nothing
-        shown = ", ".join(number(float(v)) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES])
+        shown = ", ".join(_entry(v) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES])
         text = f"[{shown}{', …' if flat.size > MOST_ENTRIES else ''}]"
     elif isinstance(value, Mapping):
         text = "{" + ", ".join(f"{key}: {compact(item, 100)}" for key, item in value.items()) + "}"
@@ -230,6 +233,10 @@ def compact(value: Any, limit: int = 240) -> str:
     else:
         text = str(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _entry(value: Any) -> str:
+    return "0" if abs(float(value)) < TINY else number(float(value))
 
 
 def number(value: float) -> str:

@@ -13,6 +13,7 @@ from promptpo.telling import feedback, scores
 from promptpo.telling.programs import idea, parameters, skeleton
 from promptpo.telling.replies import shortened
 from promptpo.telling.standing import Where, references_in_words, seconds_in_words
+from promptpo.telling.trace import shorter
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt
@@ -93,8 +94,9 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts.append(_episodes(base, known))
         if base.diagnosis.trace:
             which = "the worst" if base.diagnosis.of("worst") else "a typical"
-            title = f"# From {which} training episode of {base.id}\n\n{base.diagnosis.trace}"
-            parts.append(Part([title, ""], [50]))
+            title = f"# From {which} training episode of {base.id}\n\n"
+            table = base.diagnosis.trace
+            parts.append(Part([title + table, title + shorter(table), ""], [30, 66]))
     parts += _others(plan, known, in_detail)
     parts.append(_legend(plan, known))
     parts.append(Part([request]))

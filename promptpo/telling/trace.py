@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 STEPS, AFTER = 20, 5
 """Steps shown, and how many of them come after the event."""
 
+FEW = 10
+"""Rows of its short form."""
+
 SHORTEST, LONGEST = 5, 25
 """Steps over which rewards before and after a step are averaged: a fiftieth of the episode within these."""
 
@@ -57,6 +60,16 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
     table = _folded(rows)
     return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", "|".join(heading), *table])
+
+
+def shorter(table: str) -> str:
+    """The part of a trace nearest to the event."""
+    about, heading, *rows = table.splitlines()
+    kept = rows[-FEW:]
+    if len(kept) < len(rows):
+        first = kept[0].split("|")[0]
+        about = f"Steps {first} to {about.partition(' to ')[2]}"
+    return "\n".join([about, heading, *kept])
 
 
 def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:

@@ -307,6 +307,7 @@ def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something():
     assert feedback.compact(np.zeros((7, 7, 3))) == "an array of shape (7, 7, 3)"
     assert feedback.compact(np.arange(30)).startswith("[0, 1, 2, 3")
     assert feedback.compact(np.zeros(3)) == "[0, 0, 0]"
+    assert feedback.compact(np.array([1e-17, 0.5, np.nan])) == "[0, 0.5, NaN]"
 
 
 def test_the_episodes_that_are_told():

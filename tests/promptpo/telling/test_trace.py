@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from promptpo.telling.trace import cell, event, trace
+from promptpo.telling.trace import cell, event, shorter, trace
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -50,6 +50,15 @@ def test_a_trace_has_names_and_twenty_steps():
     assert lines[1] == "step|height|push|reward"
     assert lines[2] == "80|8|0|1"
     assert len(lines) == 22
+
+
+def test_a_trace_has_a_short_form():
+    """The rows nearest to the event, and a heading that says which they are."""
+    short = shorter(trace(episode([1.0] * 100, terminated=True), NAMES)).splitlines()
+    assert short[0] == "Steps 90 to 99, up to where the episode was terminated:"
+    assert (len(short), short[2][:3], short[-1][:3]) == (12, "90|", "99|")
+    two = trace(episode([1.0, 2.0]), NAMES)
+    assert shorter(two) == two
 
 
 def test_entries_of_large_arrays_are_left_out():
