@@ -163,7 +163,7 @@ class Summariser:
             error=error,
             detail=detail[:2000].strip(),
         )
-        key = "feedback" if version.by == "feedback" else f"{version.by}.feedback"
+        key = "feedback" if version.by == "feedback" else f"feedback.{version.by}"
         try:
             completion = await self._spender.ask(
                 f"{key}.repair{version.repairs}",

@@ -145,12 +145,12 @@ def test_a_new_feedback_class_that_is_broken_gives_way_to_the_old(tmp_path):
         {
             "r1.c1": WEAK,
             "r2.c1": f"{GOOD}\n{broken}",
-            "r2.c1.feedback.repair1": broken,
+            "feedback.r2.c1.repair1": broken,
             "r3.c1": variant(WEAK, 3),
         }
     )
     run = optimize(model, tmp_path / "run", rounds=3, candidates=1, repairs=1)
-    assert "r2.c1.feedback.repair1" in model.asked()
+    assert "feedback.r2.c1.repair1" in model.asked()
     feedback = read_run(run.directory)["feedback"][-1].data
     assert feedback["diagnosis"]["by"] == "feedback"
     assert "the largest lean" in feedback["text"]

@@ -47,7 +47,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt: the system text is the same for the whole run and kept apart."""
+    """One prompt; the system text that all policies share is kept apart, another one is its first message."""
 
     digest: str
     messages: tuple[tuple[str, str], ...]
@@ -176,6 +176,11 @@ def read_story(directory: Path) -> Story:
     ]
     entries.sort(key=lambda e: _order(e.attempt))
     prompts = by_kind.get("prompt", [])
+    for_policies = {
+        e.data.get("prompt") for e in by_kind.get("completion", []) if e.data["purpose"] == "policy"
+    }
+    systems = [event.data["system"] for event in prompts if event.key in for_policies]
+    system = systems[0] if systems else ""
     return Story(
         directory=directory,
         config=config,
@@ -184,8 +189,8 @@ def read_story(directory: Path) -> Story:
         stopped=tuple(_stopped(entries, by_kind.get("evaluation", []))),
         best_so_far=_best_so_far(by_kind.get("validation", []), spent),
         exchanges=exchanges,
-        prompts={event.key: _prompt(event) for event in prompts},
-        system=prompts[0].data["system"] if prompts else "",
+        prompts={event.key: _prompt(event, system) for event in prompts},
+        system=system,
         spec=by_kind["spec"][0].data["text"] if "spec" in by_kind else "",
         sessions=tuple(event.data for event in by_kind.get("session", [])),
         ledger=Ledger(config.budget, events),
@@ -232,8 +237,10 @@ def _exchange(event: Event) -> Exchange:
     )
 
 
-def _prompt(event: Event) -> Prompt:
-    return Prompt(event.key, tuple((turn["role"], turn["content"]) for turn in event.data["messages"]))
+def _prompt(event: Event, system: str) -> Prompt:
+    turns = tuple((turn["role"], turn["content"]) for turn in event.data["messages"])
+    own = event.data["system"]
+    return Prompt(event.key, turns if own == system else (("system", own), *turns))
 
 
 def _calls_for(candidate: str, exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
