@@ -174,7 +174,8 @@ class Sampler:
         parents = tuple(parent.id for parent in plan.parents)
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
-            attempt = await self.measure(candidate, history, prose=answer.prose, problem=answer.problem)
+            prose = replies.without_strategies(answer.prose)
+            attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
             return self.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))

@@ -10,7 +10,7 @@ from promptpo.program.answers import digest, parse
 from promptpo.program.literals import read_params
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
-from promptpo.telling.replies import shortened, without_strategies
+from promptpo.telling.replies import shortened
 
 MOST_PARAMETERS = 12
 """Parameters listed of two programs that differ in numbers only; the others are counted."""
@@ -26,7 +26,7 @@ def idea(attempt: Attempt, most: int) -> str:
     if not text and tree:
         policy = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"), None)
         text = ast.get_docstring(policy) if policy else ""
-    text = " ".join((text or without_strategies(attempt.prose)).split())
+    text = " ".join((text or attempt.prose).split())
     whole = ""
     for sentence in re.split(r"(?<=[.!?])\s+", text):
         if len(whole) + len(sentence) >= most:

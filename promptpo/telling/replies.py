@@ -48,7 +48,7 @@ def _listed(text: str) -> list[str]:
 
 def without_strategies(text: str) -> str:
     """Prose without the lines that name strategies."""
-    return _STRATEGY.sub("", text)
+    return re.sub(r"\n{3,}", "\n\n", _STRATEGY.sub("", text)).strip()
 
 
 def ceiling(text: str) -> str:

@@ -75,13 +75,15 @@ FIVE = "\n".join(f"STRATEGY {n}: way {n} to balance" for n in range(1, 6))
 
 def test_strategies_that_the_model_names_are_dealt_out(tmp_path):
     """Asked for once, recorded with the round, and offered in later rounds."""
-    model = Model({"r1.c1": f"{FIVE}\n{WEAK}"})
+    model = Model({"r1.c1": f"I push.\n\n{FIVE}\n{WEAK}"})
     run = optimize(model, tmp_path / "run", rounds=3, candidates=3)
     first = {r.key: r.messages[-1].content for r in model.requests}
     assert "STRATEGY 1:" in first["r1.c1"]
     assert "STRATEGY" not in first["r1.c2"]
     assert re.search(r"way \d to balance", first["r3.c2"])
-    assert read_run(run.directory)["round"][0].data["strategies"][0] == "way 1 to balance"
+    events = read_run(run.directory)
+    assert events["round"][0].data["strategies"][0] == "way 1 to balance"
+    assert next(e.data["prose"] for e in events["attempt"] if e.key == "r1c1") == "I push."
 
 
 CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode until the end."
