@@ -25,7 +25,7 @@ from promptpo.run.records import Attempt, Seeds
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
 from promptpo.search.planning import Plan, plan_round
-from promptpo.search.sampler import OutOfBudget, Sample, Sampler, Unanswered
+from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -124,7 +124,7 @@ class _Loop:
         config: Config,
         observe: Callable[[History], None],
     ) -> None:
-        self.config, self.spender, self.observe = config, spender, observe
+        self.spec, self.config, self.spender, self.observe = spec, config, spender, observe
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
@@ -149,7 +149,10 @@ class _Loop:
         """One round; returns why the search ends with it, or nothing."""
         history, config = self.history, self.config
         number, before = history.rounds + 1, history.best()
-        plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
+        self.sampler.begin(history, self.threshold)
+        plans = plan_round(
+            history, config.switches, candidates=config.candidates, seed=config.seed, spec=self.spec
+        )
         samples = await together(self._sample(plan) for plan in plans)
         new = history.absorb(duplicates=config.switches.duplicates)
         stop = _what_ends(samples, tried=bool(history.attempts))
@@ -165,7 +168,7 @@ class _Loop:
         await self._end(samples, before)
         if config.switches.stop_when_solved and self._solved():
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
-        return ""
+        return f"the model considers the task solved: {history.ceiling}" if history.ceiling else ""
 
     async def _sample(self, plan: Plan) -> Sample:
         sample = await self.sampler.sample(plan, self.history)
@@ -182,9 +185,13 @@ class _Loop:
             text = await self.sampler.reflect(history, winner, number)
             history.reflections += [text] if text else []
         history.close_round(before)
+        history.ceiling = ceiling_of(samples) if history.stalled else ""
         if self.spender.journal.find("round", f"r{number}") is None:
-            unanswered = {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, Unanswered)}
-            self.spender.journal.add("round", f"r{number}", {**history.standing(), "unanswered": unanswered})
+            told = {
+                name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
+                for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
+            }
+            self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)
 
     def _may_be_solved(self, attempts: Sequence[Attempt]) -> bool:

@@ -27,18 +27,19 @@ class Recipe:
     Attributes:
         feedback_class: The model writes a class that summarises trajectories, before round 1.
         feedback_sees_all: That class sees actions, rewards and how the episode ended, not only observations.
-        feedback_episodes: "typical" summarises the median and the worst episode next to aggregates over
+        feedback_episodes: "typical" summarises the worst, the median and the best episode next to aggregates over
             all; "all" summarises each.
         reflection: A call between rounds that reflects on the last attempt.
         history: "winners" shows each round's winner, all of them; "best" shows the best few and the
             last few in a bounded prompt; "parents" shows parents sampled from an island.
-        best_k: Best attempts shown with their code.
-        last_m: Latest attempts shown as one line each.
+        best_k: So many of the best may be built on: the first is shown with its code, another where both are to
+            be merged; with "parents", how many are drawn.
+        last_m: Earlier attempts shown as one line each.
         losers: One-line outcomes of attempts that are not shown in full, crashes with their error.
         duplicates: Recognise sources with the same normalised syntax tree and do not roll them out again.
         racing: Episodes after which a candidate that can no longer win is given up; 0 rolls out all.
         directions: Ask for different things in different samples, and for a fresh start or a merger
-            after rounds without improvement.
+            after rounds without improvement; let the model say that nothing better is possible.
         validate: How many of a round's candidates are scored on validation seeds.
         islands: Separate populations; 1 means one.
         migrate_every: Rounds between migrations of each island's best.

@@ -74,15 +74,56 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of one episode.
+
+    Attributes:
+        role: Why this one: "best", "median", "worst", "low" for another far below the median, or its number.
+        seed: Of the episode.
+        return_: Its return.
+        steps: Its length.
+        ending: "terminated" or "reached the horizon".
+        text: What the feedback class says about it.
+    """
+
+    role: str
+    seed: int
+    return_: float
+    steps: int
+    ending: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is told of a candidate's episodes.
+
+    Attributes:
+        episodes: The best, the median and the worst, or all, as the recipe says.
+        trace: Consecutive steps of the worst episode around what went wrong in it, as a table.
+        by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
+    """
+
+    episodes: tuple[Told, ...] = ()
+    trace: str = ""
+    by: str = ""
+
+    def of(self, *roles: str) -> Told | None:
+        """The first episode told in one of these roles."""
+        return next((told for role in roles for told in self.episodes if told.role == role), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """A candidate and what its training rollouts gave.
 
     Attributes:
         candidate: The source and where it came from.
         evaluation: On training seeds.
-        feedback: What the next prompt says about it.
+        feedback: What happened, as one text.
         prose: What the model said about it.
         notes: Remarks of the tuner or the parser, for the next prompt.
+        diagnosis: What happened in single episodes, from which prompts take what they show.
     """
 
     candidate: Candidate
@@ -90,6 +131,7 @@ class Attempt:
     feedback: str = ""
     prose: str = ""
     notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis = Diagnosis()
 
     @property
     def id(self) -> str:

@@ -39,7 +39,7 @@ class RunState:
         config: What decides the run.
         ledger: What was spent.
         spec: What the model was told about the task.
-        system: The system prompt.
+        system: The system prompt of requests for policies.
         prompts: Every prompt, by digest.
         calls: Every call, in the order of the answers.
         rounds: Every round that has ended, in order.
@@ -198,12 +198,13 @@ class RunState:
         self.spec = event.data["text"]
 
     def _prompt(self, event: Event) -> None:
-        self.system = self.system or event.data["system"]
         turns = tuple((turn["role"], turn["content"]) for turn in event.data["messages"])
-        self.prompts[event.key] = Prompt(event.key, turns)
+        self.prompts[event.key] = Prompt(event.key, turns, event.data["system"])
 
     def _completion(self, event: Event) -> None:
         data = event.data
+        if data["purpose"] == "policy" and not self.system and data["prompt"] in self.prompts:
+            self.system = self.prompts[data["prompt"]].system
         call = ModelCall(
             key=event.key,
             purpose=data["purpose"],

@@ -42,10 +42,17 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt: the system text is the same for the whole run and kept apart."""
+    """One prompt.
+
+    Attributes:
+        digest: Its name in the journal.
+        messages: (role, text) of each turn.
+        system: The system prompt; all requests for policies share one.
+    """
 
     digest: str
     messages: tuple[tuple[str, str], ...]
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
