@@ -82,7 +82,7 @@ class Tuner:
             program = Program.parse(candidate.source)
             program = program.lifted() if self._config.lift_constants else program
             if program.params or program.table is not None:
-                warm = tuple(_inherited(program, attempt, history)) if chosen else ()
+                warm = tuple(inherited(program, attempt, history)) if chosen else ()
                 starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return, warm)
         return list(starts.values())
 
@@ -265,7 +265,7 @@ class _Taken:
         return max(self.episodes, round(self.episodes * self._most / max(1, self.steps)))
 
 
-def _inherited(program: Program, attempt: Attempt, history: History) -> Iterator[dict[str, float]]:
+def inherited(program: Program, attempt: Attempt, history: History) -> Iterator[dict[str, float]]:
     """The tuned values of a candidate's parents, or of what these were tuned into, where names agree."""
     own = program.values or {}
     parents = set(attempt.candidate.parents)

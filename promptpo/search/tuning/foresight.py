@@ -88,6 +88,8 @@ class Foresight:
         n = self._episodes()
         seeds = self._seeds(LOOK_SEED + self._used, n)
         self._looks += 1
+        while self._earning and self._looks < len(self._at) and self._clock.fraction >= self._at[self._looks]:
+            self._looks += 1  # a costly generation passed several; between looks there is always some search
         self._used += n
         self._tried = arm.finalists(1)[0].params
         proven = self._proven.setdefault(arm, arm.space.defaults)

@@ -69,7 +69,7 @@ def test_every_structure_is_tuned_briefly_before_it_is_dropped(drive):
     strong = Start("strong", Program(many(12).program.source + "\nx = 3\n"), -100.0)
 
     def of(program, trial):
-        return sum(trial.params.values()) + (200.0 if "x = 3" in program.source else 0.0)
+        return sum(trial.params.values()) + (20.0 if "x = 3" in program.source else 0.0)
 
     tuning = Tuning([weak, strong], steps=10_000, seeds=_seeds, horizon=130, seed=0, earning=True)
     while tuning.batches:
