@@ -47,6 +47,20 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How much one parameter mattered while it was tuned.
+
+    Attributes:
+        share: Of the differences between the vectors that were tried, what this parameter explains, from 0
+            to 1; 0 where noise could explain it as well.
+        at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
+    """
+
+    share: float
+    at_bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One policy source and where it came from.
 
@@ -60,6 +74,7 @@ class Candidate:
         tuned: Parameter name to (value before, value after), where tuning changed it.
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
+        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
     """
 
     id: str
@@ -71,6 +86,7 @@ class Candidate:
     tuned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     duplicate_of: str | None = None
     calls: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
