@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
+from promptpo.llm.ensemble import one_or_several
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -34,7 +35,8 @@ AGENTS = "promptpo.agents"
 def optimize(
     env_id: str,
     *,
-    model: str | None = None,
+    model: str | Sequence[str] | None = None,
+    repair_model: str | None = None,
     rounds: int = 5,
     candidates: int = 4,
     episodes: int | None = None,
@@ -56,7 +58,9 @@ def optimize(
     Args:
         env_id: As Gymnasium writes it, ``module:EnvId`` included.
         model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
-            by the keys in the environment.
+            by the keys in the environment. Several models share the samples: ["anthropic:A", "2=openai:B"], where the
+            second is asked twice as often; ``model_choice="bandit"`` asks by what each has brought per dollar.
+        repair_model: Who repairs, as for `model`; None leaves it to whoever wrote the policy.
         rounds: Prompts.
         candidates: Samples per round.
         episodes: Training episodes per candidate; None chooses by the step budget.
@@ -76,9 +80,14 @@ def optimize(
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
     """
+    if llm is not None and (repair_model is not None or model is not None):
+        raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
+    single, several = one_or_several(model)
     config = config_of(
         task=Task(env_id, env_kwargs or {}, max_episode_steps),
-        model=llm.name if llm else model,
+        model=llm.name if llm else single,
+        models=several,
+        repair_model=repair_model,
         candidates=candidates,
         episodes=episodes,
         seed=seed,

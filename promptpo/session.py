@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
-from promptpo.llm import describe_choice, make_llm
+from promptpo.llm import describe_choice, make_models
+from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import Provenance, exported
@@ -29,9 +30,11 @@ from promptpo.run.config import CONFIG, Config, horizon_within, load_config, sav
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
+from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
+from promptpo.run.state import RunState
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
 
@@ -54,8 +57,12 @@ class Session:
 
     async def _run(self) -> RunResult:
         config = self.config
-        llm = self._given_llm or make_llm(
+        llm = self._given_llm or make_models(
             config.model,
+            config.models,
+            repair_model=config.repair_model,
+            choice=config.model_choice,
+            seed=config.seed,
             base_url=config.base_url,
             answered=answered(self.directory),
             run=str(self.directory.resolve()),
@@ -64,7 +71,8 @@ class Session:
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
-        config = replace(config, model=llm.name)
+        config = replace(config, model=llm.name, models=getattr(llm, "written", ()))
+        config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         spec = describe(
             config.task,
             reveal=config.reveal,
@@ -166,6 +174,7 @@ class Session:
             attempts=len(history.attempts),
             stop=outcome.stop,
             ledger=ledger,
+            models=[one.as_json() for one in brought(RunState.of(config, journal.events))],
             sandbox=sandbox,
             command=command,
         )
@@ -216,6 +225,8 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     """What the provider said answered, where it says more than the name that was asked for."""
     if not llm.language_model:
         return llm.name
+    if hasattr(llm, "members"):
+        return public_name(llm)
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     kind, _, asked = llm.name.partition(":")
     # a policy is passed on: it need not show where its author keeps recordings

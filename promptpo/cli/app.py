@@ -161,12 +161,17 @@ def optimize(
     """
     from promptpo.api import start
     from promptpo.cli.options import options_of
+    from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
     from promptpo.run.checking import config_of
 
+    model, models = one_or_several(asking.model)
     config = config_of(
         task=making.task(env_id),
-        model=asking.model,
+        model=model,
+        models=models,
+        repair_model=asking.repair_model,
+        model_choice=asking.model_choice,
         base_url=asking.base_url,
         recipe=asking.recipe,
         recipe_options=options_of(asking.option or []),
