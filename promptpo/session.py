@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +33,7 @@ from promptpo.run.observer import Observer
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
+from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
 
@@ -48,12 +47,16 @@ class Session:
 
     def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
+        self.control = Control()
         self._given_llm = llm
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
-        run: RunResult = run_async(self._run)
-        return run
+        return run_async(self._run, self.control.stop)
+
+    async def run_beside(self) -> RunResult:
+        """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
+        return await run_beside(self._run, self.control.stop)
 
     async def _run(self) -> RunResult:
         config = self.config
@@ -122,14 +125,13 @@ class Session:
                 f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
                 "budget pays for; --max-episode-steps sets another limit."
             )
-        control = Control()
-        with Interrupts(control):
+        with Interrupts(self.control):
             outcome = await search(
                 spec,
                 horizon=horizon,
                 spender=Spender(llm, executor, config, journal, ledger),
                 config=config,
-                control=control,
+                control=self.control,
                 observe=self.observer.progress,
             )
         if outcome.best is None and (self.directory / RESULT).exists():
@@ -276,25 +278,3 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
     )
-
-
-def run_async(work: Callable[[], Any]) -> Any:
-    """Run a coroutine function to its end, also where an event loop is running already (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    answer: list[Any] = []
-
-    def in_thread() -> None:
-        try:
-            answer.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            answer.append(error)
-
-    thread = threading.Thread(target=in_thread)
-    thread.start()
-    thread.join()
-    if isinstance(answer[0], BaseException):
-        raise answer[0]
-    return answer[0]

@@ -210,11 +210,11 @@ def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
 
     Nothing that is in the journal is asked or rolled out again.
     """
-    from promptpo.api import resume as go_on
+    from promptpo.api import continued
     from promptpo.llm.prices import stated_price
 
     with _display(showing) as observer:
-        result = go_on(
+        result = continued(
             run,
             observer=observer,
             rounds=limits.rounds,
@@ -226,7 +226,7 @@ def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
             price=stated_price(limits.price),
             max_prompt_tokens=limits.max_prompt_tokens,
             max_output_tokens=limits.max_output_tokens,
-        )
+        ).run()
     _finish(result, showing)
 
 

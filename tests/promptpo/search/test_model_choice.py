@@ -29,7 +29,7 @@ def test_every_model_is_asked_before_any_is_asked_again():
 
 def test_the_one_that_brings_more_is_asked_more():
     """At the same price; the other is still asked now and then."""
-    asked = allotment(["a", "b"], done("a", *[0.7] * 20) + done("b", *[0.4] * 20), 40)
+    asked = allotment(["a", "b"], done("a", *[0.7] * 20) + done("b", *[0.4] * 20), 80)
     assert asked.count("a") > 25
     assert asked.count("b") > 0
 
