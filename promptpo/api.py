@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -15,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
+from promptpo.llm.ensemble import one_or_several
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.checking import checked, config_of
+from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
-from promptpo.session import Session, default_name, provenance, run_async
+from promptpo.run.threads import run_async
+from promptpo.session import Session, default_name, provenance
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -30,11 +34,15 @@ if TYPE_CHECKING:
 AGENTS = "promptpo.agents"
 """Entry-point group of what plays trained agents, by the ending of their files."""
 
+NOT_OPTIONS = frozenset({"env_id", "run", "settings", "budget", "task", "models"})
+"""Names in signatures and of settings that are given in another way."""
+
 
 def optimize(
     env_id: str,
     *,
-    model: str | None = None,
+    model: str | Sequence[str] | None = None,
+    repair_model: str | None = None,
     rounds: int = 5,
     candidates: int = 4,
     episodes: int | None = None,
@@ -49,6 +57,7 @@ def optimize(
     max_seconds: float | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
+    progress: bool | None = None,
     **settings: Any,
 ) -> RunResult:
     """Search for a policy for a Gymnasium environment.
@@ -56,7 +65,9 @@ def optimize(
     Args:
         env_id: As Gymnasium writes it, ``module:EnvId`` included.
         model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
-            by the keys in the environment.
+            by the keys in the environment. Several models share the samples: ["anthropic:A", "2=openai:B"], where the
+            second is asked twice as often; ``model_choice="bandit"`` asks by what each has brought per dollar.
+        repair_model: Who repairs, as for `model`; None leaves it to whoever wrote the policy.
         rounds: Prompts.
         candidates: Samples per round.
         episodes: Training episodes per candidate; None chooses by the step budget.
@@ -71,21 +82,78 @@ def optimize(
         max_seconds: Wall time.
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
+        progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
+            None shows it in terminals and notebooks only, where there is no `observer`.
         **settings: Any other field of `promptpo.run.config.Config`.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
+        KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
+            second Ctrl-C stops at once.
     """
-    config = config_of(
-        task=Task(env_id, env_kwargs or {}, max_episode_steps),
-        model=llm.name if llm else model,
+    prepared = _prepared(
+        env_id,
+        model=model,
+        repair_model=repair_model,
+        rounds=rounds,
         candidates=candidates,
         episodes=episodes,
         seed=seed,
-        budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
+        out=out,
+        env_kwargs=env_kwargs,
+        max_episode_steps=max_episode_steps,
+        max_steps=max_steps,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        max_seconds=max_seconds,
+        llm=llm,
+        observer=observer,
+        progress=progress,
         **settings,
     )
-    return start(config, out=out, llm=llm, observer=observer)
+    with _shown(prepared.observer, prepared.progress) as shown:
+        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What `optimize` was asked for, checked."""
+
+    config: Config
+    out: str | os.PathLike[str] | None
+    llm: LLM | None
+    observer: Observer | None
+    progress: bool | None
+
+
+def _prepared(env_id: str, **options: Any) -> _Prepared:
+    """The options of `optimize` as a configuration and what else is needed.
+
+    Raises:
+        UsageError: There is no such option, or its value cannot be used.
+    """
+    own = {name: p.default for name, p in inspect.signature(optimize).parameters.items()}
+    known = {*own, *(field.name for field in fields(Config))} - NOT_OPTIONS
+    check_names(options, known, "optimize has no option")
+    given = {**{name: value for name, value in own.items() if name in known}, **options}
+    llm, model, repair_model = given.pop("llm"), given.pop("model"), given.pop("repair_model")
+    if llm is not None and not hasattr(llm, "complete"):
+        raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
+    if llm is not None and (model is not None or repair_model is not None):
+        raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
+    single, several = one_or_several(model)
+    limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
+    rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
+    config = config_of(
+        task=Task(env_id, given.pop("env_kwargs") or {}, given.pop("max_episode_steps")),
+        model=llm.name if llm is not None else single,
+        models=several,
+        repair_model=repair_model,
+        budget=Budget(given.pop("rounds"), **limits),
+        **given,
+    )
+    return _Prepared(config, llm=llm, **rest)
 
 
 def start(
@@ -95,14 +163,20 @@ def start(
     llm: LLM | None = None,
     observer: Observer | None = None,
 ) -> RunResult:
-    """Begin a run from a complete configuration; see `optimize`."""
+    """Begin a run from a complete configuration; see `optimize`. Ctrl-C ends it with its best so far."""
+    return _begun(config, out, llm, observer or Observer()).run()
+
+
+def _begun(
+    config: Config, out: str | os.PathLike[str] | None, llm: LLM | None, observer: Observer
+) -> Session:
     config = checked(config)
-    directory = Path(out) if out is not None else default_directory(config.task)
+    directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
         raise RunError(
             f"{directory} already holds a run; continue it with: promptpo resume {directory}, or choose another --out."
         )
-    return Session(config, directory, llm, observer or Observer()).run()
+    return Session(config, directory, llm, observer)
 
 
 def resume(
@@ -110,6 +184,7 @@ def resume(
     *,
     llm: LLM | None = None,
     observer: Observer | None = None,
+    progress: bool | None = None,
     price: tuple[float, float] | None = None,
     max_prompt_tokens: int | None = None,
     max_output_tokens: int | None = None,
@@ -121,6 +196,7 @@ def resume(
         run: The run directory.
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
+        progress: Show what happens, as for `optimize`.
         price: US dollars per million input and output tokens, where they were not known.
         max_prompt_tokens: New bound on a prompt.
         max_output_tokens: New limit for one answer.
@@ -128,8 +204,37 @@ def resume(
 
     Raises:
         RunError: It is no run, or another process has it open.
+        UsageError: There is no such limit, or its value cannot be used.
+        KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
-    directory = Path(run)
+    known = {*inspect.signature(resume).parameters, *(field.name for field in fields(Budget))}
+    check_names(budget, known - NOT_OPTIONS, "resume has no option")
+    with _shown(observer, progress) as shown:
+        return _unless_interrupted(
+            continued(
+                run,
+                llm=llm,
+                observer=shown,
+                price=price,
+                max_prompt_tokens=max_prompt_tokens,
+                max_output_tokens=max_output_tokens,
+                **budget,
+            )
+        )
+
+
+def continued(
+    run: str | os.PathLike[str],
+    *,
+    observer: Observer,
+    llm: LLM | None = None,
+    price: tuple[float, float] | None = None,
+    max_prompt_tokens: int | None = None,
+    max_output_tokens: int | None = None,
+    **budget: float | None,
+) -> Session:
+    """The work that is left of a run; see `resume`."""
+    directory = _path(run, "run")
     config = load_config(directory / CONFIG)
     changes = {name: value for name, value in budget.items() if value is not None}
     config = replace(
@@ -139,7 +244,57 @@ def resume(
         max_output_tokens=max_output_tokens or config.max_output_tokens,
         budget=replace(config.budget, **changes),  # type: ignore[arg-type] # checked next
     )
-    return Session(checked(config), directory, llm, observer or Observer()).run()
+    return Session(checked(config), directory, llm, observer)
+
+
+async def optimize_async(env_id: str, **options: Any) -> RunResult:
+    """`optimize` for programs that have an event loop: it works in a thread, and the loop is never kept waiting.
+
+    Cancelling it ends the search: the best so far is tested and written, and the run is closed before the
+    cancellation goes on; cancelling it once more skips that. An `observer` and an `llm` are called in that thread.
+
+    Args:
+        env_id: As for `optimize`.
+        **options: As for `optimize`.
+
+    Raises:
+        PromptPOError: One sentence that says what to do; see `promptpo.errors`.
+        CancelledError: It was cancelled, and the run is closed.
+    """
+    prepared = _prepared(env_id, **options)
+    with _shown(prepared.observer, prepared.progress) as shown:
+        return await _begun(prepared.config, prepared.out, prepared.llm, shown).run_beside()
+
+
+def _unless_interrupted(session: Session) -> RunResult:
+    """The result of a run; what ends it ends its caller too, so that a loop over seeds stops.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended the search.
+    """
+    result = session.run()
+    if session.control.reason:
+        raise KeyboardInterrupt(f"the run is closed; go on with: promptpo.resume({str(result.directory)!r})")
+    return result
+
+
+def _shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+    if observer is not None and not isinstance(observer, Observer):
+        raise UsageError(f"observer takes a promptpo.Observer, not {observer!r}.")
+    if progress is not None and not isinstance(progress, bool):
+        raise UsageError(f"progress must be true or false, not {progress!r}.")
+    if progress is False or (progress is None and observer is not None):
+        return nullcontext(observer or Observer())
+    from promptpo.cli.progress import shown
+
+    return shown(observer, always=bool(progress))
+
+
+def _path(path: Any, name: str) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise UsageError(f"{name} must be a path, not {path!r}.") from None
 
 
 def default_directory(task: Task) -> Path:

@@ -24,6 +24,7 @@ from promptpo.run.control import together
 from promptpo.run.records import Attempt, Seeds
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
+from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of
 from promptpo.search.tuner import Tuner
@@ -149,6 +150,7 @@ class _Loop:
         """One round; returns why the search ends with it, or nothing."""
         history, config = self.history, self.config
         number, before = history.rounds + 1, history.best()
+        choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
         plans = plan_round(
             history, config.switches, candidates=config.candidates, seed=config.seed, spec=self.spec

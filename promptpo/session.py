@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
-from promptpo.llm import describe_choice, make_llm
+from promptpo.llm import describe_choice, make_models
+from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import Provenance, exported
@@ -29,9 +28,12 @@ from promptpo.run.config import CONFIG, Config, horizon_within, load_config, sav
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
+from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
+from promptpo.run.state import RunState
+from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
 
@@ -45,17 +47,25 @@ class Session:
 
     def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
+        self.control = Control()
         self._given_llm = llm
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
-        run: RunResult = run_async(self._run)
-        return run
+        return run_async(self._run, self.control.stop)
+
+    async def run_beside(self) -> RunResult:
+        """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
+        return await run_beside(self._run, self.control.stop)
 
     async def _run(self) -> RunResult:
         config = self.config
-        llm = self._given_llm or make_llm(
+        llm = self._given_llm or make_models(
             config.model,
+            config.models,
+            repair_model=config.repair_model,
+            choice=config.model_choice,
+            seed=config.seed,
             base_url=config.base_url,
             answered=answered(self.directory),
             run=str(self.directory.resolve()),
@@ -64,7 +74,8 @@ class Session:
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
-        config = replace(config, model=llm.name)
+        config = replace(config, model=llm.name, models=getattr(llm, "written", ()))
+        config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         spec = describe(
             config.task,
             reveal=config.reveal,
@@ -114,14 +125,13 @@ class Session:
                 f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
                 "budget pays for; --max-episode-steps sets another limit."
             )
-        control = Control()
-        with Interrupts(control):
+        with Interrupts(self.control):
             outcome = await search(
                 spec,
                 horizon=horizon,
                 spender=Spender(llm, executor, config, journal, ledger),
                 config=config,
-                control=control,
+                control=self.control,
                 observe=self.observer.progress,
             )
         if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
@@ -166,6 +176,7 @@ class Session:
             attempts=len(history.attempts),
             stop=outcome.stop,
             ledger=ledger,
+            models=[one.as_json() for one in brought(RunState.of(config, journal.events))],
             sandbox=sandbox,
             command=command,
         )
@@ -216,6 +227,8 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     """What the provider said answered, where it says more than the name that was asked for."""
     if not llm.language_model:
         return llm.name
+    if hasattr(llm, "members"):
+        return public_name(llm)
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     kind, _, asked = llm.name.partition(":")
     # a policy is passed on: it need not show where its author keeps recordings
@@ -265,25 +278,3 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
     )
-
-
-def run_async(work: Callable[[], Any]) -> Any:
-    """Run a coroutine function to its end, also where an event loop is running already (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    answer: list[Any] = []
-
-    def in_thread() -> None:
-        try:
-            answer.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            answer.append(error)
-
-    thread = threading.Thread(target=in_thread)
-    thread.start()
-    thread.join()
-    if isinstance(answer[0], BaseException):
-        raise answer[0]
-    return answer[0]

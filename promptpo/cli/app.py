@@ -171,12 +171,17 @@ def optimize(
     """
     from promptpo.api import start
     from promptpo.cli.options import options_of
+    from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
     from promptpo.run.checking import config_of
 
+    model, models = one_or_several(asking.model)
     config = config_of(
         task=making.task(env_id),
-        model=asking.model,
+        model=model,
+        models=models,
+        repair_model=asking.repair_model,
+        model_choice=asking.model_choice,
         base_url=asking.base_url,
         recipe=asking.recipe,
         recipe_options=options_of(asking.option or []),
@@ -215,11 +220,11 @@ def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
 
     Nothing that is in the journal is asked or rolled out again.
     """
-    from promptpo.api import resume as go_on
+    from promptpo.api import continued
     from promptpo.llm.prices import stated_price
 
     with _display(showing) as observer:
-        result = go_on(
+        result = continued(
             run,
             observer=observer,
             rounds=limits.rounds,
@@ -231,7 +236,7 @@ def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
             price=stated_price(limits.price),
             max_prompt_tokens=limits.max_prompt_tokens,
             max_output_tokens=limits.max_output_tokens,
-        )
+        ).run()
     _finish(result, showing)
 
 

@@ -48,7 +48,9 @@ def read_defaults(
                 param = known.get(_spelled(flag))
                 if param is None or param.param_type_name != "option":
                     raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
-                defaults.setdefault(command, {})[param.name] = _value(value)
+                defaults.setdefault(command, {})[param.name] = _value(
+                    value, several=getattr(param, "multiple", False)
+                )
     return defaults
 
 
@@ -65,8 +67,10 @@ def _spelled(flag: str) -> str:
     return flag.lstrip("-").replace("_", "-")
 
 
-def _value(value: Any) -> Any:
-    """As the command line would give it: a table is a JSON object."""
+def _value(value: Any, *, several: bool) -> Any:
+    """As the command line would give it: a table is a JSON object, one value of a repeatable flag a list of one."""
+    if several and not isinstance(value, list):
+        return [value]
     return json.dumps(value) if isinstance(value, dict) else value
 
 

@@ -61,11 +61,22 @@ class AskingFlags:
     """Who writes policies, and what they are told and asked."""
 
     model: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
+            metavar="[WEIGHT=]MODEL",
+            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples, 2=MODEL counting twice.",
         ),
     ] = None
+    repair_model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Who repairs; by default whoever wrote the policy."),
+    ] = None
+    model_choice: Annotated[
+        Literal["weights", "bandit"],
+        typer.Option(
+            help="How several models share the samples: by weight, or a bandit by what each has brought per dollar."
+        ),
+    ] = "weights"
     recipe: Annotated[
         Literal["default", "paper", "evolve"], typer.Option(help="The procedure; see docs/recipes.md.")
     ] = "default"

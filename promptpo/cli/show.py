@@ -14,6 +14,7 @@ from promptpo.output.run_view import REFERENCES, RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
+from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 
@@ -42,6 +43,9 @@ def overview(run: Path) -> str:
     for name, reference in state.references.items():
         lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
     lines.append(_spent(state.ledger))
+    models = brought(state)
+    if len(models) > 1:
+        lines.extend(f"  {clean_line(in_words(one))}" for one in models)
     lines.append(_ending(view))
     return "\n".join(lines)
 
@@ -53,6 +57,7 @@ def overview_json(run: Path) -> dict[str, Any]:
         "run": str(run),
         "result": view.result,
         "best": view.best.id if view.best else None,
+        "models": [one.as_json() for one in brought(view.state)],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
@@ -84,6 +89,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
             "mean_return": _finite(evidence.mean_return),
             "standard_error": _finite(evidence.standard_error),
         },
+        "model": writer_of(state) or None,
         "repairs": candidate.repairs,
         "duplicate_of": candidate.duplicate_of,
         "tuned": {name: list(change) for name, change in candidate.tuned.items()},

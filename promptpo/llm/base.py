@@ -139,6 +139,7 @@ class Completion:
         usage: Tokens used.
         cost_usd: Price, where it is known; 0.0 for local and embedded providers.
         seconds: From sending to the last token.
+        provider: Name of the provider that was asked, where there are several; else empty.
     """
 
     text: str
@@ -147,6 +148,7 @@ class Completion:
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
     seconds: float = 0.0
+    provider: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):  # the conformance check says so where it is not

@@ -32,6 +32,9 @@ DEFAULT_MODELS: Mapping[str, str] = {
 KEY_VARIABLES: Mapping[str, str] = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai"}
 """Asked in this order when no model is named."""
 
+ADDRESSED = frozenset(KEY_VARIABLES.values())
+"""Providers that ``--base-url`` is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -91,6 +94,8 @@ def describe_choice(name: str | None, llm: LLM) -> str:
         llm: What it returned.
     """
     named = visible(llm.name)
+    if hasattr(llm, "members"):
+        return f"models: {named}"
     what = named if llm.language_model else f"{named} (program search: no language model)"
     if named.startswith("inbox:"):
         return (
@@ -127,7 +132,7 @@ def make_llm(
         MissingExtraError: A package that it needs is not installed.
     """
     choice = choose(name)
-    if base_url and choice.provider not in KEY_VARIABLES.values():
+    if base_url and choice.provider not in ADDRESSED:
         raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
     if base_url:
         _check_address(base_url)

@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import MissingExtraError, RunError
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, load_config
+from promptpo.run.models import writer_of
+from promptpo.run.state_values import CandidateState
 
 BEST = "best.py"
+
+HISTORY = (
+    "candidate", "round", "parents", "outcome", "mean_return", "standard_error", "episodes", "tuned",
+    "duplicate_of", "model", "calls", "steps",
+)  # fmt: skip
+"""Columns of `RunResult.history`."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,26 @@ class RunResult:
         """The exported file."""
         return self.directory / BEST
 
+    @property
+    def history(self) -> Any:
+        """Every candidate as a row of a `pandas.DataFrame`, in the order of rounds and ids.
+
+        Columns: candidate, round, parents, outcome, mean_return, standard_error and episodes (of training and
+        validation, which judge it), tuned, duplicate_of, model, calls, steps (of the run so far, when it had run).
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped] # it has no stubs of its own
+        except ImportError as error:
+            raise MissingExtraError(
+                "history is a pandas frame, and pandas is not installed: pip install pandas. The same as JSON: "
+                f"promptpo show {shlex.quote(str(self.directory))} --json"
+            ) from error
+        rows = [_row(candidate) for candidate in read_view(self.directory).candidates]
+        return pd.DataFrame(rows, columns=HISTORY)
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the numbers, the best policy's source, and where the report is."""
         from promptpo.output.report.notebook import summary
@@ -66,6 +95,24 @@ class RunResult:
             f"RunResult({self.data['env_id']}: held-out return {self.mean_return:.6g} "
             f"[{low:.6g}, {high:.6g}], {self.directory})"
         )
+
+
+def _row(state: CandidateState) -> tuple[Any, ...]:
+    candidate, evidence = state.attempt.candidate, state.evidence
+    return (
+        candidate.id,
+        candidate.round,
+        candidate.parents,
+        state.attempt.evaluation.outcome,
+        evidence.mean_return,
+        evidence.standard_error,
+        len(evidence.episodes),
+        bool(candidate.tuned),
+        candidate.duplicate_of,
+        writer_of(state),
+        len(state.calls),
+        state.spent.steps,
+    )
 
 
 def load_run(run: str | os.PathLike[str]) -> RunResult:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.base import Effort
+from promptpo.llm.ensemble import ModelChoiceName
 from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
@@ -111,7 +112,10 @@ class Config:
 
     Attributes:
         task: What is to be solved.
-        model: As in ``--model``; None chooses by the keys in the environment.
+        model: As in ``--model``; None chooses by the keys in the environment. Of several, what they are called together.
+        models: Several models that write policies, each as ``MODEL`` or ``WEIGHT=MODEL``.
+        repair_model: Who repairs; None leaves it to whoever wrote the policy.
+        model_choice: How several models share the samples: by their weights, or by what each has brought per dollar.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
         price: US dollars per million input and output tokens; None looks them up.
         recipe: The procedure; see docs/recipes.md.
@@ -143,6 +147,9 @@ class Config:
 
     task: Task
     model: str | None = None
+    models: tuple[str, ...] = ()
+    repair_model: str | None = None
+    model_choice: ModelChoiceName = "weights"
     base_url: str | None = None
     price: tuple[float, float] | None = None
     recipe: RecipeName = "default"

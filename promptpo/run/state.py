@@ -216,6 +216,7 @@ class RunState:
             cost_usd=data["cost_usd"],
             seconds=data["seconds"],
             candidate=data.get("candidate") or "",
+            provider=data.get("provider") or "",
         )
         self.calls.append(call)
 

@@ -26,6 +26,7 @@ class ModelCall:
         cost_usd: None where the price is unknown.
         seconds: From sending to the last token.
         candidate: Id of the candidate that it was made for; empty where it was for none, or is not recorded.
+        provider: Name of the provider that was asked, where there were several; else empty.
     """
 
     key: str
@@ -38,6 +39,7 @@ class ModelCall:
     cost_usd: float | None
     seconds: float
     candidate: str = ""
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from promptpo.output.report.result import versions
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import REFERENCES, RunView, read_view
 from promptpo.run.evidence import Evidence
+from promptpo.run.models import brought
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
@@ -97,6 +98,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
+            models=brought(run.state),
             ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,
             candidates_chart=charts.candidates_chart(run) if candidates else None,

@@ -6,7 +6,7 @@ import json
 import math
 import platform
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,7 @@ def result(
     attempts: int,
     stop: str,
     ledger: Ledger,
+    models: Sequence[Mapping[str, Any]] = (),
     sandbox: Mapping[str, Any],
     command: str,
 ) -> dict[str, Any]:
@@ -148,6 +149,7 @@ def result(
             "estimated_tokens": ledger.usage.estimated_tokens,
             "cost_usd": round(ledger.cost_usd, 6),
             "calls_of_unknown_price": ledger.unpriced_calls,
+            "models": list(models),
         },
         "rounds": rounds,
         "candidates": attempts,
