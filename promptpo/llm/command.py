@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
-from promptpo.llm.text import visible, whole
+from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Request
@@ -68,7 +68,7 @@ class CommandLLM:
         started = time.perf_counter()
         text, usage = "", Usage()
         for _ in range(1 + EMPTY_RETRIES):
-            text = await self._run(whole(as_text(request)).encode())
+            text = await self._run(clean(as_text(request)).encode())
             usage += estimated_usage(request, text)
             if text.strip():
                 break
@@ -125,4 +125,6 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _last_line(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return visible(lines[-1][-10 * _EXCERPT :])[:_EXCERPT] if lines else "it said nothing on standard error."
+    return (
+        clean_name(lines[-1][-10 * _EXCERPT :])[:_EXCERPT] if lines else "it said nothing on standard error."
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.output.report.result import RESULT
-from promptpo.output.run_view import read_view
+from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
 
 BEST = "best.py"
@@ -77,7 +76,7 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     directory = Path(run)
     load_config(directory / CONFIG)
     try:
-        content = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+        content = read_result(directory / RESULT)
     except (OSError, ValueError) as error:
         raise RunError(
             f"{directory} has no result yet; finish it with: promptpo resume {directory}"

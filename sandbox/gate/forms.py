@@ -43,9 +43,17 @@ def class_problems(review: UseReview, node: ast.ClassDef) -> Iterator[str]:
         )
         call = isinstance(origin, ast.Call) and review.path(origin.func) == "collections.namedtuple"
         if not (known or call):
-            yield f"a class cannot inherit from {ast.unparse(base)[:60]}; inherit from a class of your own or leave it out"
+            yield f"a class cannot inherit from {_written(base)}; inherit from a class of your own or leave it out"
     if enum:
         yield from _enum_problems(review, node)
+
+
+def _written(node: ast.AST) -> str:
+    """An expression as text for a sentence."""
+    try:
+        return ast.unparse(node)[:60]
+    except ValueError:  # an integer that Python refuses to write
+        return "that"
 
 
 def _enum_problems(review: UseReview, node: ast.ClassDef) -> Iterator[str]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptpo.llm.base import Completion
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.llm.text import visible, whole
+from sandbox.text import clean, clean_name
 
 ANY = st.text(st.characters())
 """With lone surrogates, which `st.text()` leaves out."""
@@ -28,15 +28,15 @@ def test_an_answer_can_always_be_written(text: str) -> None:
 @given(text=ANY)
 def test_one_visible_line(text: str) -> None:
     """Nothing in it moves a cursor, sets a title or turns the writing direction."""
-    line = visible(text)
+    line = clean_name(text)
     assert line.isprintable()
-    assert line.encode().decode() == visible(line)
+    assert line.encode().decode() == clean_name(line)
 
 
 def test_what_visible_shows() -> None:
     """An escape sequence is written out; letters of all scripts are left alone."""
-    assert visible("a\x1b]0;pwned\x07\n b  ü 猫\ud800") == r"a\x1b]0;pwned\x07 b ü 猫\ud800"
-    assert whole("\ud83d\ude00 and \ud83d") == "\ufffd\ufffd and \ufffd"
+    assert clean_name("a\x1b]0;pwned\x07\n b  ü 猫\ud800") == r"a\x1b]0;pwned\x07 b ü 猫\ud800"
+    assert clean("\ud83d\ude00 and \ud83d") == "\ufffd\ufffd and \ufffd"
 
 
 def test_every_provider_is_covered() -> None:
