@@ -97,7 +97,7 @@ class CommandLLM:
             raise
         if process.returncode != 0:
             raise ProviderError(f"{self._argv[0]} failed with status {process.returncode}: {_last_line(err)}")
-        return out.decode(errors="replace")
+        return out.decode(errors="backslashreplace")
 
     async def aclose(self) -> None:
         """Nothing to release: each program ends with its request."""

@@ -214,7 +214,7 @@ def waiting(directory: Path) -> list[Question]:
 def _answer(question: Question) -> str:
     """What its answer's file says now; empty when there is none, or nothing in it."""
     try:
-        text = question.answer.read_text(encoding="utf-8-sig", errors="replace")
+        text = question.answer.read_text(encoding="utf-8-sig", errors="backslashreplace")
     except FileNotFoundError:
         return ""
     return text if text.strip() else ""
