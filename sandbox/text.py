@@ -30,6 +30,11 @@ def clean(text: str) -> str:
     return _ODD.sub(lambda odd: ascii(odd.group())[1:-1], text.replace("\r\n", "\n"))
 
 
+def clean_answer(text: str) -> str:
+    r"""The same for a text with a program in it: every kind of line end, form feeds too, is ``\n``."""
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
+
+
 def clean_line(text: str) -> str:
     """The text as one clean line: what it says must not look like a line of ours."""
     return clean(text).replace("\n", " ")

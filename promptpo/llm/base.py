@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
-from sandbox.text import clean, clean_name
+from sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
     from typing import Any
@@ -151,8 +151,7 @@ class Completion:
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):  # the conformance check says so where it is not
-            text = self.text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
-            object.__setattr__(self, "text", clean(text))
+            object.__setattr__(self, "text", clean_answer(self.text))
         if isinstance(self.model, str):
             object.__setattr__(self, "model", clean_name(self.model))
 
