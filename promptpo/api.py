@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,21 +15,26 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.recorded_space import space_of
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.exporting import exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
+from promptpo.output.run_view import read_view
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
+from promptpo.run.origin import asks, builds, built_in, check_trust, made_here, resuming
 from promptpo.run.threads import run_async
 from promptpo.session import Session, default_name, provenance
 
 if TYPE_CHECKING:
+    from gymnasium import Space
+
     from promptpo.llm.base import LLM
 
 AGENTS = "promptpo.agents"
@@ -188,6 +194,9 @@ def resume(
     price: tuple[float, float] | None = None,
     max_prompt_tokens: int | None = None,
     max_output_tokens: int | None = None,
+    base_url: str | None = None,
+    allow_weaker_sandbox: bool = False,
+    trust: bool = False,
     **budget: float | None,
 ) -> RunResult:
     """Go on with a run that was interrupted, or extend one that ended.
@@ -200,11 +209,16 @@ def resume(
         price: US dollars per million input and output tokens, where they were not known.
         max_prompt_tokens: New bound on a prompt.
         max_output_tokens: New limit for one answer.
+        base_url: New address of the model's server.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+        trust: Go on with a run that was not made here, which imports and starts what it names; an address
+            that keys go to must be given again, and weaker sandboxes accepted again. The run is the user's
+            from then on.
         **budget: Fields of `promptpo.run.config.Budget` to change, for example ``rounds=10``.
 
     Raises:
         RunError: It is no run, or another process has it open.
-        UsageError: There is no such limit, or its value cannot be used.
+        UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
         KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
     known = {*inspect.signature(resume).parameters, *(field.name for field in fields(Budget))}
@@ -218,6 +232,9 @@ def resume(
                 price=price,
                 max_prompt_tokens=max_prompt_tokens,
                 max_output_tokens=max_output_tokens,
+                base_url=base_url,
+                allow_weaker_sandbox=allow_weaker_sandbox,
+                trust=trust,
                 **budget,
             )
         )
@@ -231,11 +248,16 @@ def continued(
     price: tuple[float, float] | None = None,
     max_prompt_tokens: int | None = None,
     max_output_tokens: int | None = None,
+    base_url: str | None = None,
+    allow_weaker_sandbox: bool = False,
+    trust: bool = False,
     **budget: float | None,
 ) -> Session:
     """The work that is left of a run; see `resume`."""
     directory = _path(run, "run")
-    config = load_config(directory / CONFIG)
+    config = _trusted(directory, base_url, weaker=allow_weaker_sandbox, trust=trust, given=llm is not None)
+    if ":" in config.task.env_id or asks(config) or config.spec_file:
+        observer.warn(f"resuming {directory} {resuming(config)}")
     changes = {name: value for name, value in budget.items() if value is not None}
     config = replace(
         config,
@@ -297,6 +319,27 @@ def _path(path: Any, name: str) -> Path:
         raise UsageError(f"{name} must be a path, not {path!r}.") from None
 
 
+def _trusted(directory: Path, base_url: str | None, *, weaker: bool, trust: bool, given: bool) -> Config:
+    """The configuration of a run that may be executed; of a stranger's run without what only its maker allowed."""
+    config = load_config(directory / CONFIG)
+    own = made_here(directory)
+    again = ["promptpo", "resume", shlex.quote(str(directory)), "--trust"]
+    if not own and config.base_url and not base_url and not given:
+        again += ["--base-url", "ADDRESS"]
+    if not trust:
+        check_trust(directory, resuming(config), again)
+    elif "ADDRESS" in again:
+        raise UsageError(
+            f"{directory} was not made here and names {config.base_url} as the address that your key goes to; "
+            f"name it yourself: {' '.join(again)}"
+        )
+    return replace(
+        config,
+        base_url=base_url or (config.base_url if own else None),
+        allow_weaker_sandbox=weaker or (own and config.allow_weaker_sandbox),
+    )
+
+
 def default_directory(task: Task) -> Path:
     """A new directory under ``runs/``, named after the environment and the time."""
     base = Path("runs") / f"{default_name(task)}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
@@ -307,19 +350,26 @@ def default_directory(task: Task) -> Path:
     return directory
 
 
-def export(run: str | os.PathLike[str], *, candidate: str | None = None, filename: str = "policy.py") -> str:
+def export(
+    run: str | os.PathLike[str],
+    *,
+    candidate: str | None = None,
+    filename: str = "policy.py",
+    trust: bool = False,
+) -> str:
     """The text of a policy file for the best candidate of a run, or for another one.
 
     Args:
         run: The run directory.
         candidate: Its id; None means the best.
         filename: For the usage line in the file.
+        trust: Build the environment of a run that was not made here, where an older version did not record
+            its action space. Other runs are exported without it.
 
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
+        UsageError: Its environment is needed, and it was not made here.
     """
-    from promptpo.envs.building import make_env
-
     loaded = load_run(run)
     config = load_config(loaded.directory / CONFIG)
     best = loaded.data["best"]
@@ -330,14 +380,30 @@ def export(run: str | os.PathLike[str], *, candidate: str | None = None, filenam
     if candidate is not None and (best is None or candidate != best["candidate"]):
         source = best_source(loaded.directory, candidate)
         content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
-    env = make_env(config.task)
-    try:
-        space = env.action_space
-    finally:
-        env.close()
+    space = _action_space(loaded.directory, config, trust=trust)
     return exported(
         source, provenance(loaded.directory, content, config), action_space=space, filename=filename
     )
+
+
+def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]:
+    """A run's action space: as recorded, so that nothing is imported to export it; older runs have no record."""
+    from promptpo.envs.building import make_env
+
+    found = read_view(directory).state.action_space
+    if found is not None:
+        try:
+            return space_of(found)
+        except ValueError as error:
+            raise RunError(f"{directory} is damaged: {error}.") from error
+    if not trust and not built_in(config.task):
+        again = ["promptpo", "export", shlex.quote(str(directory)), "--trust"]
+        check_trust(directory, builds(config.task), again)
+    env = make_env(config.task)
+    try:
+        return env.action_space
+    finally:
+        env.close()
 
 
 @dataclass(frozen=True, slots=True)

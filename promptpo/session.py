@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo import __version__
+from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_models
@@ -24,18 +25,20 @@ from promptpo.output.report import result, versions, write_atomically, write_res
 from promptpo.output.report.page import write_report
 from promptpo.output.run_result import BEST, RunResult
 from promptpo.rollouts import Settings, make_executor
-from promptpo.run.config import CONFIG, Config, horizon_within, load_config, save_config, with_episodes
+from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought
 from promptpo.run.observer import Observer
+from promptpo.run.origin import key_path, made_here, save_own
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe
+from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
@@ -88,17 +91,25 @@ class Session:
         config = with_episodes(config, spec.horizon, spec.sample_length)
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
-                with writing(self.directory, "the same command again"):
-                    save_config(config, self.directory / CONFIG)
-            elif config != load_config(self.directory / CONFIG):
-                with writing(self.directory, f"promptpo resume {self.directory}"):
-                    save_config(config, self.directory / CONFIG)
+                self._keep(config, "the same command again")
+            elif config != load_config(self.directory / CONFIG) or not made_here(self.directory):
+                self._keep(config, f"promptpo resume {self.directory}")
             executor = make_executor(config.executor, settings_for(config), config.jobs)
             try:
                 return await self._search(config, llm, spec, executor, journal, choice)
             finally:
                 executor.close()
                 await llm.aclose()
+
+    def _keep(self, config: Config, then: str) -> None:
+        """Write the configuration and sign it: from now on the run is the user's own."""
+        with writing(self.directory, then):
+            signed = save_own(config, self.directory)
+        if not signed:
+            self.observer.warn(
+                f"this run cannot be signed as made here, since {key_path()} cannot be written; "
+                "to resume it, --trust will be needed."
+            )
 
     async def _search(
         self, config: Config, llm: LLM, spec: TaskSpec, executor: Executor, journal: Journal, choice: str
@@ -218,7 +229,11 @@ def _same_spec(journal: Journal, spec: TaskSpec) -> TaskSpec:
     """The spec with the text that the run began with, so that a resumed run's prompts do not change."""
     found = journal.find("spec", "spec")
     if found is None:
-        journal.add("spec", "spec", {"text": spec.text, "spent": {"spec": spec.sample_steps}})
+        spec = replace(spec, text=clean(spec.text))
+        space = recorded(spec.action_space)
+        journal.add(
+            "spec", "spec", {"text": spec.text, "action_space": space, "spent": {"spec": spec.sample_steps}}
+        )
         return spec
     return replace(spec, text=found["text"])
 

@@ -32,10 +32,12 @@ from promptpo.cli.run_flags import (
     NewBudgetFlags,
     ShowingFlags,
     TaskFlags,
+    TrustFlags,
     TryingFlags,
 )
-from promptpo.cli.terminal import clean_line, print_json, release, say
+from promptpo.cli.terminal import print_json, release, say
 from promptpo.errors import PromptPOError, UsageError
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -215,10 +217,11 @@ def optimize(
 
 @app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
 @grouped
-def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
+def resume(run: RunDir, limits: NewBudgetFlags, trusting: TrustFlags, showing: ShowingFlags) -> None:
     """Go on with an interrupted run, or extend one that ended.
 
-    Nothing that is in the journal is asked or rolled out again.
+    Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
+    --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
     """
     from promptpo.api import continued
     from promptpo.llm.prices import stated_price
@@ -236,6 +239,9 @@ def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
             price=stated_price(limits.price),
             max_prompt_tokens=limits.max_prompt_tokens,
             max_output_tokens=limits.max_output_tokens,
+            base_url=trusting.base_url,
+            allow_weaker_sandbox=trusting.allow_weaker_sandbox,
+            trust=trusting.trust,
         ).run()
     _finish(result, showing)
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from promptpo.cli.terminal import clean, print_json, reserve_for_json
+from promptpo.cli.terminal import print_json, reserve_for_json
 from promptpo.errors import UsageError
+from sandbox.text import clean
 
 
 def env_ids(incomplete: str) -> list[str]:
@@ -70,6 +71,12 @@ AsJson = Annotated[
 ]
 Weaker = Annotated[
     bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Do it although the run was not made here; it imports and starts what the run names."
+    ),
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
 ModelPrice = Annotated[

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import Progress, live_part, standing
-from promptpo.cli.terminal import clean_line, clean_lines, say
+from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
 from promptpo.telling.feedback import one_line
+from sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult

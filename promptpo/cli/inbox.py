@@ -88,12 +88,12 @@ def _told(directory: Path, found: list[Question], *, alive: bool) -> str:
         return f"No question waits in {directory}" + (
             "; a run is at work and may ask more." if alive else ", and no run is asking."
         )
-    from promptpo.llm.text import visible
+    from sandbox.text import clean_name
 
     lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
     for item in found:
         minutes = max(0.0, time.time() - item.asked) / 60
-        what = visible(f"{item.call}  {item.purpose}")
+        what = clean_name(f"{item.call}  {item.purpose}")
         lines.append(f"  {item.path}  {what}  {_characters(item):,} characters  {minutes:.0f} min")
     first = found[0]
     lines += [
@@ -102,6 +102,6 @@ def _told(directory: Path, found: list[Question], *, alive: bool) -> str:
         f"beside it, or to: promptpo inbox {directory} --answer {first.number} < ANSWER.md",
     ]
     if not alive:
-        runs = " ".join(dict.fromkeys(visible(item.run) for item in found if item.run)) or "RUN"
+        runs = " ".join(dict.fromkeys(clean_name(item.run) for item in found if item.run)) or "RUN"
         lines.append(f"No run is asking now; it takes the answers after: promptpo resume {runs}")
     return "\n".join(lines)

@@ -22,6 +22,7 @@ from promptpo.cli.arguments import (
     ModelPrice,
     Quiet,
     Track,
+    Trust,
     Weaker,
     json_object,
 )
@@ -202,6 +203,15 @@ class NewBudgetFlags:
     ] = None
     max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustFlags:
+    """What a run that was made elsewhere may do, and where."""
+
+    base_url: Annotated[str | None, typer.Option(help="New address of the model's server.")] = None
+    allow_weaker_sandbox: Weaker = False
+    trust: Trust = False
 
 
 @dataclass(frozen=True, kw_only=True)

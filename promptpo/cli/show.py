@@ -8,7 +8,6 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.terminal import clean_line
 from promptpo.output.report.result import failures_in_words
 from promptpo.output.run_view import REFERENCES, RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
@@ -17,6 +16,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.api import Played
@@ -27,7 +27,9 @@ def overview(run: Path) -> str:
     """A run in words: the task, every candidate by round, what was spent, how it ended."""
     view = read_view(run)
     config, state = view.config, view.state
-    lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
+    lines = [
+        clean_line(f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}")
+    ]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
         lines.append(f"\nRound {round_}")
@@ -41,7 +43,7 @@ def overview(run: Path) -> str:
         lines.append("\nNo candidate yet.")
     lines.append("")
     for name, reference in state.references.items():
-        lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
+        lines.append(f"For comparison, {clean_line(REFERENCES.get(name, name))}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
     lines.append(_spent(state.ledger))
     models = brought(state)
     if len(models) > 1:
@@ -201,11 +203,11 @@ def _spent(ledger: Ledger) -> str:
 def _ending(view: RunView) -> str:
     reason = clean_line(view.state.stop)
     if view.result is None or not view.state.finished:
-        return f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}"
+        return clean_line(f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}")
     test, best = view.result["test"], view.result["best"]
     if best is None or test is None:
         return f"Stopped: {reason}. No policy ran."
-    text = f"Stopped: {reason}. Best: {best['candidate']}"
+    text = f"Stopped: {reason}. Best: {clean_line(best['candidate'])}"
     if test["mean_return"] is not None:
         low, high = test["ci95"]
         text += (

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Output, json_object, write_output
-from promptpo.cli.terminal import clean_lines, print_json, say
+from promptpo.cli.terminal import print_json, say
 from promptpo.files import read_text
+from sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.errors import FatalProviderError, UsageError
 from promptpo.llm.choose import ADDRESSED, SEARCH, choose, make_llm
-from promptpo.llm.text import visible
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion, Purpose, Request
@@ -112,7 +112,7 @@ class EnsembleLLM:
                 failure = error
                 if llm.name not in self._gone:
                     self._gone.add(llm.name)
-                    logger.warning("%s answers nothing any more: %s", visible(llm.name), error)
+                    logger.warning("%s answers nothing any more: %s", clean_name(llm.name), error)
                 continue
             return replace(completion, provider=llm.name)
         raise failure or FatalProviderError(f"none of the models answers calls for a {request.purpose}.")

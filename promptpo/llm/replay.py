@@ -120,7 +120,7 @@ def _read(path: Path) -> list[Recorded]:
 
 
 def _read_text(path: Path) -> Recorded:
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = path.read_text(encoding="utf-8", errors="backslashreplace")
     return Recorded(Completion(text, "replay", cost_usd=0.0), purpose="policy")
 
 

@@ -29,7 +29,7 @@ from promptpo.llm.failures import (
     refused_setting,
 )
 from promptpo.llm.prices import price_of
-from promptpo.llm.text import visible
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -216,7 +216,7 @@ class SDKProvider(ABC):
             logger.warning(
                 "%s was cut off at the token limit while it was still thinking (%s tokens, no text); "
                 "raise --max-output-tokens or lower --effort.",
-                visible(self.name),
+                clean_name(self.name),
                 f"{reply.usage.reasoning_tokens or reply.usage.output_tokens:,}",
             )
 

@@ -106,10 +106,14 @@ def task_of(text: str) -> Task | None:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """What is before the last marker, which no value in the added part can forge, and what follows it."""
+    """What is before the last marker, which no value in the added part can forge, and what follows it.
+
+    A marker that nothing of ours follows is a line of a policy like any other.
+    """
     lines = text.split("\n")
     places = [i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER]
-    at = places[-1] if places else len(lines)
+    ours = places and "--env" in option_defaults("\n".join(lines[places[-1] :]))
+    at = places[-1] if ours else len(lines)
     return "\n".join(lines[:at]), "\n".join(lines[at:])
 
 

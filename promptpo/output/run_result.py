@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shlex
@@ -13,7 +12,7 @@ from typing import Any
 
 from promptpo.errors import MissingExtraError, RunError
 from promptpo.output.report.result import RESULT
-from promptpo.output.run_view import read_view
+from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.models import writer_of
 from promptpo.run.state_values import CandidateState
@@ -124,7 +123,7 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     directory = Path(run)
     load_config(directory / CONFIG)
     try:
-        content = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+        content = read_result(directory / RESULT)
     except (OSError, ValueError) as error:
         raise RunError(
             f"{directory} has no result yet; finish it with: promptpo resume {directory}"

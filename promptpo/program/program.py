@@ -23,6 +23,7 @@ from promptpo.program.literals import (
 )
 from promptpo.program.renaming import identifiers, rename
 from promptpo.program.tree import Text, assigned, bound_here, docstring_of, literal, parse, replace_nodes
+from sandbox.text import clean
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,12 @@ class Program:
 
     @property
     def docstring(self) -> str:
-        """The module's docstring, as its value; empty without one."""
+        """The module's docstring, as its value, clean; empty without one."""
         statement = docstring_of(self._tree)
         value = statement.value if statement else None
-        return value.value.strip() if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+        if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+            return ""
+        return clean(value.value.strip())
 
     def class_docstrings(self, name: str = "") -> list[str]:
         """The docstrings of its top-level classes that have one, or of the class of that name."""

@@ -270,15 +270,20 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
 
 def save_config(config: Config, path: Path) -> None:
     """Write a configuration as TOML, whole or not at all; None values are left out."""
-    import tomli_w
-
     # A full disk must not leave an empty file, which would look like a run that is damaged.
     temporary = path.with_name(f".{path.name}")
     try:
-        temporary.write_text(tomli_w.dumps(_without_none(asdict(config))), encoding="utf-8")
+        temporary.write_text(config_text(config), encoding="utf-8")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def config_text(config: Config) -> str:
+    """A configuration as TOML; None values are left out."""
+    import tomli_w
+
+    return tomli_w.dumps(_without_none(asdict(config)))
 
 
 def load_config(path: Path) -> Config:
@@ -287,7 +292,7 @@ def load_config(path: Path) -> Config:
     Raises:
         RunError: The file is missing or does not describe a run.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
     try:
         return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -295,7 +300,7 @@ def load_config(path: Path) -> Config:
         raise RunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
+    except (ValueError, RecursionError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
 
 

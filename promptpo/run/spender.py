@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
-from promptpo.llm.text import visible
 from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
@@ -25,6 +24,7 @@ from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Measured, StepPurpose
 from sandbox import Rollout, Trial
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -55,10 +55,10 @@ def check_wishes(config: Config, llm: LLM) -> None:
     if config.model_choice == "bandit" and not config.models and len(getattr(llm, "writers", ())) < 2:  # noqa: PLR2004
         raise UsageError("--model-choice bandit chooses between several models: give --model at least twice.")
     if config.effort is not None and not getattr(llm, "takes_effort", False):
-        raise UsageError(f"--effort is for anthropic: and openai: models; {visible(llm.name)} takes none.")
+        raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
     if config.budget.usd is not None and not getattr(llm, "price_known", True):
         raise UsageError(
-            f"--max-usd cannot limit {visible(llm.name)}, whose price is not known: state it with --price IN,OUT "
+            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.errors import RunError
 from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
@@ -39,6 +40,7 @@ class RunState:
         config: What decides the run.
         ledger: What was spent.
         spec: What the model was told about the task.
+        action_space: What an exported file needs to know of it, see `promptpo.envs.recorded_space`; None in older runs.
         system: The system prompt of requests for policies.
         prompts: Every prompt, by digest.
         calls: Every call, in the order of the answers.
@@ -56,6 +58,7 @@ class RunState:
     config: Config
     ledger: Ledger = field(init=False)
     spec: str = ""
+    action_space: Mapping[str, Any] | None = None
     system: str = ""
     prompts: dict[str, Prompt] = field(default_factory=dict)
     calls: list[ModelCall] = field(default_factory=list)
@@ -196,6 +199,7 @@ class RunState:
 
     def _spec(self, event: Event) -> None:
         self.spec = event.data["text"]
+        self.action_space = event.data.get("action_space")
 
     def _prompt(self, event: Event) -> None:
         turns = tuple((turn["role"], turn["content"]) for turn in event.data["messages"])
@@ -329,7 +333,13 @@ def read_state(directory: Path) -> RunState:
     Raises:
         RunError: It is not a readable run.
     """
-    return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))
+    config, events = load_config(directory / CONFIG), read_events(directory / JOURNAL)
+    try:
+        return RunState.of(config, events)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RunError(
+            f"{directory / JOURNAL} is damaged: its events are not those of a run; restore it from a copy."
+        ) from error
 
 
 def evaluation_in(event: Event) -> Evaluation:

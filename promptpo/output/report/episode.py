@@ -63,12 +63,13 @@ class Shown:
     note: str
 
 
-def show_episode(run: RunView, *, seconds: float) -> Shown | str:
+def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown | str:
     """Run the best policy for one typical test episode, in the sandbox, and film it.
 
     Args:
         run: The run.
         seconds: How long rendering may take.
+        allow_weaker: Accept a machine that lacks sandbox layers.
 
     Returns:
         The episode; or, where there is none, one sentence that says why.
@@ -84,7 +85,7 @@ def show_episode(run: RunView, *, seconds: float) -> Shown | str:
             best.attempt.candidate.source,
             [seed],
             clip_actions=config.clip_actions,
-            allow_weaker=config.allow_weaker_sandbox,
+            allow_weaker=allow_weaker,
         )
     except PromptPOError as error:
         return f"The episode could not be run: {error}"
