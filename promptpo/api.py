@@ -16,7 +16,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import exported, policy_part
-from promptpo.output.run_result import RunResult, best_source, load_run
+from promptpo.output.run_result import BEST, RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.checking import checked, config_of
@@ -26,6 +26,7 @@ from promptpo.session import Session, default_name, provenance, run_async
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+    from promptpo.run.preflight import Preflight
 
 AGENTS = "promptpo.agents"
 """Entry-point group of what plays trained agents, by the ending of their files."""
@@ -47,6 +48,8 @@ def optimize(
     max_tokens: int | None = None,
     max_usd: float | None = None,
     max_seconds: float | None = None,
+    hint: str = "",
+    start: Sequence[str | os.PathLike[str]] = (),
     llm: LLM | None = None,
     observer: Observer | None = None,
     **settings: Any,
@@ -69,6 +72,8 @@ def optimize(
         max_tokens: Input plus output tokens.
         max_usd: Money.
         max_seconds: Wall time.
+        hint: What you know about the task; in every prompt.
+        start: Policy files to begin with, your own or exported ones: candidates before the first round.
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
         **settings: Any other field of `promptpo.run.config.Config`.
@@ -83,12 +88,38 @@ def optimize(
         episodes=episodes,
         seed=seed,
         budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
+        hint=hint,
+        start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
         **settings,
     )
-    return start(config, out=out, llm=llm, observer=observer)
+    return begin(config, out=out, llm=llm, observer=observer)
 
 
-def start(
+def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The policy modules in files; of an exported file what was there before it was exported.
+
+    Raises:
+        UsageError: A file cannot be read, or has no policy in it.
+    """
+    from promptpo.program import Program
+
+    found = []
+    for path in map(Path, paths):
+        source = policy_part(read_text(path / BEST if path.is_dir() else path))
+        program = Program.parse(source)
+        if "Policy" not in program.names:
+            raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
+        found.append(source)
+    return tuple(found)
+
+
+def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
+    """What a run with this configuration would do and cost at most; nothing is asked, rolled out or written."""
+    config = checked(config)
+    return Session(config, default_directory(config.task), llm, Observer()).estimate()
+
+
+def begin(
     config: Config,
     *,
     out: str | os.PathLike[str] | None = None,

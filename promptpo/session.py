@@ -23,17 +23,21 @@ from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import Provenance, exported
 from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
+from promptpo.output.report.result import scored
 from promptpo.output.run_result import BEST, RunResult
+from promptpo.output.verdict import facts_of, verdict
 from promptpo.rollouts import Settings, make_executor
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, save_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.observer import Observer
+from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
+from promptpo.run.state import RunState
 from promptpo.search.programs import SearchLLM
-from promptpo.spec import TaskSpec, describe
+from promptpo.spec import TaskSpec, describe, with_hint
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
@@ -52,7 +56,20 @@ class Session:
         run: RunResult = run_async(self._run)
         return run
 
-    async def _run(self) -> RunResult:
+    def estimate(self) -> Preflight:
+        """What the run would do and cost at most; nothing is asked, rolled out or written."""
+        found: Preflight = run_async(self._estimate)
+        return found
+
+    async def _estimate(self) -> Preflight:
+        config, llm, _, spec = self._prepared()
+        try:
+            return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
+        finally:
+            await llm.aclose()
+
+    def _prepared(self) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task."""
         config = self.config
         llm = self._given_llm or make_llm(
             config.model,
@@ -72,9 +89,15 @@ class Session:
             spec_file=config.spec_file,
             clip_actions=config.clip_actions,
         )
+        spec = with_hint(spec, config.hint)
         for warning in spec.warnings:
             self.observer.warn(warning)
-        config = with_episodes(config, spec.horizon, spec.sample_length)
+        if config.hint and not llm.language_model:
+            self.observer.warn("--hint is for a language model; program search does not read it.")
+        return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
+
+    async def _run(self) -> RunResult:
+        config, llm, choice, spec = self._prepared()
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
                 with writing(self.directory, "the same command again"):
@@ -99,11 +122,10 @@ class Session:
         journal.listen(ledger.add)
         journal.listen(self.observer.event)
         sessions = sum(1 for _ in journal.of_kind("session"))
-        command = " ".join(sys.argv)
         journal.add(
             "session",
             str(sessions),
-            {"command": command, "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
+            {"command": " ".join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
         self.observer.started(config, self.directory, choice, spec, ledger)
         if status.missing:
@@ -114,6 +136,8 @@ class Session:
                 f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
                 "budget pays for; --max-episode-steps sets another limit."
             )
+        ahead = preflight(spec, config, llm, horizon)
+        self.observer.prepared(ahead)
         control = Control()
         with Interrupts(control):
             outcome = await search(
@@ -128,7 +152,7 @@ class Session:
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
             )
-        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, command)
+        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, ahead)
         journal.add("stop", str(sessions), {"reason": outcome.stop})
         self._write_report()
         self.observer.finished(run)
@@ -150,7 +174,7 @@ class Session:
         ledger: Ledger,
         outcome: Outcome,
         sandbox: Mapping[str, Any],
-        command: str,
+        ahead: Preflight,
     ) -> RunResult:
         history, best = outcome.history, outcome.best
         content = result(
@@ -167,9 +191,22 @@ class Session:
             stop=outcome.stop,
             ledger=ledger,
             sandbox=sandbox,
-            command=command,
+            command=" ".join(sys.argv),
         )
         source = best.candidate.source if best else ""
+        state = RunState.of(config, journal.events)
+        facts = facts_of(
+            state,
+            state.candidate(best.id) if best else None,
+            outcome.test,
+            references=outcome.references,
+            threshold=config.stop_at if config.stop_at is not None else spec.reward_threshold,
+            language_model=llm.language_model,
+            stop=outcome.stop,
+        )
+        content["references"] = {name: scored(one) for name, one in outcome.references.items()}
+        content["verdict"] = verdict(facts)
+        content["preflight"] = ahead.as_json()
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
             if best:
@@ -264,6 +301,8 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         test=test,
         success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
+        references=content.get("references") or {} if test else {},
+        verdict=content.get("verdict", "") if test else "",
     )
 
 

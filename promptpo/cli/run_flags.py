@@ -63,7 +63,7 @@ class AskingFlags:
     model: Annotated[
         str | None,
         typer.Option(
-            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
+            help="anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
         ),
     ] = None
     recipe: Annotated[
@@ -79,6 +79,17 @@ class AskingFlags:
     ] = "named"
     spec: Annotated[
         Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
+    ] = None
+    hint: Annotated[
+        str, typer.Option(metavar="TEXT", help="What you know about the task, in words; in every prompt.")
+    ] = ""
+    start: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--start",
+            metavar="POLICY.py",
+            help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
+        ),
     ] = None
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")

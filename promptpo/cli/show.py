@@ -9,8 +9,8 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.terminal import clean_line
-from promptpo.output.report.result import failures_in_words
-from promptpo.output.run_view import REFERENCES, RunView, read_view
+from promptpo.output.report.result import REFERENCES, failures_in_words
+from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
@@ -39,10 +39,12 @@ def overview(run: Path) -> str:
     if not view.candidates:
         lines.append("\nNo candidate yet.")
     lines.append("")
-    for name, reference in state.references.items():
+    for name, reference in view.references.items():
         lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
     lines.append(_spent(state.ledger))
     lines.append(_ending(view))
+    if view.result is not None and view.state.finished and view.result.get("verdict"):
+        lines.append(clean_line(view.result["verdict"]))
     return "\n".join(lines)
 
 

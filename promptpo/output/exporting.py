@@ -8,12 +8,12 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.result import failures_in_words
+from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
 
@@ -41,6 +41,8 @@ class Provenance:
         test: The test part of ``result.json``; None before the test.
         success_rate: On test seeds; None where the environment does not report success.
         test_seeds: First and last.
+        references: What random actions and zeros earn on the same seeds, as in ``result.json``.
+        verdict: What the result is worth.
     """
 
     task: Task
@@ -52,6 +54,8 @@ class Provenance:
     test: Mapping[str, Any] | None = None
     success_rate: float | None = None
     test_seeds: tuple[int, int] | None = None
+    references: Mapping[str, Any] = field(default_factory=dict)
+    verdict: str = ""
 
 
 def exported(
@@ -199,6 +203,10 @@ def _facts(provenance: Provenance) -> str:
             lines.append(_line(failed))
     if provenance.success_rate is not None:
         lines.append(f"Success in {provenance.success_rate:.0%} of them.")
+    if provenance.references:
+        lines.append(f"On the same seeds {references_in_words(provenance.references)}.")
+    if provenance.verdict:
+        lines.append(_line(provenance.verdict))
     lines.append(
         f"Candidate {_line(provenance.candidate)} of run {_line(provenance.run_id)}, "
         f"promptpo {_line(provenance.version)}, {_line(provenance.date)}."

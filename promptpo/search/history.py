@@ -32,6 +32,7 @@ class History:
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
+        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -44,6 +45,7 @@ class History:
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
+    references: dict[str, Evidence] = field(default_factory=dict)
 
     def absorb(self, *, duplicates: bool = True) -> list[Attempt]:
         """Move what has arrived into `attempts`, by slot, and return it.

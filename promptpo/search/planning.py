@@ -105,7 +105,7 @@ def plan_round(history: History, recipe: Recipe, *, candidates: int, seed: int) 
 
 
 def _direction(history: History, recipe: Recipe, slot: int, candidates: int, parents: int) -> Direction:
-    if history.rounds == 0 or not history.attempts:
+    if not history.attempts:
         return "first"
     if not recipe.directions or parents == 0:
         return "improve"

@@ -13,6 +13,7 @@ from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search.behaviour import constant_action
 from promptpo.telling import feedback, prompting
 from promptpo.telling.summaries import Summariser
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from sandbox import Rollout
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -147,6 +149,20 @@ class Sampler:
             ),
         )
 
+    async def given(self, history: History) -> list[Attempt]:
+        """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+        """
+        found = []
+        for n, source in enumerate(self._config.start, 1):
+            candidate = Candidate(f"r0c{n}", source, 0)
+            attempt = await self.measure(candidate, history, prose="Given by the user.")
+            found.append(self.recorded(attempt))
+            history.attempts.append(attempt)
+        return found
+
     async def measure(
         self,
         candidate: Candidate,
@@ -215,10 +231,18 @@ class Sampler:
         if rollout is None:  # a killed process rolled out and did not come to say anything
             seeds = [episode.seed for episode in played.evaluation.episodes]
             rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
+        self._note_constant(name, program, rollout)
         text = await self._summariser.summarise(rollout, played.evaluation)
         self._journal.add("feedback", name, text)
         self._spender.told(name)
         return text
+
+    def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
+        """Write down where a policy gave the same action in every step, which its returns do not show."""
+        action = constant_action(rollout)
+        if action and self._journal.find("constant", name) is None:
+            digest = Program.parse(program.source).digest
+            self._journal.add("constant", name, {"program": digest, "action": action})
 
     async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
