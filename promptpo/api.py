@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import exported, policy_part
-from promptpo.output.run_result import BEST, RunResult, best_source, load_run
+from promptpo.output.exporting import BEST, exported, file_and_task, policy_part
+from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.checking import checked, config_of
@@ -249,7 +249,7 @@ class Played:
 
 def evaluate(
     policy: str | os.PathLike[str],
-    env_id: str,
+    env_id: str | None = None,
     *,
     episodes: int = 10,
     seed: int = 0,
@@ -261,9 +261,9 @@ def evaluate(
     """Roll a policy file out in the sandbox, or play a trained agent.
 
     Args:
-        policy: An exported file or a bare policy module; or a zip file of stable-baselines3, which is
+        policy: An exported file, a bare policy module, or a run directory, which means its best; or a zip file of stable-baselines3, which is
             loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment.
+        env_id: The environment; None where the run or the exported file says it.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
         env_kwargs: For ``gymnasium.make``.
@@ -284,8 +284,12 @@ def evaluate(
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
-    path = Path(policy)
-    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    named = Task(env_id, dict(env_kwargs or {}), max_episode_steps) if env_id is not None else None
+    path, task = file_and_task(policy, named)
+    if named is None:
+        horizon = max_episode_steps or task.max_episode_steps
+        task = replace(task, env_kwargs=env_kwargs or task.env_kwargs, max_episode_steps=horizon)
+    env_id = task.env_id
     if path.suffix == ".zip":
         started = time.monotonic()
         return Played(
@@ -293,7 +297,9 @@ def evaluate(
         )
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
-    horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
+    horizon = (
+        (env.spec.max_episode_steps if env.spec else None) or task.max_episode_steps or UNBOUNDED_HORIZON
+    )
     env.close()
     params = Program.parse(source).values
     trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))

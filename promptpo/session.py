@@ -20,11 +20,11 @@ from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import Provenance, exported
+from promptpo.output.exporting import BEST, Provenance, exported
 from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
-from promptpo.output.run_result import BEST, RunResult
+from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.rollouts import Settings, make_executor
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, save_config, with_episodes

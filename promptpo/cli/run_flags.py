@@ -48,12 +48,29 @@ class TaskFlags:
 
         return Task(env_id, json_object(self.env_kwargs, "--env-kwargs"), self.max_episode_steps)
 
+    def for_policy(self, policy: Path, env_id: str | None) -> tuple[Path, Task]:
+        """The file that a policy is in and its task: this environment, or the one that the policy is from.
+
+        Raises:
+            UsageError: No environment is known, or there is no policy.
+        """
+        from dataclasses import replace
+
+        from promptpo.output.exporting import file_and_task
+
+        if env_id is not None:
+            return file_and_task(policy, self.task(env_id))
+        path, task = file_and_task(policy, None)
+        given = json_object(self.env_kwargs, "--env-kwargs")
+        horizon = self.max_episode_steps or task.max_episode_steps
+        return path, replace(task, env_kwargs=given or task.env_kwargs, max_episode_steps=horizon)
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnvFlags(TaskFlags):
     """An environment for a policy, and how it is made."""
 
-    env: EnvOption
+    env: EnvOption = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ def overview(run: Path) -> str:
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}")
+        lines.append(f"\nRound {round_}" if round_ else "\nGiven at the start")
         lines.extend(
             f"  {clean_line(_line(one, best=one is view.best))}"
             for one in view.candidates

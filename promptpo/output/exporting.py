@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 import re
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from promptpo.errors import UsageError
+from promptpo.files import read_text
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     import jinja2
 
     from promptpo.envs.task import Task
+
+BEST = "best.py"
+"""A run's best policy, in its directory."""
 
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
@@ -107,6 +113,35 @@ def task_of(text: str) -> Task | None:
     except ValueError:
         return None
     return Task(env_id, kwargs) if isinstance(env_id, str) and isinstance(kwargs, dict) else None
+
+
+def file_and_task(policy: str | os.PathLike[str], task: Task | None) -> tuple[Path, Task]:
+    """The file that a policy is in, and what it is to play.
+
+    Args:
+        policy: An exported file, a bare policy module, or a run directory, which means its best.
+        task: What the user named; None asks the run, or the exported file.
+
+    Raises:
+        UsageError: The run has no policy, or nobody says which environment it is for.
+    """
+    from promptpo.run.config import CONFIG, load_config
+
+    path = Path(policy)
+    if path.is_dir():
+        file = path / BEST
+        if not file.exists():
+            raise UsageError(
+                f"{path} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(path))}"
+            )
+        if task is None and (path / CONFIG).exists():
+            task = load_config(path / CONFIG).task
+        path = file
+    if task is None and path.suffix != ".zip":
+        task = task_of(read_text(path))
+    if task is None:
+        raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
+    return path, task
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
+from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, load_config
-
-BEST = "best.py"
 
 
 @dataclass(frozen=True)
