@@ -20,7 +20,7 @@ from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_llm
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import BEST, Provenance, exported
+from promptpo.output.exporting import BEST, GIVEN, Provenance, exported
 from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
@@ -291,6 +291,8 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else "program search (no language model)"
+    if content["best"]["candidate"].startswith("r0c"):
+        model = GIVEN
     return Provenance(
         task=config.task,
         model=model,

@@ -203,7 +203,9 @@ def outcome(run: RunResult) -> str:
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
     lines.extend([data["verdict"]] if data.get("verdict") else [])
-    if not data["language_model"]:
+    if data["best"]["round"] == 0:
+        lines.append("Given at the start; nothing that was written since is better.")
+    elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")
     lines.append(f"Report: {run.directory / REPORT}")

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BEST = "best.py"
 """A run's best policy, in its directory."""
 
+GIVEN = "its user (given to the run at its start)"
+"""Who wrote a policy that a run began with."""
+
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
 
@@ -183,12 +186,13 @@ def _template() -> jinja2.Template:
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
-    by_model = not author.startswith("program search")
+    writer = "program search" if author.startswith("program search") else "a language model"
+    writer = "the user of promptpo" if author == GIVEN else writer
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),
         (
-            f"This is code written by {'a language model' if by_model else 'program search'}; it passed promptpo's static gate, "
+            f"This is code written by {writer}; it passed promptpo's static gate, "
             "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
         ),
         f"To play it (needs gymnasium): python {_line(filename)} --episodes 10 --seed 0",

@@ -52,7 +52,7 @@ class RunView:
     def references(self) -> dict[str, Evaluation]:
         """What the marks earn, by name: on test seeds where they were measured there, else before."""
         found = self.state.references
-        names = dict.fromkeys(key.removesuffix(REFERENCE_TEST) for key in found)
+        names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
         return {name: found.get(f"{name}{REFERENCE_TEST}") or found[name] for name in names}
 
     @property

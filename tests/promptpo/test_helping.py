@@ -5,6 +5,7 @@ import pytest
 import promptpo
 from promptpo.api import policies_in
 from promptpo.cli.app import run as command_line
+from promptpo.cli.display import outcome
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
@@ -47,6 +48,8 @@ def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path, own):
     assert run.data["best"]["candidate"] == "r0c1"
     assert run.data["best"]["round"] == 0
     assert run.mean_return > 300
+    assert "written by its user" in run.policy_path.read_text()
+    assert "Given at the start" in outcome(run)
     asked = [request for request in model.requests if request.purpose == "policy"]
     assert len(asked) == 2
     assert all("0.5 * obs[3]" in request.messages[-1].content for request in asked)
