@@ -20,7 +20,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
 from promptpo.llm.ensemble import one_or_several
-from promptpo.output.exporting import exported, policy_part
+from promptpo.output.exporting import BEST, exported, file_and_task, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gymnasium import Space
 
     from promptpo.llm.base import LLM
+    from promptpo.run.preflight import Preflight
 
 AGENTS = "promptpo.agents"
 """Entry-point group of what plays trained agents, by the ending of their files."""
@@ -61,6 +62,8 @@ def optimize(
     max_tokens: int | None = None,
     max_usd: float | None = None,
     max_seconds: float | None = None,
+    hint: str = "",
+    start: Sequence[str | os.PathLike[str]] = (),
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
@@ -86,6 +89,8 @@ def optimize(
         max_tokens: Input plus output tokens.
         max_usd: Money.
         max_seconds: Wall time.
+        hint: What you know about the task; in every prompt.
+        start: Policy files to begin with, your own or exported ones: candidates before the first round.
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
         progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
@@ -115,6 +120,8 @@ def optimize(
         max_seconds=max_seconds,
         llm=llm,
         observer=observer,
+        hint=hint,
+        start=start,
         progress=progress,
         **settings,
     )
@@ -150,6 +157,7 @@ def _prepared(env_id: str, **options: Any) -> _Prepared:
         raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
     single, several = one_or_several(model)
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
+    start = given.pop("start")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
     config = config_of(
         task=Task(env_id, given.pop("env_kwargs") or {}, given.pop("max_episode_steps")),
@@ -157,12 +165,37 @@ def _prepared(env_id: str, **options: Any) -> _Prepared:
         models=several,
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
+        start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
         **given,
     )
     return _Prepared(config, llm=llm, **rest)
 
 
-def start(
+def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The policy modules in files; of an exported file what was there before it was exported.
+
+    Raises:
+        UsageError: A file cannot be read, or has no policy in it.
+    """
+    from promptpo.program import Program
+
+    found = []
+    for path in map(Path, paths):
+        source = policy_part(read_text(path / BEST if path.is_dir() else path))
+        program = Program.parse(source)
+        if "Policy" not in program.names:
+            raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
+        found.append(source)
+    return tuple(found)
+
+
+def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
+    """What a run with this configuration would do and cost at most; nothing is asked, rolled out or written."""
+    config = checked(config)
+    return Session(config, default_directory(config.task), llm, Observer()).estimate()
+
+
+def begin(
     config: Config,
     *,
     out: str | os.PathLike[str] | None = None,
@@ -439,7 +472,7 @@ class Played:
 
 def evaluate(
     policy: str | os.PathLike[str],
-    env_id: str,
+    env_id: str | None = None,
     *,
     episodes: int = 10,
     seed: int = 0,
@@ -451,9 +484,9 @@ def evaluate(
     """Roll a policy file out in the sandbox, or play a trained agent.
 
     Args:
-        policy: An exported file or a bare policy module; or a zip file of stable-baselines3, which is
+        policy: An exported file, a bare policy module, or a run directory, which means its best; or a zip file of stable-baselines3, which is
             loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment.
+        env_id: The environment; None where the run or the exported file says it.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
         env_kwargs: For ``gymnasium.make``.
@@ -474,8 +507,12 @@ def evaluate(
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
-    path = Path(policy)
-    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    named = Task(env_id, dict(env_kwargs or {}), max_episode_steps) if env_id is not None else None
+    path, task = file_and_task(policy, named)
+    if named is None:
+        horizon = max_episode_steps or task.max_episode_steps
+        task = replace(task, env_kwargs=env_kwargs or task.env_kwargs, max_episode_steps=horizon)
+    env_id = task.env_id
     if path.suffix == ".zip":
         started = time.monotonic()
         return Played(
@@ -483,7 +520,9 @@ def evaluate(
         )
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
-    horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
+    horizon = (
+        (env.spec.max_episode_steps if env.spec else None) or task.max_episode_steps or UNBOUNDED_HORIZON
+    )
     env.close()
     params = Program.parse(source).values
     trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt, Seeds
+from promptpo.search import references
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
@@ -50,6 +51,7 @@ class Outcome:
         best: The best of the run; None when nothing ran.
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds.
+        references: What policies that serve as marks earn on the same test seeds.
         stop: Why it ended, as a sentence without a full stop.
     """
 
@@ -58,6 +60,7 @@ class Outcome:
     evidence: Evidence | None
     test: Evaluation | None
     stop: str
+    references: Mapping[str, Evaluation] = field(default_factory=dict)
 
 
 async def optimize(
@@ -102,16 +105,19 @@ async def optimize(
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
+    seeds = Seeds(config.seed).test(config.test_episodes)
     test = await spender.roll_out(
         "test",
         f"{best.candidate.digest}.{config.test_episodes}",
         loop.sampler.subject(best.candidate),
-        Seeds(config.seed).test(config.test_episodes),
+        seeds,
         horizon=horizon,
         first=TEST_FIRST,
         go_on=lambda early: bool(early.episodes),
     )
-    return Outcome(history, best, history.evidence(best), test.evaluation, stop)
+    seconds = test.evaluation.seconds
+    marks = await references.measured_on_test(spender, spec.action_space, seeds, horizon, seconds=seconds)
+    return Outcome(history, best, history.evidence(best), test.evaluation, stop, marks)
 
 
 class _Loop:
@@ -125,7 +131,8 @@ class _Loop:
         config: Config,
         observe: Callable[[History], None],
     ) -> None:
-        self.spec, self.config, self.spender, self.observe = spec, config, spender, observe
+        self.spec, self.horizon, self.config = spec, horizon, config
+        self.spender, self.observe = spender, observe
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
@@ -137,6 +144,10 @@ class _Loop:
         """Round after round until there is a reason to stop, which is returned."""
         rounds = self.config.budget.rounds
         try:
+            self.history.references = await references.measured_at_start(
+                self.spender, self.spec.action_space, self.config, self.horizon
+            )
+            await self.sampler.given(self.history)
             await self.sampler.prepare()
             while self.history.rounds < rounds:
                 stop = await self._round()
@@ -157,6 +168,8 @@ class _Loop:
         )
         samples = await together(self._sample(plan) for plan in plans)
         new = history.absorb(duplicates=config.switches.duplicates)
+        if number == 1:
+            new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
         stop = _what_ends(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
@@ -166,7 +179,8 @@ class _Loop:
             left = config.budget.rounds - history.rounds
             tuned = await self.tuner.tune(history, new, rounds_left=left, target=self.threshold)
             history.attempts.extend(tuned)
-        await self.judge.judge(history, history.of_round(number), number)
+        tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
+        await self.judge.judge(history, tried, number)
         await self._end(samples, before)
         if config.switches.stop_when_solved and self._solved():
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"

@@ -20,10 +20,12 @@ from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import Provenance, exported
+from promptpo.output.exporting import BEST, GIVEN, Provenance, exported
 from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.run_result import BEST, RunResult
+from promptpo.output.report.result import scored
+from promptpo.output.run_result import RunResult
+from promptpo.output.verdict import facts_of, verdict
 from promptpo.rollouts import Settings, make_executor
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
@@ -32,12 +34,13 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.origin import key_path, made_here, save_own
+from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
-from promptpo.spec import TaskSpec, describe
+from promptpo.spec import TaskSpec, describe, with_hint
 from sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -61,7 +64,20 @@ class Session:
         """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
         return await run_beside(self._run, self.control.stop)
 
-    async def _run(self) -> RunResult:
+    def estimate(self) -> Preflight:
+        """What the run would do and cost at most; nothing is asked, rolled out or written."""
+        found: Preflight = run_async(self._estimate)
+        return found
+
+    async def _estimate(self) -> Preflight:
+        config, llm, _, spec = self._prepared()
+        try:
+            return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
+        finally:
+            await llm.aclose()
+
+    def _prepared(self) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task."""
         config = self.config
         llm = self._given_llm or make_models(
             config.model,
@@ -86,9 +102,15 @@ class Session:
             spec_file=config.spec_file,
             clip_actions=config.clip_actions,
         )
+        spec = with_hint(spec, config.hint)
         for warning in spec.warnings:
             self.observer.warn(warning)
-        config = with_episodes(config, spec.horizon, spec.sample_length)
+        if config.hint and not llm.language_model:
+            self.observer.warn("--hint is for a language model; program search does not read it.")
+        return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
+
+    async def _run(self) -> RunResult:
+        config, llm, choice, spec = self._prepared()
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
                 self._keep(config, "the same command again")
@@ -121,11 +143,10 @@ class Session:
         journal.listen(ledger.add)
         journal.listen(self.observer.event)
         sessions = sum(1 for _ in journal.of_kind("session"))
-        command = " ".join(sys.argv)
         journal.add(
             "session",
             str(sessions),
-            {"command": command, "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
+            {"command": " ".join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
         self.observer.started(config, self.directory, choice, spec, ledger)
         if status.missing:
@@ -136,6 +157,8 @@ class Session:
                 f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
                 "budget pays for; --max-episode-steps sets another limit."
             )
+        ahead = preflight(spec, config, llm, horizon)
+        self.observer.prepared(ahead)
         with Interrupts(self.control):
             outcome = await search(
                 spec,
@@ -149,7 +172,7 @@ class Session:
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
             )
-        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, command)
+        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, ahead)
         journal.add("stop", str(sessions), {"reason": outcome.stop})
         self._write_report()
         self.observer.finished(run)
@@ -171,7 +194,7 @@ class Session:
         ledger: Ledger,
         outcome: Outcome,
         sandbox: Mapping[str, Any],
-        command: str,
+        ahead: Preflight,
     ) -> RunResult:
         history, best = outcome.history, outcome.best
         content = result(
@@ -189,9 +212,22 @@ class Session:
             ledger=ledger,
             models=[one.as_json() for one in brought(RunState.of(config, journal.events))],
             sandbox=sandbox,
-            command=command,
+            command=" ".join(sys.argv),
         )
         source = best.candidate.source if best else ""
+        state = RunState.of(config, journal.events)
+        facts = facts_of(
+            state,
+            state.candidate(best.id) if best else None,
+            outcome.test,
+            references=outcome.references,
+            threshold=config.stop_at if config.stop_at is not None else spec.reward_threshold,
+            language_model=llm.language_model,
+            stop=outcome.stop,
+        )
+        content["references"] = {name: scored(one) for name, one in outcome.references.items()}
+        content["verdict"] = verdict(facts)
+        content["preflight"] = ahead.as_json()
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
             if best:
@@ -282,6 +318,8 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else "program search (no language model)"
+    if content["best"]["candidate"].startswith("r0c"):
+        model = GIVEN
     return Provenance(
         task=config.task,
         model=model,
@@ -292,4 +330,6 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         test=test,
         success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
+        references=content.get("references") or {} if test else {},
+        verdict=content.get("verdict", "") if test else "",
     )

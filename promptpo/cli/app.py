@@ -37,7 +37,7 @@ from promptpo.cli.run_flags import (
 )
 from promptpo.cli.terminal import print_json, release, say
 from promptpo.errors import PromptPOError, UsageError
-from sandbox.text import clean_line
+from sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -164,6 +164,12 @@ def optimize(
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
     ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate", help="Say what the run would do and cost at most, and stop before it begins."
+        ),
+    ] = False,
 ) -> None:
     """Search for a policy and write it to RUN/best.py.
 
@@ -171,7 +177,8 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import start
+    from promptpo.api import begin, policies_in
+    from promptpo.api import estimate as look_ahead
     from promptpo.cli.options import options_of
     from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
@@ -209,9 +216,18 @@ def optimize(
         executor=trying.executor,
         allow_weaker_sandbox=trying.allow_weaker_sandbox,
         budget=limits.budget(),
+        hint=asking.hint,
+        start=policies_in(asking.start or ()),
     )
+    if estimate:
+        ahead = look_ahead(config)
+        if showing.as_json:
+            print_json(ahead.as_json())
+        else:
+            say(clean_lines(*ahead.lines()))
+        return
     with _display(showing) as observer:
-        run = start(config, out=out, observer=observer)
+        run = begin(config, out=out, observer=observer)
     _finish(run, showing)
 
 

@@ -40,7 +40,13 @@ EnvId = Annotated[
     ),
 ]
 EnvOption = Annotated[
-    str, typer.Option("--env", metavar="ENV_ID", help="Environment.", autocompletion=env_ids)
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="ENV_ID",
+        help="Environment; a run and an exported file say it themselves.",
+        autocompletion=env_ids,
+    ),
 ]
 RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", autocompletion=runs)]
 CandidateName = Annotated[
@@ -51,7 +57,11 @@ CandidateOption = Annotated[
     str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")
 ]
 PolicyFile = Annotated[
-    Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
+    Path,
+    typer.Argument(
+        metavar="POLICY",
+        help="An exported file, a bare policy module, or a run directory, which means its best.",
+    ),
 ]
 EnvKwargs = Annotated[
     str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")

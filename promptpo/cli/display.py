@@ -13,6 +13,7 @@ from promptpo.cli.dashboard import Progress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
+from promptpo.output.report.result import references_in_words
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
+    from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
 
 
@@ -70,6 +72,11 @@ class PlainDisplay(Observer):
         if self._state.candidates:
             tried = _many(len(self._state.candidates), "policy", "policies")
             self.line(f"so far: {tried} tried; best {standing(self._state)}")
+
+    def prepared(self, preflight: Preflight) -> None:
+        """Say what the run may do and cost."""
+        for line in preflight.lines():
+            self.line(f"  {line}")
 
     def warn(self, message: str) -> None:
         """Print the warning."""
@@ -182,7 +189,11 @@ def outcome(run: RunResult) -> str:
     data = run.data
     lines = [f"Stopped: {run.stop_reason}."]
     if data["best"] is None:
-        return clean_lines(*lines, f"No policy ran; see what happened with: promptpo show {run.directory}")
+        return clean_lines(
+            *lines,
+            f"{data.get('verdict') or 'No policy ran.'}",
+            f"See what happened with: promptpo show {run.directory}",
+        )
     low, high = run.ci95
     test = data["test"]
     success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
@@ -190,7 +201,12 @@ def outcome(run: RunResult) -> str:
         f"Held-out return {run.mean_return:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes{success}), "
         f"candidate {data['best']['candidate']}."
     )
-    if not data["language_model"]:
+    if data.get("references"):
+        lines.append(f"On the same seeds {references_in_words(data['references'])}.")
+    lines.extend([data["verdict"]] if data.get("verdict") else [])
+    if data["best"]["round"] == 0:
+        lines.append("Given at the start; nothing that was written since is better.")
+    elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")
     lines.append(f"Report: {run.directory / REPORT}")

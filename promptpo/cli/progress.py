@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import Progress
 from promptpo.cli.display import LiveDisplay, PlainDisplay, outcome, spending
+from promptpo.cli.terminal import say
 from promptpo.run.observer import Observer
-from sandbox.text import clean_line, say
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from pathlib import Path

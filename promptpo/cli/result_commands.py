@@ -80,9 +80,9 @@ def evaluate(
     from promptpo.api import evaluate as roll_out
     from promptpo.cli.show import played
 
-    task = environment.task(environment.env)
+    path, task = environment.for_policy(policy, environment.env)
     result = roll_out(
-        policy,
+        path,
         task.env_id,
         episodes=episodes,
         seed=seed,

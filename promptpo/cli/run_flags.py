@@ -49,12 +49,29 @@ class TaskFlags:
 
         return Task(env_id, json_object(self.env_kwargs, "--env-kwargs"), self.max_episode_steps)
 
+    def for_policy(self, policy: Path, env_id: str | None) -> tuple[Path, Task]:
+        """The file that a policy is in and its task: this environment, or the one that the policy is from.
+
+        Raises:
+            UsageError: No environment is known, or there is no policy.
+        """
+        from dataclasses import replace
+
+        from promptpo.output.exporting import file_and_task
+
+        if env_id is not None:
+            return file_and_task(policy, self.task(env_id))
+        path, task = file_and_task(policy, None)
+        given = json_object(self.env_kwargs, "--env-kwargs")
+        horizon = self.max_episode_steps or task.max_episode_steps
+        return path, replace(task, env_kwargs=given or task.env_kwargs, max_episode_steps=horizon)
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnvFlags(TaskFlags):
     """An environment for a policy, and how it is made."""
 
-    env: EnvOption
+    env: EnvOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +82,7 @@ class AskingFlags:
         list[str] | None,
         typer.Option(
             metavar="[WEIGHT=]MODEL",
-            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples, 2=MODEL counting twice.",
+            help="anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples, 2=MODEL counting twice.",
         ),
     ] = None
     repair_model: Annotated[
@@ -91,6 +108,17 @@ class AskingFlags:
     ] = "named"
     spec: Annotated[
         Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
+    ] = None
+    hint: Annotated[
+        str, typer.Option(metavar="TEXT", help="What you know about the task, in words; in every prompt.")
+    ] = ""
+    start: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--start",
+            metavar="POLICY.py",
+            help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
+        ),
     ] = None
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")

@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.result import failures_in_words
-from promptpo.output.run_view import REFERENCES, RunView, read_view
+from promptpo.output.report.result import REFERENCES, failures_in_words
+from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
@@ -32,7 +32,7 @@ def overview(run: Path) -> str:
     ]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}")
+        lines.append(f"\nRound {round_}" if round_ else "\nGiven at the start")
         lines.extend(
             f"  {clean_line(_line(one, best=one is view.best))}"
             for one in view.candidates
@@ -42,13 +42,15 @@ def overview(run: Path) -> str:
     if not view.candidates:
         lines.append("\nNo candidate yet.")
     lines.append("")
-    for name, reference in state.references.items():
+    for name, reference in view.references.items():
         lines.append(f"For comparison, {clean_line(REFERENCES.get(name, name))}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
     lines.append(_spent(state.ledger))
     models = brought(state)
     if len(models) > 1:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
     lines.append(_ending(view))
+    if view.result is not None and view.state.finished and view.result.get("verdict"):
+        lines.append(clean_line(view.result["verdict"]))
     return "\n".join(lines)
 
 

@@ -63,12 +63,13 @@ def play(
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
+    path, task = environment.for_policy(policy, environment.env)
     if not human and video is None:
         human = has_screen()
-        video = None if human else policy.with_suffix(".gif")
+        video = None if human else path.with_suffix(".gif")
     found = watch(
-        policy,
-        environment.task(environment.env),
+        path,
+        task,
         video=video,
         human=human,
         episodes=episodes,
@@ -76,9 +77,9 @@ def play(
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
     if as_json:
-        print_json(watched_json(found, environment.env))
+        print_json(watched_json(found, task.env_id))
     else:
-        say(watched(found, environment.env))
+        say(watched(found, task.env_id))
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 

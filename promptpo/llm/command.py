@@ -59,6 +59,11 @@ class CommandLLM:
         self.price_known = price is not None
         self._timeout, self._price = timeout, price
 
+    @property
+    def price(self) -> Pricing | None:
+        """What a call costs, where that is known."""
+        return self._price
+
     async def complete(self, request: Request) -> Completion:
         """Answer one request; an empty answer is asked for again, twice at most.
 

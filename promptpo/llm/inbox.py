@@ -110,6 +110,11 @@ class InboxLLM:
         self._run, self._price = run, price
         self._lock: int | None = None
 
+    @property
+    def price(self) -> Pricing | None:
+        """What a call costs, where that is known."""
+        return self._price
+
     async def complete(self, request: Request) -> Completion:
         """Ask, unless that was done before, and wait for the answer.
 

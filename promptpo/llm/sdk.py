@@ -171,6 +171,11 @@ class SDKProvider(ABC):
         """Release connections; calling it twice is harmless."""
         await self._client.close()
 
+    @property
+    def price(self) -> Pricing | None:
+        """What a call costs, where that is known."""
+        return self._price
+
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 

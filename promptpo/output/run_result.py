@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import MissingExtraError, RunError
+from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.models import writer_of
 from promptpo.run.state_values import CandidateState
-
-BEST = "best.py"
 
 HISTORY = (
     "candidate", "round", "parents", "outcome", "mean_return", "standard_error", "episodes", "tuned",

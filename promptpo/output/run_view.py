@@ -10,13 +10,12 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.output.report.result import RESULT
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
+from promptpo.run.records import REFERENCE_TEST
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState
 from sandbox.text import clean_values
-
-REFERENCES = {"random": "random actions", "zero": "doing nothing"}
-"""What acts, in words, by the name of a reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,13 @@ class RunView:
         if self.result is None:
             return self.state.best
         return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
+
+    @property
+    def references(self) -> dict[str, Evaluation]:
+        """What the marks earn, by name: on test seeds where they were measured there, else before."""
+        found = self.state.references
+        names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
+        return {name: found.get(f"{name}{REFERENCE_TEST}") or found[name] for name in names}
 
     @property
     def rounds(self) -> tuple[int, ...]:

@@ -211,7 +211,9 @@ def _from_result(
         success_rate=test.get("success_rate"),
         returns=_by_seed(test.get("returns") or ()),
         steps=int(steps.get("total") or 0),
-        searched_steps=int(steps.get("total") or 0) - int(steps.get("test") or 0),
+        searched_steps=int(
+            result.get("searched_steps", int(steps.get("total") or 0) - int(steps.get("test") or 0))
+        ),
         calls=int(llm.get("calls") or 0),
         usd=float(llm.get("cost_usd") or 0.0),
         seconds=result.get("wall_seconds"),

@@ -141,6 +141,8 @@ class Config:
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         spec_file: An edited spec to use instead of the generated one.
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
+        hint: What the user says about the task; in every prompt.
+        start: Policy modules to begin with: candidates of their own before the first round.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
     """
@@ -173,6 +175,8 @@ class Config:
     allow_weaker_sandbox: bool = False
     spec_file: str | None = None
     spec_detail: SpecDetail = "normal"
+    hint: str = ""
+    start: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
 

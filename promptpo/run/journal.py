@@ -32,6 +32,7 @@ Kind = Literal[
     "evaluation",  # a rollout on training seeds
     "feedback",  # what was said about it
     "reference",  # a rollout of a policy that knows nothing, to compare with
+    "constant",  # a program gave one action in every step
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew

@@ -16,6 +16,9 @@ from promptpo.rollouts.evaluation import Evaluation
 
 StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
 
+REFERENCE_TEST = ".test"
+"""How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
+
 SEEDS_PER_PURPOSE = 10_000_000
 """Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test."""
 

@@ -22,7 +22,7 @@ from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import Measured, StepPurpose
+from promptpo.run.records import REFERENCE_TEST, Measured, StepPurpose
 from sandbox import Rollout, Trial
 from sandbox.text import clean_name
 
@@ -234,19 +234,20 @@ class Spender:
             record: Bring trajectories back, now or after a kill (see `again`).
 
         Raises:
-            BudgetSpentError: No environment steps are left; the final test is outside the budget.
+            BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
             EnvironmentFaultError: The environment failed.
         """
         found = self.journal.find(kind, key)
         if found is not None:
             return Played(from_json(Measured, found), None)
         purpose: StepPurpose = "train" if kind == "evaluation" else kind
+        outside = kind == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
         with self.ledger.hold() as hold:
             first = first if 0 < first < len(seeds) else len(seeds)
             trials = program.trials(seeds, horizon)
-            rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record)
+            rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record, outside)
             if first < len(seeds) and go_on(evaluation):
-                more, rest = await self._roll(program, trials[first:], purpose, hold, record)
+                more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
                 rollout, evaluation = joined(rollout, more), evaluation + rest
             measured = Measured(
                 evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
@@ -263,10 +264,11 @@ class Spender:
         purpose: StepPurpose,
         hold: Hold,
         record: bool,
+        outside: bool,
     ) -> tuple[Rollout, Evaluation]:
         """Roll out, within the steps that the ledger grants."""
         worst = sum(trial.horizon or 0 for trial in trials)
-        granted = worst if purpose == "test" else await hold.take(worst)
+        granted = worst if outside else await hold.take(worst)
         limit = granted if granted < worst else None
         started = time.monotonic()
         job = Job(
@@ -278,7 +280,7 @@ class Spender:
         )
         rollout = await roll_out(self.executor, job)
         evaluation = evaluation_of(rollout, time.monotonic() - started)
-        if purpose != "test":
+        if not outside:
             hold.settle(granted, evaluation.steps)
         if evaluation.outcome == "ok" and len(evaluation.episodes) < len(trials):
             self.count_unfinished(purpose, evaluation.steps)

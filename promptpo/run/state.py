@@ -46,7 +46,9 @@ class RunState:
         calls: Every call, in the order of the answers.
         rounds: Every round that has ended, in order.
         sessions: Data of the processes that worked on the run.
-        references: Evaluations of policies that serve as marks, such as "random", by name.
+        references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
+            test seeds as "random.test" and "zero.test".
+        constant_actions: Digest of a program to the action that it gave in every step of training, where it did.
         tuning: Of the newest round that was tuned.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
@@ -65,6 +67,7 @@ class RunState:
     rounds: list[RoundState] = field(default_factory=list)
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
+    constant_actions: dict[str, str] = field(default_factory=dict)
     tuning: TuningState | None = None
     test: Evaluation | None = None
     stop: str = ""
@@ -91,6 +94,7 @@ class RunState:
             "attempt": self._attempt,
             "validation": self._validation,
             "reference": self._reference,
+            "constant": self._constant,
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
@@ -298,6 +302,9 @@ class RunState:
 
     def _reference(self, event: Event) -> None:
         self.references[event.key] = evaluation_in(event)
+
+    def _constant(self, event: Event) -> None:
+        self.constant_actions[event.data["program"]] = event.data["action"]
 
     def _round(self, event: Event) -> None:
         data = event.data

@@ -33,6 +33,7 @@ class History:
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
+        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
     """
 
     attempts: list[Attempt] = field(default_factory=list)

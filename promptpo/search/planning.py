@@ -157,7 +157,7 @@ def _as_published(history: History, round_: int, slot: int) -> Plan:
 def _direction(
     history: History, recipe: Recipe, slot: int, candidates: int, parents: Sequence[Attempt]
 ) -> Direction:
-    if history.rounds == 0 or not history.attempts:
+    if not history.attempts:
         return "first"
     if not recipe.directions or not parents:
         return "improve"

@@ -15,6 +15,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search.behaviour import constant_action
 from promptpo.search.tuning.split import Round, tuning_steps
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.later import Known
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from sandbox import Rollout
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -225,6 +227,20 @@ class Sampler:
             ),
         )
 
+    async def given(self, history: History) -> list[Attempt]:
+        """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+        """
+        found = []
+        for n, source in enumerate(self._config.start, 1):
+            candidate = Candidate(f"r0c{n}", source, 0)
+            attempt = await self.measure(candidate, history, prose="Given by the user.")
+            found.append(self.recorded(attempt))
+            history.attempts.append(attempt)
+        return found
+
     async def measure(
         self,
         candidate: Candidate,
@@ -297,10 +313,18 @@ class Sampler:
         if rollout is None:  # a killed process rolled out and did not come to say anything
             seeds = [episode.seed for episode in played.evaluation.episodes]
             rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
+        self._note_constant(name, program, rollout)
         text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
         self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
         self._spender.told(name)
         return text, diagnosis
+
+    def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
+        """Write down where a policy gave the same action in every step, which its returns do not show."""
+        action = constant_action(rollout)
+        if action and self._journal.find("constant", name) is None:
+            digest = Program.parse(program.source).digest
+            self._journal.add("constant", name, {"program": digest, "action": action})
 
     async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ class Observed:
         spent: Environment steps taken, those for the repetition included.
         episodes: Number of episodes.
         repeats: Whether the first episode came out the same a second time.
+        seconds: That all of them took.
     """
 
     steps: Sequence[Step]
@@ -53,6 +55,7 @@ class Observed:
     spent: int
     episodes: int
     repeats: bool
+    seconds: float = 0.0
 
 
 def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
@@ -67,6 +70,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     """
     module = type(env.unwrapped).__module__
     limit = STEPS_PER_EPISODE_SLOW if module.startswith(SLOW_MODULES) else STEPS_PER_EPISODE
+    started = time.perf_counter()
     try:
         episodes = [_episode(env, seed, limit, name) for seed in SEEDS]
         again = _episode(env, SEEDS[0], REPEATED_STEPS, name)
@@ -77,6 +81,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
             f"{place_of(fault)}{_old_interface(fault)}"
         ) from fault
+    seconds = time.perf_counter() - started
     steps = [step for episode in episodes for step in episode]
     firsts = [episode[0].observation for episode in episodes]
     return Observed(
@@ -85,6 +90,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         spent=len(steps) + len(again),
         episodes=len(SEEDS),
         repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
+        seconds=seconds,
     )
 
 

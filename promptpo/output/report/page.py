@@ -21,9 +21,9 @@ from promptpo.files import write_atomically
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import versions
+from promptpo.output.report.result import REFERENCES, versions
 from promptpo.output.report.svg import RIGHT
-from promptpo.output.run_view import REFERENCES, RunView, read_view
+from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here
@@ -142,7 +142,7 @@ def page(run: RunView, shown: Shown | str) -> str:
 
 def _references(run: RunView) -> list[tuple[str, Evidence]]:
     """(what acts, its episodes) of the policies that the result is compared with."""
-    found = ((name, Evidence.of(value.episodes)) for name, value in run.state.references.items())
+    found = ((name, Evidence.of(value.episodes)) for name, value in run.references.items())
     return [(REFERENCES.get(name, name), evidence) for name, evidence in found if evidence.episodes]
 
 
