@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AIM = 12_000
 """Characters of a prompt, the system's included, that are aimed at."""
 
-LEAST = 2_800
+LEAST = 3_600
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
 NEEDED = 70
@@ -296,7 +296,7 @@ def _legend(plan: Plan, known: Known) -> Part:
     if not texts:
         return Part([""])
     title = "# What the labels in the summaries of episodes mean"
-    return Part(["\n\n".join([title, *texts]), ""], [55])
+    return Part(["\n\n".join([title, *texts]), ""], [84])
 
 
 def _leader(known: Known) -> str:
