@@ -184,7 +184,7 @@ class _Loop:
         await self._end(samples, before)
         if config.switches.stop_when_solved and self._solved():
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
-        return f"the model considers the task solved: {history.ceiling}" if history.ceiling else ""
+        return f"the model sees no way to do noticeably better: {history.ceiling}" if history.ceiling else ""
 
     async def _sample(self, plan: Plan) -> Sample:
         sample = await self.sampler.sample(plan, self.history)
