@@ -12,10 +12,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.task import Task
+from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
+from promptpo.envs.task import Task, Variant
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import exported, policy_part
+from promptpo.output.report.variants import by_variant
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
@@ -32,7 +34,7 @@ AGENTS = "promptpo.agents"
 
 
 def optimize(
-    env_id: str,
+    env_id: EnvLike,
     *,
     model: str | None = None,
     rounds: int = 5,
@@ -41,6 +43,10 @@ def optimize(
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[WrapperLike] = (),
+    variants: Sequence[Mapping[str, Any] | Variant] = (),
+    held_out: Sequence[Mapping[str, Any] | Variant] = (),
+    show_variant: bool = False,
     max_episode_steps: int | None = None,
     max_steps: int | None = 500_000,
     max_calls: int | None = None,
@@ -51,10 +57,11 @@ def optimize(
     observer: Observer | None = None,
     **settings: Any,
 ) -> RunResult:
-    """Search for a policy for a Gymnasium environment.
+    """Search for a policy for a Gymnasium environment, or for a family of variants of one.
 
     Args:
-        env_id: As Gymnasium writes it, ``module:EnvId`` included.
+        env_id: As Gymnasium writes it, ``module:EnvId`` included; a class or function that builds an environment,
+            itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
         model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
             by the keys in the environment.
         rounds: Prompts.
@@ -62,7 +69,12 @@ def optimize(
         episodes: Training episodes per candidate; None chooses by the step budget.
         seed: Decides training seeds and everything random on our side.
         out: Run directory; must not hold a run. None makes one under ``runs/``.
-        env_kwargs: For ``gymnasium.make``.
+        env_kwargs: For the environment.
+        wrappers: Put around it, the first one innermost: names as ``--wrapper`` takes them, classes, or pairs of
+            either with a mapping of arguments.
+        variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant: one policy is to solve all.
+        held_out: The same for variants that only the test plays.
+        show_variant: Observations become ``{"observation": ..., "variant": n}``.
         max_episode_steps: Horizon; None keeps the environment's.
         max_steps: Environment steps for everything but the final test.
         max_calls: Language-model calls.
@@ -77,7 +89,15 @@ def optimize(
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
     """
     config = config_of(
-        task=Task(env_id, env_kwargs or {}, max_episode_steps),
+        task=task_of(
+            env_id,
+            env_kwargs,
+            max_episode_steps,
+            wrappers=wrappers,
+            variants=variants,
+            held_out=held_out,
+            show_variant=show_variant,
+        ),
         model=llm.name if llm else model,
         candidates=candidates,
         episodes=episodes,
@@ -108,6 +128,7 @@ def start(
 def resume(
     run: str | os.PathLike[str],
     *,
+    env: EnvLike | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
     price: tuple[float, float] | None = None,
@@ -119,6 +140,7 @@ def resume(
 
     Args:
         run: The run directory.
+        env: The environment, where the run was begun with an object that no module has.
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
         price: US dollars per million input and output tokens, where they were not known.
@@ -131,6 +153,8 @@ def resume(
     """
     directory = Path(run)
     config = load_config(directory / CONFIG)
+    if env is not None:
+        same_environment(config.task, env)
     changes = {name: value for name, value in budget.items() if value is not None}
     config = replace(
         config,
@@ -193,11 +217,13 @@ class Played:
         env_id: The environment.
         evaluation: Outcome, returns, steps, error.
         seconds: Wall time.
+        task: What was played.
     """
 
     env_id: str
     evaluation: Evaluation
     seconds: float
+    task: Task
 
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""
@@ -213,16 +239,19 @@ class Played:
             "seconds": round(self.seconds, 3),
             "outcome": evaluation.outcome,
             "error": evaluation.error or None,
+            **by_variant(self.task, evaluation.episodes),
         }
 
 
 def evaluate(
     policy: str | os.PathLike[str],
-    env_id: str,
+    env_id: EnvLike | Task,
     *,
     episodes: int = 10,
     seed: int = 0,
     env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[WrapperLike] = (),
+    variants: Sequence[Mapping[str, Any] | Variant] = (),
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
@@ -232,10 +261,12 @@ def evaluate(
     Args:
         policy: An exported file or a bare policy module; or a zip file of stable-baselines3, which is
             loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment.
+        env_id: The environment, in any form that `optimize` takes; or a whole task, and then none of the following.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
-        env_kwargs: For ``gymnasium.make``.
+        env_kwargs: For the environment.
+        wrappers: As for `optimize`.
+        variants: As for `optimize`; episodes take turns.
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
@@ -245,6 +276,7 @@ def evaluate(
         EnvironmentFaultError: The environment failed.
     """
     from promptpo.envs.building import make_env
+    from promptpo.envs.family import longest
     from promptpo.program import Program
     from promptpo.run.config import UNBOUNDED_HORIZON
     from sandbox import Limits, Trial
@@ -254,15 +286,18 @@ def evaluate(
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
     path = Path(policy)
-    task = Task(env_id, dict(env_kwargs or {}), max_episode_steps)
+    task = (
+        env_id
+        if isinstance(env_id, Task)
+        else task_of(env_id, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
+    ).checked()
     if path.suffix == ".zip":
         started = time.monotonic()
-        return Played(
-            env_id, _play_agent(path, task, range(seed, seed + episodes)), time.monotonic() - started
-        )
+        evaluation = _play_agent(path, task, range(seed, seed + episodes))
+        return Played(task.env_id, evaluation, time.monotonic() - started, task)
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
-    horizon = (env.spec.max_episode_steps if env.spec else None) or max_episode_steps or UNBOUNDED_HORIZON
+    horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
     env.close()
     params = Program.parse(source).values
     trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))
@@ -276,7 +311,7 @@ def evaluate(
 
     started = time.monotonic()
     evaluation = run_async(work)
-    return Played(env_id, evaluation, time.monotonic() - started)
+    return Played(task.env_id, evaluation, time.monotonic() - started, task)
 
 
 def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:

@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
@@ -49,6 +49,7 @@ class Outcome:
         best: The best of the run; None when nothing ran.
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds.
+        held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
     """
 
@@ -57,6 +58,7 @@ class Outcome:
     evidence: Evidence | None
     test: Evaluation | None
     stop: str
+    held_out: Evaluation | None = None
 
 
 async def optimize(
@@ -101,16 +103,23 @@ async def optimize(
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
-    test = await spender.roll_out(
-        "test",
-        f"{best.candidate.digest}.{config.test_episodes}",
-        loop.sampler.subject(best.candidate),
-        Seeds(config.seed).test(config.test_episodes),
-        horizon=horizon,
-        first=TEST_FIRST,
-        go_on=lambda early: bool(early.episodes),
-    )
-    return Outcome(history, best, history.evidence(best), test.evaluation, stop)
+    n, seeds = config.test_episodes, Seeds(config.seed)
+    tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
+    tests += [("held_out", seeds.held_out(n))] if config.task.held_out else []
+    tested = [
+        await spender.roll_out(
+            kind,
+            f"{best.candidate.digest}.{n}",
+            loop.sampler.subject(best.candidate),
+            each,
+            horizon=horizon,
+            first=TEST_FIRST,
+            go_on=lambda early: bool(early.episodes),
+        )
+        for kind, each in tests
+    ]
+    test, held_out = (*(played.evaluation for played in tested), None)[:2]
+    return Outcome(history, best, history.evidence(best), test, stop, held_out)
 
 
 class _Loop:

@@ -29,7 +29,7 @@ from promptpo.cli.run_flags import (
     BudgetFlags,
     NewBudgetFlags,
     ShowingFlags,
-    TaskFlags,
+    TestedFlags,
     TryingFlags,
 )
 from promptpo.cli.terminal import clean_line, print_json, release, say
@@ -147,7 +147,7 @@ def optimize(
     asking: AskingFlags,
     trying: TryingFlags,
     limits: BudgetFlags,
-    making: TaskFlags,
+    making: TestedFlags,
     showing: ShowingFlags,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")

@@ -48,6 +48,7 @@ def read_defaults(
                 param = known.get(_spelled(flag))
                 if param is None or param.param_type_name != "option":
                     raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
+                value = [value] if param.multiple and not isinstance(value, list) else value
                 defaults.setdefault(command, {})[param.name] = _value(value)
     return defaults
 
@@ -67,6 +68,8 @@ def _spelled(flag: str) -> str:
 
 def _value(value: Any) -> Any:
     """As the command line would give it: a table is a JSON object."""
+    if isinstance(value, list):
+        return [_value(item) for item in value]
     return json.dumps(value) if isinstance(value, dict) else value
 
 

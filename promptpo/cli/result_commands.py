@@ -77,11 +77,9 @@ def evaluate(
     task = environment.task(environment.env)
     result = roll_out(
         policy,
-        task.env_id,
+        task,
         episodes=episodes,
         seed=seed,
-        env_kwargs=task.env_kwargs,
-        max_episode_steps=task.max_episode_steps,
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )

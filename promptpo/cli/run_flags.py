@@ -14,19 +14,24 @@ import typer
 
 from promptpo.cli.arguments import (
     AsJson,
-    EnvKwargs,
     EnvOption,
     Film,
     Horizon,
     Jobs,
+    ManyEnvKwargs,
     ModelPrice,
     Quiet,
+    ShowVariant,
+    TasksFile,
     Track,
     Weaker,
-    json_object,
+    Wrappers,
+    task_from_flags,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptpo.envs.task import Task
     from promptpo.run.config import Budget
 
@@ -35,18 +40,43 @@ if TYPE_CHECKING:
 class TaskFlags:
     """How the environment is made."""
 
-    env_kwargs: EnvKwargs = "{}"
+    env_kwargs: ManyEnvKwargs = None
     max_episode_steps: Horizon = None
+    wrapper: Wrappers = None
+    tasks: TasksFile = None
+    show_variant: ShowVariant = False
 
-    def task(self, env_id: str) -> Task:
+    def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """The task with this environment.
 
         Raises:
-            UsageError: The keyword arguments are no JSON object.
+            UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
-        from promptpo.envs.task import Task
+        return task_from_flags(
+            env_id,
+            self.env_kwargs,
+            self.max_episode_steps,
+            wrappers=self.wrapper,
+            tasks=self.tasks,
+            held_out_kwargs=held_out_kwargs,
+            show_variant=self.show_variant,
+        )
 
-        return Task(env_id, json_object(self.env_kwargs, "--env-kwargs"), self.max_episode_steps)
+
+@dataclass(frozen=True, kw_only=True)
+class TestedFlags(TaskFlags):
+    """How the environment is made, and what only the test sees of it."""
+
+    held_out_kwargs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JSON", help="Keyword arguments of a variant that only the test plays; repeatable."
+        ),
+    ] = None
+
+    def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
+        """See `TaskFlags.task`."""
+        return super().task(env_id, held_out_kwargs or self.held_out_kwargs)
 
 
 @dataclass(frozen=True, kw_only=True)
