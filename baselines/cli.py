@@ -130,7 +130,12 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         settings = TrainingSettings(
             algorithm=algorithm,
             task=task_from_flags(
-                env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
+                env_id,
+                env_kwargs,
+                max_episode_steps,
+                wrappers=wrapper,
+                tasks=tasks,
+                show_variant=show_variant,
             ),
             steps=steps,
             seed=seed,

@@ -81,7 +81,11 @@ def trained_result(
         "best": {"steps": best.get("steps")},
         "validation": _validation(best),
         "test": _tested(settings.task, best_test),
-        "final": {"steps": final["steps"], "validation": _validation(final), "test": _tested(settings.task, final_test)},
+        "final": {
+            "steps": final["steps"],
+            "validation": _validation(final),
+            "test": _tested(settings.task, final_test),
+        },
         "steps": _steps(record.steps, record.validation_steps, sum(test.steps for test in tests)),
         "llm": NO_MODEL,
         "curve": [{k: v for k, v in point.items() if k != "returns"} for point in record.curve],

@@ -81,7 +81,8 @@ TasksFile = Annotated[
 ShowVariant = Annotated[
     bool,
     typer.Option(
-        "--show-variant", help='Observations become {"observation": ..., "variant": n}, n the number of the variant.'
+        "--show-variant",
+        help='Observations become {"observation": ..., "variant": n}, n the number of the variant.',
     ),
 ]
 Horizon = Annotated[

@@ -48,8 +48,8 @@ def read_defaults(
                 param = known.get(_spelled(flag))
                 if param is None or param.param_type_name != "option":
                     raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
-                value = [value] if param.multiple and not isinstance(value, list) else value
-                defaults.setdefault(command, {})[param.name] = _value(value)
+                one = param.multiple and not isinstance(value, list)
+                defaults.setdefault(command, {})[param.name] = _value([value] if one else value)
     return defaults
 
 

@@ -134,7 +134,9 @@ def _found(env_id: str) -> str | EnvSpec:
     if name in gymnasium.registry:
         return name
     if loaded is not None:
-        return EnvSpec(name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id))
+        return EnvSpec(
+            name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
+        )
     _import_advertised(name)
     if name in gymnasium.registry:
         return name
@@ -186,7 +188,9 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
     kind = gymnasium.Wrapper if what == "wrapper" else gymnasium.Env
     known = [key for key, one in vars(loaded).items() if isinstance(one, type) and issubclass(one, kind)]
     if what == "environment":
-        known += [i for i, spec in gymnasium.registry.items() if _module_of(spec.entry_point) == loaded.__name__]
+        known += [
+            i for i, spec in gymnasium.registry.items() if _module_of(spec.entry_point) == loaded.__name__
+        ]
     near = difflib.get_close_matches(name, known, 3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known) or 'none'}."
     raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} in {loaded.__name__}; {hint}")
@@ -228,10 +232,14 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
     except FileNotFoundError as fault:
         if module.endswith(".py") and not Path(module).is_file():
             raise UsageError(f"{asked}: there is no file {module} here ({Path.cwd()}).") from fault
-        raise UsageError(f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}") from fault
+        raise UsageError(
+            f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
+        ) from fault
     except Exception as fault:  # the user's own module: anything can come out of it
         if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
-            raise UsageError(f"{asked}: there is no module {module!r} on the path or in {Path.cwd()}.") from fault
+            raise UsageError(
+                f"{asked}: there is no module {module!r} on the path or in {Path.cwd()}."
+            ) from fault
         raise UsageError(
             f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
         ) from fault

@@ -151,7 +151,9 @@ def family_of(env: AnyEnv) -> Family | None:
 def longest(env: AnyEnv) -> int | None:
     """The time limit of an environment in steps, of a family's the longest; None where one has none."""
     family = family_of(env)
-    limits = [one.spec.max_episode_steps if one.spec else None for one in (family.everyone() if family else [env])]
+    limits = [
+        one.spec.max_episode_steps if one.spec else None for one in (family.everyone() if family else [env])
+    ]
     known = [limit for limit in limits if limit is not None]
     return max(known) if len(known) == len(limits) else None
 
@@ -192,7 +194,10 @@ def united(a: AnySpace, b: AnySpace) -> AnySpace | None:
         if a.shape != b.shape or a.dtype != b.dtype:
             return None
         return spaces.Box(
-            np.minimum(a.low, b.low), np.maximum(a.high, b.high), a.shape, a.dtype.type  # type: ignore[union-attr]
+            np.minimum(a.low, b.low),
+            np.maximum(a.high, b.high),
+            a.shape,
+            a.dtype.type,
         )
     if isinstance(a, spaces.Discrete) and isinstance(b, spaces.Discrete):
         start = min(a.start, b.start)

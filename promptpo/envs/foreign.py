@@ -25,7 +25,9 @@ def builder_of(made_by: Any, name: str) -> Callable[..., gymnasium.Env[Any, Any]
     if isinstance(made_by, type) and issubclass(made_by, gymnasium.Env):
         return made_by
     if isinstance(made_by, gymnasium.Env):
-        raise UsageError(f"{name} is an environment; name its class, or a function that builds it, so that there can be several.")
+        raise UsageError(
+            f"{name} is an environment; name its class, or a function that builds it, so that there can be several."
+        )
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
     return functools.partial(_build, made_by, name)
@@ -72,5 +74,8 @@ def _from_gym(env: Any, name: str) -> gymnasium.Env[Any, Any]:
         ) from error
     seeds = "seed" in inspect.signature(env.reset).parameters
     layer = shimmy.GymV26CompatibilityV0 if seeds else shimmy.GymV21CompatibilityV0
-    adapted: gymnasium.Env[Any, Any] = layer(env=env)
+    inner = type(getattr(env, "unwrapped", env))
+    # named and documented as what is inside, so that a spec tells of that and not of the layer
+    named = type(inner.__name__, (layer,), {"__doc__": inner.__doc__, "__module__": inner.__module__})
+    adapted: gymnasium.Env[Any, Any] = named(env=env)
     return adapted

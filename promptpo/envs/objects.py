@@ -66,7 +66,8 @@ def named(env: EnvLike) -> str:
         return found
     if not callable(env):
         env = as_gymnasium(env, f"what was given as the environment, {env!r},")
-        name, entry = type(env.unwrapped).__name__, _copies(env)
+        name = type(env.unwrapped).__name__
+        entry: Callable[..., Any] = _Copies(_pickled(env, name), name)
     else:
         name = getattr(env, "__name__", type(env).__name__).strip("<>")
         entry = builder_of(env, name)
@@ -84,7 +85,9 @@ def same_environment(task: Task, env: EnvLike) -> None:
     """
     name = named(env)
     if name != task.env_id:
-        raise UsageError(f"the run is about {task.env_id}, not {name}; give the environment that it began with.")
+        raise UsageError(
+            f"the run is about {task.env_id}, not {name}; give the environment that it began with."
+        )
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,6 @@ class _Copies:
                 "builds it."
             )
         return env
-
-
-def _copies(env: gymnasium.Env[Any, Any]) -> _Copies:
-    name = type(env.unwrapped).__name__
-    return _Copies(_pickled(env, name), name)
 
 
 def _pickled(value: Any, name: str) -> bytes:

@@ -162,7 +162,9 @@ class Task:
                 )
             seen.append(single)
         if self.show_variant and not self.variants:
-            raise UsageError("there is no number of a variant to show: name several with --env-kwargs or --tasks.")
+            raise UsageError(
+                "there is no number of a variant to show: name several with --env-kwargs or --tasks."
+            )
         if self.show_variant and self.held_out:
             raise UsageError(
                 "a held-out variant has no number that a policy could have been trained with: leave out "

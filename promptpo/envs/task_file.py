@@ -28,7 +28,9 @@ def read_tasks(path: Path) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
         raise UsageError(f"cannot read {path}: {error}.") from error
     unknown = next((name for name in content if name not in TABLES), None)
     if unknown is not None:
-        raise UsageError(f"{path}: there is no {unknown!r}; it has [[task]] and [[held_out]], each with kwargs or env.")
+        raise UsageError(
+            f"{path}: there is no {unknown!r}; it has [[task]] and [[held_out]], each with kwargs or env."
+        )
     training, held_out = (_variants(path, name, content.get(name, [])) for name in TABLES)
     if not training:
         raise UsageError(f"{path} has no [[task]]; write one for each variant, with its kwargs.")
@@ -43,8 +45,12 @@ def _variants(path: Path, name: str, rows: Any) -> tuple[Variant, ...]:
 
 def _variant(path: Path, name: str, row: Any) -> Variant:
     if not isinstance(row, dict) or any(key not in KEYS for key in row):
-        raise UsageError(f"{path}: [[{name}]] has kwargs and env, not {', '.join(row) if isinstance(row, dict) else row}.")
+        raise UsageError(
+            f"{path}: [[{name}]] has kwargs and env, not {', '.join(row) if isinstance(row, dict) else row}."
+        )
     kwargs, env = row.get("kwargs", {}), row.get("env", "")
     if not isinstance(kwargs, dict) or not isinstance(env, str):
-        raise UsageError(f'{path}: in [[{name}]], kwargs is a table such as {{ floors = 6 }}, and env a name in quotes.')
+        raise UsageError(
+            f"{path}: in [[{name}]], kwargs is a table such as {{ floors = 6 }}, and env a name in quotes."
+        )
     return Variant(kwargs, env)

@@ -102,7 +102,13 @@ class RunLine:
         None where they solved different tasks or one has no result.
         """
         mine, theirs = (
-            (one.env_id, one.env_kwargs, one.horizon, one.setting.get("wrappers"), one.setting.get("variants"))
+            (
+                one.env_id,
+                one.env_kwargs,
+                one.horizon,
+                one.setting.get("wrappers"),
+                one.setting.get("variants"),
+            )
             for one in (self, other)
         )
         if mine != theirs:

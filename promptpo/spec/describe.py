@@ -202,7 +202,7 @@ def describe_env(
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
     parts = with_wrappers(parts, within, task)
-    listed = with_variants(parts, task, seen, within.observation_space, reveal)
+    listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
         parts = replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})

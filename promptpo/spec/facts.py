@@ -58,7 +58,9 @@ class TaskFacts:
 def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
     family = family_of(env)
-    found = {one.spec.reward_threshold if one.spec else None for one in (family.everyone() if family else [env])}
+    found = {
+        one.spec.reward_threshold if one.spec else None for one in (family.everyone() if family else [env])
+    }
     return found.pop() if len(found) == 1 else None
 
 

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.envs.family import ShownVariant
+from promptpo.envs.family import ShownVariant, family_of
 from promptpo.envs.spaces import leaves
+from promptpo.spec.documentation import documentation_of
+from promptpo.spec.known import known
 from promptpo.spec.parts import Field
+from promptpo.spec.prose import cut_to_aim
 from promptpo.spec.render import WIDTH, number
 
 if TYPE_CHECKING:
+    import gymnasium
+
     from promptpo.envs.spaces import AnySpace
-    from promptpo.envs.task import Task
+    from promptpo.envs.task import Task, Variant
     from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
@@ -24,21 +29,31 @@ if TYPE_CHECKING:
 LARGEST = 2000
 """Numbers of an observation among which one that tells the variant is looked for."""
 
+LONGEST = 160
+"""Characters that tell what one of several environments is about."""
+
 LISTED = 40
 """Variants that are listed one by one."""
 
 
-def with_variants(parts: Parts, task: Task, observed: Observed, space: AnySpace, reveal: Reveal) -> Parts:
+def with_variants(
+    parts: Parts, env: gymnasium.Env[Any, Any], task: Task, observed: Observed, reveal: Reveal
+) -> Parts:
     """The parts with a block that lists the variants of a family; the same for a single environment."""
-    if not task.is_family:
+    family = family_of(env)
+    if family is None:
         return parts
+    mixed = len({type(one.unwrapped) for one in family.everyone()}) > 1
     n = len(task.family)
     told = [
         f"One policy for {n} variants of this task: each episode is of one of them, they take turns, and the score "
         "is the mean over all."
         if n > 1
         else "Training plays this variant of the task.",
-        _visible(task, observed, space),
+        _visible(task, observed, env.observation_space),
+        "Their rewards and the meanings of their observations may differ: what follows tells those of variant 0."
+        if mixed
+        else "",
         "The policy is also tested on variants that are not listed here." if task.held_out else "",
     ]
     lines = [f"# {line}" for text in told for line in textwrap.wrap(text, WIDTH - 2)]
@@ -46,14 +61,23 @@ def with_variants(parts: Parts, task: Task, observed: Observed, space: AnySpace,
         lines.append(f"{n} variant{'' if n == 1 else 's'}")
     else:
         named = task.family[:LISTED]
-        lines += [f"{i}: {_words(variant, reveal)}" for i, variant in enumerate(named)]
+        about = [_about(one) if mixed else "" for one in family.everyone()]
+        lines += [f"{i}: {_words(variant, reveal)}{about[i]}" for i, variant in enumerate(named)]
         lines += [f"... {n - len(named)} more"] if n > len(named) else []
     return replace(parts, blocks={**parts.blocks, "VARIANTS": "\n".join(lines)})
 
 
-def _words(variant: Any, reveal: Reveal) -> str:
+def _words(variant: Variant, reveal: Reveal) -> str:
     """A variant's arguments; another environment's name only where names may be told."""
-    return (variant if reveal == "named" else replace(variant, env_id="")).name
+    shown: Variant = variant if reveal == "named" else replace(variant, env_id="")
+    return shown.name
+
+
+def _about(env: gymnasium.Env[Any, Any]) -> str:
+    """What one of several environments is about, in a sentence or two."""
+    text = known(env).description or documentation_of(type(env.unwrapped))["description"].text
+    said: str = cut_to_aim(" ".join(text.split()), LONGEST)
+    return f": {said}" if said else ""
 
 
 def _visible(task: Task, observed: Observed, space: AnySpace) -> str:
@@ -130,10 +154,17 @@ def without_number(observed: Observed) -> Observed:
 
 def with_number(parts: Parts, env: ShownVariant) -> Parts:
     """The parts of a description of what is beside the number of the variant, with that number."""
-    moved = [replace(item, path=re.sub(r"\bobs\b", 'obs["observation"]', item.path)) for item in parts.observation]
+    moved = [
+        replace(item, path=re.sub(r"\bobs\b", 'obs["observation"]', item.path)) for item in parts.observation
+    ]
     last = env.observation_space["variant"].n - 1  # type: ignore[index] # a Dict, see there
     shown = Field(
-        "variant", 'obs["variant"]', 0.0, float(last), whole=True, meaning="number of the variant; see VARIANTS"
+        "variant",
+        'obs["variant"]',
+        0.0,
+        float(last),
+        whole=True,
+        meaning="number of the variant; see VARIANTS",
     )
     told = 'In `reward`, obs and next_obs are what is at "observation".' if parts.reward_code else ""
     return replace(

@@ -31,7 +31,11 @@ def with_wrappers(parts: Parts, env: gymnasium.Env[Any, Any], task: Task) -> Par
             observations.append(words)
         if own & {"reward", "step"}:
             rewards.append(words)
-    note = f"Around the environment is {', in '.join(observations)}: observations are what that gives." if observations else ""
+    note = (
+        f"Around the environment is {', in '.join(observations)}: observations are what that gives."
+        if observations
+        else ""
+    )
     told = f"This is the reward inside {', in '.join(rewards)}, which may change it." if rewards else ""
     return replace(
         parts,

@@ -12,7 +12,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import mean_interval
 
 
-def by_variant(task: Task, episodes: Iterable[EpisodeRecord], failed: Mapping[int, float] | None = None) -> dict[str, Any]:
+def by_variant(
+    task: Task, episodes: Iterable[EpisodeRecord], failed: Mapping[int, float] | None = None
+) -> dict[str, Any]:
     """``{"by_variant": [...]}`` of a family, in the order of `Task.playable`; nothing for a single environment.
 
     Args:
