@@ -78,7 +78,7 @@ def test_a_wrapper_is_read_from_one_word():
 @pytest.mark.parametrize("text", ["m:W{n: 4}", "", '{"n": 4}', 'm:W{"n"}'])
 def test_a_wrapper_that_cannot_be_read_is_told(text):
     """A sentence shows how it is written."""
-    with pytest.raises(UsageError, match="module:Wrapper|write them as"):
+    with pytest.raises(UsageError, match=r"module:Wrapper|write them as"):
         Wrapping.parse(text)
 
 
