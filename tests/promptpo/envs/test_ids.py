@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
     [
         ("", "the environment's id is empty"),
         ("tests.promptpo.spec.envs:", "the environment's id is empty"),
-        ("./examples/my_room.py:Room", "there is no file ./examples/my_room.py"),
+        ("./examples/no_room.py:Room", "there is no file ./examples/no_room.py"),
         ("examples/my_room.py", "examples/my_room.py:YourEnv"),
         ("tests.promptpo.spec.envs:Silnt", "did you mean Silent"),
         ("tests.promptpo.spec.envs:gymnasium", "which builds no environment"),
