@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from promptpo.api import evaluate, export, optimize, resume
+    from promptpo.api import evaluate, export, optimize, optimize_async, resume
     from promptpo.output.policy import load_policy
     from promptpo.output.report.page import write_report
     from promptpo.output.run_result import RunResult, load_run
@@ -28,6 +28,7 @@ __all__ = [
     "load_policy",
     "load_run",
     "optimize",
+    "optimize_async",
     "resume",
     "write_report",
 ]

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
+from promptpo.envs.recorded_space import space_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import exported, policy_part
+from promptpo.llm.ensemble import one_or_several
+from promptpo.output.exporting import BEST, exported, file_and_task, policy_part, with_changes
 from promptpo.output.report.variants import by_variant
 from promptpo.output.run_result import RunResult, best_source, load_run
+from promptpo.output.run_view import read_view
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.checking import checked, config_of
+from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
-from promptpo.session import Session, default_name, provenance, run_async
+from promptpo.run.origin import asks, builds, built_in, check_trust, made_here, modules_of, resuming
+from promptpo.run.threads import run_async
+from promptpo.session import Session, default_name, provenance
 
 if TYPE_CHECKING:
+    from gymnasium import Space
+
     from promptpo.llm.base import LLM
+    from promptpo.run.preflight import Preflight
 
 AGENTS = "promptpo.agents"
 """Entry-point group of what plays trained agents, by the ending of their files."""
+
+NOT_OPTIONS = frozenset({"env_id", "run", "settings", "budget", "task", "models"})
+"""Names in signatures and of settings that are given in another way."""
+
+TASK_OPTIONS = ("env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant")
+"""Options of `optimize` that say how the environment is made."""
 
 
 def optimize(
     env_id: EnvLike,
     *,
-    model: str | None = None,
+    model: str | Sequence[str] | None = None,
+    repair_model: str | None = None,
     rounds: int = 5,
     candidates: int = 4,
     episodes: int | None = None,
@@ -53,8 +71,11 @@ def optimize(
     max_tokens: int | None = None,
     max_usd: float | None = None,
     max_seconds: float | None = None,
+    hint: str = "",
+    start: Sequence[str | os.PathLike[str]] = (),
     llm: LLM | None = None,
     observer: Observer | None = None,
+    progress: bool | None = None,
     **settings: Any,
 ) -> RunResult:
     """Search for a policy for a Gymnasium environment, or for a family of variants of one.
@@ -63,7 +84,9 @@ def optimize(
         env_id: As Gymnasium writes it, ``module:EnvId`` included; a class or function that builds an environment,
             itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
         model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
-            by the keys in the environment.
+            by the keys in the environment. Several models share the samples: ["anthropic:A", "2=openai:B"], where the
+            second is asked twice as often; ``model_choice="bandit"`` asks by what each has brought per dollar.
+        repair_model: Who repairs, as for `model`; None leaves it to whoever wrote the policy.
         rounds: Prompts.
         candidates: Samples per round.
         episodes: Training episodes per candidate; None chooses by the step budget.
@@ -81,48 +104,137 @@ def optimize(
         max_tokens: Input plus output tokens.
         max_usd: Money.
         max_seconds: Wall time.
+        hint: What you know about the task; in every prompt.
+        start: Policy files to begin with, your own or exported ones: candidates before the first round.
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
+        progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
+            None shows it in terminals and notebooks only, where there is no `observer`.
         **settings: Any other field of `promptpo.run.config.Config`.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
+        KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
+            second Ctrl-C stops at once.
     """
-    config = config_of(
-        task=task_of(
-            env_id,
-            env_kwargs,
-            max_episode_steps,
-            wrappers=wrappers,
-            variants=variants,
-            held_out=held_out,
-            show_variant=show_variant,
-        ),
-        model=llm.name if llm else model,
+    prepared = _prepared(
+        env_id,
+        model=model,
+        repair_model=repair_model,
+        rounds=rounds,
         candidates=candidates,
         episodes=episodes,
         seed=seed,
-        budget=Budget(rounds, max_steps, max_calls, max_tokens, max_usd, max_seconds),
+        out=out,
+        env_kwargs=env_kwargs,
+        wrappers=wrappers,
+        variants=variants,
+        held_out=held_out,
+        show_variant=show_variant,
+        max_episode_steps=max_episode_steps,
+        max_steps=max_steps,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        max_seconds=max_seconds,
+        llm=llm,
+        observer=observer,
+        hint=hint,
+        start=start,
+        progress=progress,
         **settings,
     )
-    return start(config, out=out, llm=llm, observer=observer)
+    with _shown(prepared.observer, prepared.progress) as shown:
+        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, shown))
 
 
-def start(
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What `optimize` was asked for, checked."""
+
+    config: Config
+    out: str | os.PathLike[str] | None
+    llm: LLM | None
+    observer: Observer | None
+    progress: bool | None
+
+
+def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
+    """The options of `optimize` as a configuration and what else is needed.
+
+    Raises:
+        UsageError: There is no such option, or its value cannot be used.
+    """
+    own = {name: p.default for name, p in inspect.signature(optimize).parameters.items()}
+    known = {*own, *(field.name for field in fields(Config))} - NOT_OPTIONS
+    check_names(options, known, "optimize has no option")
+    given = {**{name: value for name, value in own.items() if name in known}, **options}
+    llm, model, repair_model = given.pop("llm"), given.pop("model"), given.pop("repair_model")
+    if llm is not None and not hasattr(llm, "complete"):
+        raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
+    if llm is not None and (model is not None or repair_model is not None):
+        raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
+    single, several = one_or_several(model)
+    limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
+    start = given.pop("start")
+    rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
+    config = config_of(
+        task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
+        model=llm.name if llm is not None else single,
+        models=several,
+        repair_model=repair_model,
+        budget=Budget(given.pop("rounds"), **limits),
+        start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
+        **given,
+    )
+    return _Prepared(config, llm=llm, **rest)
+
+
+def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The policy modules in files; of an exported file what was there before it was exported.
+
+    Raises:
+        UsageError: A file cannot be read, or has no policy in it.
+    """
+    from promptpo.program import Program
+
+    found = []
+    for path in map(Path, paths):
+        source = policy_part(read_text(path / BEST if path.is_dir() else path))
+        program = Program.parse(source)
+        if "Policy" not in program.names:
+            raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
+        found.append(source)
+    return tuple(found)
+
+
+def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
+    """What a run with this configuration would do and cost at most; nothing is asked, rolled out or written."""
+    config = checked(config)
+    return Session(config, default_directory(config.task), llm, Observer()).estimate()
+
+
+def begin(
     config: Config,
     *,
     out: str | os.PathLike[str] | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
 ) -> RunResult:
-    """Begin a run from a complete configuration; see `optimize`."""
+    """Begin a run from a complete configuration; see `optimize`. Ctrl-C ends it with its best so far."""
+    return _begun(config, out, llm, observer or Observer()).run()
+
+
+def _begun(
+    config: Config, out: str | os.PathLike[str] | None, llm: LLM | None, observer: Observer
+) -> Session:
     config = checked(config)
-    directory = Path(out) if out is not None else default_directory(config.task)
+    directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
         raise RunError(
             f"{directory} already holds a run; continue it with: promptpo resume {directory}, or choose another --out."
         )
-    return Session(config, directory, llm, observer or Observer()).run()
+    return Session(config, directory, llm, observer)
 
 
 def resume(
@@ -131,9 +243,13 @@ def resume(
     env: EnvLike | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
+    progress: bool | None = None,
     price: tuple[float, float] | None = None,
     max_prompt_tokens: int | None = None,
     max_output_tokens: int | None = None,
+    base_url: str | None = None,
+    allow_weaker_sandbox: bool = False,
+    trust: bool = False,
     **budget: float | None,
 ) -> RunResult:
     """Go on with a run that was interrupted, or extend one that ended.
@@ -143,18 +259,63 @@ def resume(
         env: The environment, where the run was begun with an object that no module has.
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
+        progress: Show what happens, as for `optimize`.
         price: US dollars per million input and output tokens, where they were not known.
         max_prompt_tokens: New bound on a prompt.
         max_output_tokens: New limit for one answer.
+        base_url: New address of the model's server.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+        trust: Go on with a run that was not made here, which imports and starts what it names; an address
+            that keys go to must be given again, and weaker sandboxes accepted again. The run is the user's
+            from then on.
         **budget: Fields of `promptpo.run.config.Budget` to change, for example ``rounds=10``.
 
     Raises:
         RunError: It is no run, or another process has it open.
+        UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
+        KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
-    directory = Path(run)
-    config = load_config(directory / CONFIG)
+    known = {*inspect.signature(resume).parameters, *(field.name for field in fields(Budget))}
+    check_names(budget, known - NOT_OPTIONS, "resume has no option")
+    with _shown(observer, progress) as shown:
+        return _unless_interrupted(
+            continued(
+                run,
+                env=env,
+                llm=llm,
+                observer=shown,
+                price=price,
+                max_prompt_tokens=max_prompt_tokens,
+                max_output_tokens=max_output_tokens,
+                base_url=base_url,
+                allow_weaker_sandbox=allow_weaker_sandbox,
+                trust=trust,
+                **budget,
+            )
+        )
+
+
+def continued(
+    run: str | os.PathLike[str],
+    *,
+    observer: Observer,
+    env: EnvLike | None = None,
+    llm: LLM | None = None,
+    price: tuple[float, float] | None = None,
+    max_prompt_tokens: int | None = None,
+    max_output_tokens: int | None = None,
+    base_url: str | None = None,
+    allow_weaker_sandbox: bool = False,
+    trust: bool = False,
+    **budget: float | None,
+) -> Session:
+    """The work that is left of a run; see `resume`."""
+    directory = _path(run, "run")
+    config = _trusted(directory, base_url, weaker=allow_weaker_sandbox, trust=trust, given=llm is not None)
     if env is not None:
         same_environment(config.task, env)
+    if modules_of(config.task) or asks(config) or config.spec_file:
+        observer.warn(f"resuming {directory} {resuming(config)}")
     changes = {name: value for name, value in budget.items() if value is not None}
     config = replace(
         config,
@@ -163,7 +324,78 @@ def resume(
         max_output_tokens=max_output_tokens or config.max_output_tokens,
         budget=replace(config.budget, **changes),  # type: ignore[arg-type] # checked next
     )
-    return Session(checked(config), directory, llm, observer or Observer()).run()
+    return Session(checked(config), directory, llm, observer)
+
+
+async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
+    """`optimize` for programs that have an event loop: it works in a thread, and the loop is never kept waiting.
+
+    Cancelling it ends the search: the best so far is tested and written, and the run is closed before the
+    cancellation goes on; cancelling it once more skips that. An `observer` and an `llm` are called in that thread.
+
+    Args:
+        env_id: As for `optimize`.
+        **options: As for `optimize`.
+
+    Raises:
+        PromptPOError: One sentence that says what to do; see `promptpo.errors`.
+        CancelledError: It was cancelled, and the run is closed.
+    """
+    prepared = _prepared(env_id, **options)
+    with _shown(prepared.observer, prepared.progress) as shown:
+        return await _begun(prepared.config, prepared.out, prepared.llm, shown).run_beside()
+
+
+def _unless_interrupted(session: Session) -> RunResult:
+    """The result of a run; what ends it ends its caller too, so that a loop over seeds stops.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended the search.
+    """
+    result = session.run()
+    if session.control.reason:
+        raise KeyboardInterrupt(f"the run is closed; go on with: promptpo.resume({str(result.directory)!r})")
+    return result
+
+
+def _shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+    if observer is not None and not isinstance(observer, Observer):
+        raise UsageError(f"observer takes a promptpo.Observer, not {observer!r}.")
+    if progress is not None and not isinstance(progress, bool):
+        raise UsageError(f"progress must be true or false, not {progress!r}.")
+    if progress is False or (progress is None and observer is not None):
+        return nullcontext(observer or Observer())
+    from promptpo.cli.progress import shown
+
+    return shown(observer, always=bool(progress))
+
+
+def _path(path: Any, name: str) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise UsageError(f"{name} must be a path, not {path!r}.") from None
+
+
+def _trusted(directory: Path, base_url: str | None, *, weaker: bool, trust: bool, given: bool) -> Config:
+    """The configuration of a run that may be executed; of a stranger's run without what only its maker allowed."""
+    config = load_config(directory / CONFIG)
+    own = made_here(directory)
+    again = ["promptpo", "resume", shlex.quote(str(directory)), "--trust"]
+    if not own and config.base_url and not base_url and not given:
+        again += ["--base-url", "ADDRESS"]
+    if not trust:
+        check_trust(directory, resuming(config), again)
+    elif "ADDRESS" in again:
+        raise UsageError(
+            f"{directory} was not made here and names {config.base_url} as the address that your key goes to; "
+            f"name it yourself: {' '.join(again)}"
+        )
+    return replace(
+        config,
+        base_url=base_url or (config.base_url if own else None),
+        allow_weaker_sandbox=weaker or (own and config.allow_weaker_sandbox),
+    )
 
 
 def default_directory(task: Task) -> Path:
@@ -176,19 +408,26 @@ def default_directory(task: Task) -> Path:
     return directory
 
 
-def export(run: str | os.PathLike[str], *, candidate: str | None = None, filename: str = "policy.py") -> str:
+def export(
+    run: str | os.PathLike[str],
+    *,
+    candidate: str | None = None,
+    filename: str = "policy.py",
+    trust: bool = False,
+) -> str:
     """The text of a policy file for the best candidate of a run, or for another one.
 
     Args:
         run: The run directory.
         candidate: Its id; None means the best.
         filename: For the usage line in the file.
+        trust: Build the environment of a run that was not made here, where an older version did not record
+            its action space. Other runs are exported without it.
 
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
+        UsageError: Its environment is needed, and it was not made here.
     """
-    from promptpo.envs.building import make_env
-
     loaded = load_run(run)
     config = load_config(loaded.directory / CONFIG)
     best = loaded.data["best"]
@@ -199,14 +438,30 @@ def export(run: str | os.PathLike[str], *, candidate: str | None = None, filenam
     if candidate is not None and (best is None or candidate != best["candidate"]):
         source = best_source(loaded.directory, candidate)
         content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
-    env = make_env(config.task)
-    try:
-        space = env.action_space
-    finally:
-        env.close()
+    space = _action_space(loaded.directory, config, trust=trust)
     return exported(
         source, provenance(loaded.directory, content, config), action_space=space, filename=filename
     )
+
+
+def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]:
+    """A run's action space: as recorded, so that nothing is imported to export it; older runs have no record."""
+    from promptpo.envs.building import make_env
+
+    found = read_view(directory).state.action_space
+    if found is not None:
+        try:
+            return space_of(found)
+        except ValueError as error:
+            raise RunError(f"{directory} is damaged: {error}.") from error
+    if not trust and not built_in(config.task):
+        again = ["promptpo", "export", shlex.quote(str(directory)), "--trust"]
+        check_trust(directory, builds(config.task), again)
+    env = make_env(config.task)
+    try:
+        return env.action_space
+    finally:
+        env.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +500,7 @@ class Played:
 
 def evaluate(
     policy: str | os.PathLike[str],
-    env_id: EnvLike | Task,
+    env_id: EnvLike | Task | None = None,
     *,
     episodes: int = 10,
     seed: int = 0,
@@ -259,9 +514,10 @@ def evaluate(
     """Roll a policy file out in the sandbox, or play a trained agent.
 
     Args:
-        policy: An exported file or a bare policy module; or a zip file of stable-baselines3, which is
+        policy: An exported file, a bare policy module, or a run directory, which means its best; or a zip file of stable-baselines3, which is
             loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment, in any form that `optimize` takes; or a whole task, and then none of the following.
+        env_id: The environment, in any form that `optimize` takes; a whole task, and then none of the following
+            about it; or None where the run or the exported file says it, of which the following change parts.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
         env_kwargs: For the environment.
@@ -285,12 +541,10 @@ def evaluate(
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
-    path = Path(policy)
-    task = (
-        env_id
-        if isinstance(env_id, Task)
-        else task_of(env_id, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
-    ).checked()
+    if isinstance(env_id, Task):
+        path, task = file_and_task(policy, env_id.checked())
+    else:
+        path, task = _path_and_task(policy, env_id, env_kwargs, max_episode_steps, wrappers, variants)
     if path.suffix == ".zip":
         started = time.monotonic()
         evaluation = _play_agent(path, task, range(seed, seed + episodes))
@@ -312,6 +566,23 @@ def evaluate(
     started = time.monotonic()
     evaluation = run_async(work)
     return Played(task.env_id, evaluation, time.monotonic() - started, task)
+
+
+def _path_and_task(
+    policy: str | os.PathLike[str],
+    env: EnvLike | None,
+    env_kwargs: Mapping[str, Any] | None,
+    max_episode_steps: int | None,
+    wrappers: Sequence[WrapperLike],
+    variants: Sequence[Mapping[str, Any] | Variant],
+) -> tuple[Path, Task]:
+    """The file that a policy is in, and what it is to play: this environment, or the one that it is from."""
+
+    def made(name: EnvLike) -> Task:
+        return task_of(name, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
+
+    path, task = file_and_task(policy, made(env) if env is not None else None)
+    return path, task if env is not None else with_changes(task, made(task.env_id))
 
 
 def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:

@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt, Seeds
+from promptpo.search import references
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
+from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
-from promptpo.search.sampler import OutOfBudget, Sample, Sampler, Unanswered
+from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -49,6 +51,7 @@ class Outcome:
         best: The best of the run; None when nothing ran.
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds.
+        references: What policies that serve as marks earn on the same test seeds.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
     """
@@ -58,6 +61,7 @@ class Outcome:
     evidence: Evidence | None
     test: Evaluation | None
     stop: str
+    references: Mapping[str, Evaluation] = field(default_factory=dict)
     held_out: Evaluation | None = None
 
 
@@ -119,7 +123,11 @@ async def optimize(
         for kind, each in tests
     ]
     test, held_out = (*(played.evaluation for played in tested), None)[:2]
-    return Outcome(history, best, history.evidence(best), test, stop, held_out)
+    seconds = tested[0].evaluation.seconds
+    marks = await references.measured_on_test(
+        spender, spec.action_space, seeds.test(n), horizon, seconds=seconds
+    )
+    return Outcome(history, best, history.evidence(best), test, stop, marks, held_out)
 
 
 class _Loop:
@@ -133,7 +141,8 @@ class _Loop:
         config: Config,
         observe: Callable[[History], None],
     ) -> None:
-        self.config, self.spender, self.observe = config, spender, observe
+        self.spec, self.horizon, self.config = spec, horizon, config
+        self.spender, self.observe = spender, observe
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
@@ -145,6 +154,10 @@ class _Loop:
         """Round after round until there is a reason to stop, which is returned."""
         rounds = self.config.budget.rounds
         try:
+            self.history.references = await references.measured_at_start(
+                self.spender, self.spec.action_space, self.config, self.horizon
+            )
+            await self.sampler.given(self.history)
             await self.sampler.prepare()
             while self.history.rounds < rounds:
                 stop = await self._round()
@@ -158,9 +171,15 @@ class _Loop:
         """One round; returns why the search ends with it, or nothing."""
         history, config = self.history, self.config
         number, before = history.rounds + 1, history.best()
-        plans = plan_round(history, config.switches, candidates=config.candidates, seed=config.seed)
+        choose_models(self.spender.llm, config, history, self.spender.journal)
+        self.sampler.begin(history, self.threshold)
+        plans = plan_round(
+            history, config.switches, candidates=config.candidates, seed=config.seed, spec=self.spec
+        )
         samples = await together(self._sample(plan) for plan in plans)
         new = history.absorb(duplicates=config.switches.duplicates)
+        if number == 1:
+            new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
         stop = _what_ends(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
@@ -170,11 +189,12 @@ class _Loop:
             left = config.budget.rounds - history.rounds
             tuned = await self.tuner.tune(history, new, rounds_left=left, target=self.threshold)
             history.attempts.extend(tuned)
-        await self.judge.judge(history, history.of_round(number), number)
+        tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
+        await self.judge.judge(history, tried, number)
         await self._end(samples, before)
         if config.switches.stop_when_solved and self._solved():
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
-        return ""
+        return f"the model considers the task solved: {history.ceiling}" if history.ceiling else ""
 
     async def _sample(self, plan: Plan) -> Sample:
         sample = await self.sampler.sample(plan, self.history)
@@ -191,9 +211,13 @@ class _Loop:
             text = await self.sampler.reflect(history, winner, number)
             history.reflections += [text] if text else []
         history.close_round(before)
+        history.ceiling = ceiling_of(samples) if history.stalled else ""
         if self.spender.journal.find("round", f"r{number}") is None:
-            unanswered = {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, Unanswered)}
-            self.spender.journal.add("round", f"r{number}", {**history.standing(), "unanswered": unanswered})
+            told = {
+                name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
+                for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
+            }
+            self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)
 
     def _may_be_solved(self, attempts: Sequence[Attempt]) -> bool:

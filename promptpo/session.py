@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo import __version__
+from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
-from promptpo.llm import describe_choice, make_llm
+from promptpo.llm import describe_choice, make_models
+from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import Provenance, exported
-from promptpo.output.report import RESULT, result, versions, write_atomically, write_result
+from promptpo.output.exporting import BEST, GIVEN, Provenance, exported
+from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.run_result import BEST, RunResult
+from promptpo.output.report.result import scored
+from promptpo.output.run_result import RunResult
+from promptpo.output.verdict import facts_of, verdict
 from promptpo.rollouts import Settings, make_executor
-from promptpo.run.config import CONFIG, Config, horizon_within, load_config, save_config, with_episodes
+from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
 from promptpo.run.ledger import Ledger
+from promptpo.run.models import brought
 from promptpo.run.observer import Observer
+from promptpo.run.origin import key_path, made_here, save_own
+from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.records import Attempt, Seeds
 from promptpo.run.spender import Spender, check_wishes, completion_of
+from promptpo.run.state import RunState
+from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
-from promptpo.spec import TaskSpec, describe
+from promptpo.spec import TaskSpec, describe, with_hint
+from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
@@ -45,17 +53,38 @@ class Session:
 
     def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
+        self.control = Control()
         self._given_llm = llm
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
-        run: RunResult = run_async(self._run)
-        return run
+        return run_async(self._run, self.control.stop)
 
-    async def _run(self) -> RunResult:
+    async def run_beside(self) -> RunResult:
+        """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
+        return await run_beside(self._run, self.control.stop)
+
+    def estimate(self) -> Preflight:
+        """What the run would do and cost at most; nothing is asked, rolled out or written."""
+        found: Preflight = run_async(self._estimate)
+        return found
+
+    async def _estimate(self) -> Preflight:
+        config, llm, _, spec = self._prepared()
+        try:
+            return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
+        finally:
+            await llm.aclose()
+
+    def _prepared(self) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task."""
         config = self.config
-        llm = self._given_llm or make_llm(
+        llm = self._given_llm or make_models(
             config.model,
+            config.models,
+            repair_model=config.repair_model,
+            choice=config.model_choice,
+            seed=config.seed,
             base_url=config.base_url,
             answered=answered(self.directory),
             run=str(self.directory.resolve()),
@@ -64,7 +93,8 @@ class Session:
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
-        config = replace(config, model=llm.name)
+        config = replace(config, model=llm.name, models=getattr(llm, "written", ()))
+        config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         spec = describe(
             config.task,
             reveal=config.reveal,
@@ -72,22 +102,36 @@ class Session:
             spec_file=config.spec_file,
             clip_actions=config.clip_actions,
         )
+        spec = with_hint(spec, config.hint)
         for warning in spec.warnings:
             self.observer.warn(warning)
-        config = with_episodes(config, spec.horizon, spec.sample_length)
+        if config.hint and not llm.language_model:
+            self.observer.warn("--hint is for a language model; program search does not read it.")
+        return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
+
+    async def _run(self) -> RunResult:
+        config, llm, choice, spec = self._prepared()
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
-                with writing(self.directory, "the same command again"):
-                    save_config(config, self.directory / CONFIG)
-            elif config != load_config(self.directory / CONFIG):
-                with writing(self.directory, f"promptpo resume {self.directory}"):
-                    save_config(config, self.directory / CONFIG)
+                self._keep(config, "the same command again")
+            elif config != load_config(self.directory / CONFIG) or not made_here(self.directory):
+                self._keep(config, f"promptpo resume {self.directory}")
             executor = make_executor(config.executor, settings_for(config), config.jobs)
             try:
                 return await self._search(config, llm, spec, executor, journal, choice)
             finally:
                 executor.close()
                 await llm.aclose()
+
+    def _keep(self, config: Config, then: str) -> None:
+        """Write the configuration and sign it: from now on the run is the user's own."""
+        with writing(self.directory, then):
+            signed = save_own(config, self.directory)
+        if not signed:
+            self.observer.warn(
+                f"this run cannot be signed as made here, since {key_path()} cannot be written; "
+                "to resume it, --trust will be needed."
+            )
 
     async def _search(
         self, config: Config, llm: LLM, spec: TaskSpec, executor: Executor, journal: Journal, choice: str
@@ -99,11 +143,10 @@ class Session:
         journal.listen(ledger.add)
         journal.listen(self.observer.event)
         sessions = sum(1 for _ in journal.of_kind("session"))
-        command = " ".join(sys.argv)
         journal.add(
             "session",
             str(sessions),
-            {"command": command, "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
+            {"command": " ".join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
         self.observer.started(config, self.directory, choice, spec, ledger)
         if status.missing:
@@ -114,21 +157,22 @@ class Session:
                 f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
                 "budget pays for; --max-episode-steps sets another limit."
             )
-        control = Control()
-        with Interrupts(control):
+        ahead = preflight(spec, config, llm, horizon)
+        self.observer.prepared(ahead)
+        with Interrupts(self.control):
             outcome = await search(
                 spec,
                 horizon=horizon,
                 spender=Spender(llm, executor, config, journal, ledger),
                 config=config,
-                control=control,
+                control=self.control,
                 observe=self.observer.progress,
             )
-        if outcome.best is None and (self.directory / RESULT).exists():
+        if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
             )
-        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, command)
+        run = self._write(config, llm, spec, journal, ledger, outcome, sandbox, ahead)
         journal.add("stop", str(sessions), {"reason": outcome.stop})
         self._write_report()
         self.observer.finished(run)
@@ -150,7 +194,7 @@ class Session:
         ledger: Ledger,
         outcome: Outcome,
         sandbox: Mapping[str, Any],
-        command: str,
+        ahead: Preflight,
     ) -> RunResult:
         history, best = outcome.history, outcome.best
         content = result(
@@ -167,10 +211,24 @@ class Session:
             attempts=len(history.attempts),
             stop=outcome.stop,
             ledger=ledger,
+            models=[one.as_json() for one in brought(RunState.of(config, journal.events))],
             sandbox=sandbox,
-            command=command,
+            command=" ".join(sys.argv),
         )
         source = best.candidate.source if best else ""
+        state = RunState.of(config, journal.events)
+        facts = facts_of(
+            state,
+            state.candidate(best.id) if best else None,
+            outcome.test,
+            references=outcome.references,
+            threshold=config.stop_at if config.stop_at is not None else spec.reward_threshold,
+            language_model=llm.language_model,
+            stop=outcome.stop,
+        )
+        content["references"] = {name: scored(one) for name, one in outcome.references.items()}
+        content["verdict"] = verdict(facts)
+        content["preflight"] = ahead.as_json()
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
             if best:
@@ -208,7 +266,11 @@ def _same_spec(journal: Journal, spec: TaskSpec) -> TaskSpec:
     """The spec with the text that the run began with, so that a resumed run's prompts do not change."""
     found = journal.find("spec", "spec")
     if found is None:
-        journal.add("spec", "spec", {"text": spec.text, "spent": {"spec": spec.sample_steps}})
+        spec = replace(spec, text=clean(spec.text))
+        space = recorded(spec.action_space)
+        journal.add(
+            "spec", "spec", {"text": spec.text, "action_space": space, "spent": {"spec": spec.sample_steps}}
+        )
         return spec
     return replace(spec, text=found["text"])
 
@@ -217,6 +279,8 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     """What the provider said answered, where it says more than the name that was asked for."""
     if not llm.language_model:
         return llm.name
+    if hasattr(llm, "members"):
+        return public_name(llm)
     models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     kind, _, asked = llm.name.partition(":")
     # a policy is passed on: it need not show where its author keeps recordings
@@ -255,6 +319,8 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else "program search (no language model)"
+    if content["best"]["candidate"].startswith("r0c"):
+        model = GIVEN
     return Provenance(
         task=config.task,
         model=model,
@@ -265,26 +331,6 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         test=test,
         success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
+        references=content.get("references") or {} if test else {},
+        verdict=content.get("verdict", "") if test else "",
     )
-
-
-def run_async(work: Callable[[], Any]) -> Any:
-    """Run a coroutine function to its end, also where an event loop is running already (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    answer: list[Any] = []
-
-    def in_thread() -> None:
-        try:
-            answer.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            answer.append(error)
-
-    thread = threading.Thread(target=in_thread)
-    thread.start()
-    thread.join()
-    if isinstance(answer[0], BaseException):
-        raise answer[0]
-    return answer[0]

@@ -8,21 +8,32 @@
         rollout = box.rollout(source, envs, [Trial(seed) for seed in range(10)])
 """
 
-from sandbox.box import Sandbox, check_source
-from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError, UnsupportedSpaceError
-from sandbox.results import (
-    CallResult,
-    Episode,
-    Failure,
-    FailureKind,
-    Layers,
-    Limits,
-    PlainData,
-    Rollout,
-    SandboxStatus,
-    Trajectory,
-    Trial,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sandbox.box import Sandbox, check_source
+    from sandbox.errors import (
+        SandboxBrokenError,
+        SandboxError,
+        SandboxUnavailableError,
+        UnsupportedSpaceError,
+    )
+    from sandbox.results import (
+        CallResult,
+        Episode,
+        Failure,
+        FailureKind,
+        Layers,
+        Limits,
+        PlainData,
+        Rollout,
+        SandboxStatus,
+        Trajectory,
+        Trial,
+    )
 
 __all__ = [
     "CallResult",
@@ -43,3 +54,13 @@ __all__ = [
     "UnsupportedSpaceError",
     "check_source",
 ]
+
+_HOMES = {"box": ("Sandbox", "check_source"), "errors": tuple(n for n in __all__ if n.endswith("Error"))}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is: the module of text, say, needs neither numpy nor gymnasium."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"sandbox.{_MODULES.get(name, 'results')}"), name)

@@ -1,8 +1,13 @@
-"""Text that others wrote, made safe to show: nothing in it can steer a terminal or break a file of lines."""
+"""Text that others wrote, made safe to show: nothing in it can steer a terminal or break a file of lines.
+
+The one cleaner of the project. Text is cleaned where it enters (answers of models, what leaves the sandbox,
+files of runs), and once more where it leaves for a terminal.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _ODD = re.compile(
     "["
@@ -19,6 +24,42 @@ def clean(text: str) -> str:
     r"""The text with everything that is not plainly visible written out.
 
     Control characters (tab and newline apart), lone surrogates, and characters that hide or reorder others
-    become escapes as Python writes them, such as ``\x1b`` and ``\ud800``. Clean text stays as it is.
+    become escapes as Python writes them, such as ``\x1b`` and ``\ud800``; ``\r\n`` ends a line like ``\n``.
+    Clean text stays as it is.
     """
-    return _ODD.sub(lambda odd: ascii(odd.group())[1:-1], text)
+    return _ODD.sub(lambda odd: ascii(odd.group())[1:-1], text.replace("\r\n", "\n"))
+
+
+def clean_answer(text: str) -> str:
+    r"""The same for a text with a program in it: every kind of line end, form feeds too, is ``\n``."""
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
+
+
+def clean_line(text: str) -> str:
+    """The text as one clean line: what it says must not look like a line of ours."""
+    return clean(text).replace("\n", " ")
+
+
+def clean_lines(*lines: str) -> str:
+    """Several texts, each of them one clean line."""
+    return "\n".join(map(clean_line, lines))
+
+
+def clean_name(text: str) -> str:
+    """A name or a short message as one clean line without runs of spaces; what does not print is written out."""
+    line = clean(" ".join(text.split()))
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+def clean_values(value: Any) -> Any:
+    """A JSON value whose texts, keys included, are clean."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): clean_values(item) for key, item in value.items()}
+    return [clean_values(item) for item in value] if isinstance(value, list) else value
+
+
+def is_clean(text: str) -> bool:
+    """Whether there is nothing to write out, be it as JSON's escapes."""
+    return _ODD.search(text) is None and "\\u" not in text

@@ -39,6 +39,9 @@ ENVS: dict[str, Task] = {
     "MountainCarContinuous": Task("MountainCarContinuous-v0"),
     "LunarLanderContinuous": Task("LunarLander-v3", {"continuous": True}),
     "BipedalWalker": Task("BipedalWalker-v3"),
+    "CartPole": Task("CartPole-v1"),
+    "Acrobot": Task("Acrobot-v1"),
+    "FrozenLake": Task("FrozenLake-v1"),
 }
 SMALL, LARGE = 131_072, 1_000_000
 QUICK = ("HalfCheetah", "Swimmer", "Hopper", "Pendulum", "MountainCarContinuous")

@@ -6,8 +6,10 @@ others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 s
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,10 +32,12 @@ from promptpo.cli.run_flags import (
     NewBudgetFlags,
     ShowingFlags,
     TestedFlags,
+    TrustFlags,
     TryingFlags,
 )
-from promptpo.cli.terminal import clean_line, print_json, release, say
+from promptpo.cli.terminal import print_json, release, say
 from promptpo.errors import PromptPOError, UsageError
+from sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -92,8 +96,8 @@ def run(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f" See: {context.command_path} --help" if context else ""
-        message = error.format_message()
-        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
+        message = error.format_message().replace("Value error, ", "")  # pydantic's own beginning
+        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + _near(message) + hint)
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
@@ -113,6 +117,14 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     finally:
         release()
+
+
+def _near(message: str) -> str:
+    """What was meant where a word is not one of some; empty where nothing is near."""
+    found = re.match(r".*?: '(.*)' is not one of (.*)", message)
+    words = re.findall(r"'([^']*)'", found[2]) if found else []
+    near = difflib.get_close_matches(found[1], words, 1) if found else []
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _complain(sentence: str) -> None:
@@ -152,6 +164,12 @@ def optimize(
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
     ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate", help="Say what the run would do and cost at most, and stop before it begins."
+        ),
+    ] = False,
 ) -> None:
     """Search for a policy and write it to RUN/best.py.
 
@@ -159,14 +177,20 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import start
+    from promptpo.api import begin, policies_in
+    from promptpo.api import estimate as look_ahead
     from promptpo.cli.options import options_of
+    from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
     from promptpo.run.checking import config_of
 
+    model, models = one_or_several(asking.model)
     config = config_of(
         task=making.task(env_id),
-        model=asking.model,
+        model=model,
+        models=models,
+        repair_model=asking.repair_model,
+        model_choice=asking.model_choice,
         base_url=asking.base_url,
         recipe=asking.recipe,
         recipe_options=options_of(asking.option or []),
@@ -192,24 +216,34 @@ def optimize(
         executor=trying.executor,
         allow_weaker_sandbox=trying.allow_weaker_sandbox,
         budget=limits.budget(),
+        hint=asking.hint,
+        start=policies_in(asking.start or ()),
     )
+    if estimate:
+        ahead = look_ahead(config)
+        if showing.as_json:
+            print_json(ahead.as_json())
+        else:
+            say(clean_lines(*ahead.lines()))
+        return
     with _display(showing) as observer:
-        run = start(config, out=out, observer=observer)
+        run = begin(config, out=out, observer=observer)
     _finish(run, showing)
 
 
 @app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
 @grouped
-def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
+def resume(run: RunDir, limits: NewBudgetFlags, trusting: TrustFlags, showing: ShowingFlags) -> None:
     """Go on with an interrupted run, or extend one that ended.
 
-    Nothing that is in the journal is asked or rolled out again.
+    Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
+    --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
     """
-    from promptpo.api import resume as go_on
+    from promptpo.api import continued
     from promptpo.llm.prices import stated_price
 
     with _display(showing) as observer:
-        result = go_on(
+        result = continued(
             run,
             observer=observer,
             rounds=limits.rounds,
@@ -221,7 +255,10 @@ def resume(run: RunDir, limits: NewBudgetFlags, showing: ShowingFlags) -> None:
             price=stated_price(limits.price),
             max_prompt_tokens=limits.max_prompt_tokens,
             max_output_tokens=limits.max_output_tokens,
-        )
+            base_url=trusting.base_url,
+            allow_weaker_sandbox=trusting.allow_weaker_sandbox,
+            trust=trusting.trust,
+        ).run()
     _finish(result, showing)
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from promptpo.cli.terminal import clean, print_json, reserve_for_json
+from promptpo.cli.terminal import print_json, reserve_for_json
 from promptpo.errors import UsageError
+from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -42,7 +43,13 @@ EnvId = Annotated[
     ),
 ]
 EnvOption = Annotated[
-    str, typer.Option("--env", metavar="ENV_ID", help="Environment.", autocompletion=env_ids)
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="ENV_ID",
+        help="Environment; a run and an exported file say it themselves.",
+        autocompletion=env_ids,
+    ),
 ]
 RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", autocompletion=runs)]
 CandidateName = Annotated[
@@ -53,7 +60,11 @@ CandidateOption = Annotated[
     str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")
 ]
 PolicyFile = Annotated[
-    Path, typer.Argument(metavar="POLICY.py", help="An exported file or a bare policy module.")
+    Path,
+    typer.Argument(
+        metavar="POLICY",
+        help="An exported file, a bare policy module, or a run directory, which means its best.",
+    ),
 ]
 EnvKwargs = Annotated[
     str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")
@@ -100,6 +111,12 @@ AsJson = Annotated[
 ]
 Weaker = Annotated[
     bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Do it although the run was not made here; it imports and starts what the run names."
+    ),
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
 ModelPrice = Annotated[

@@ -8,6 +8,9 @@ command, without their dashes::
     model = "openai:qwen3"
     base-url = "http://127.0.0.1:11434/v1"
     rounds = 8
+
+``trust`` cannot be set there, nor what only the user may say about a run that was made elsewhere; and in the
+directory of a run that was not made here neither file is read, since they came with it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import UsageError
+
+ONLY_GIVEN = {"trust": None, "base-url": "resume", "allow-weaker-sandbox": "resume"}
+"""Flags that files cannot set: of every command, or of the one named."""
 
 OWN, SHARED = "promptpo.toml", "pyproject.toml"
 
@@ -38,6 +44,8 @@ def read_defaults(
         UsageError: A file cannot be read, or names a command or a flag that does not exist.
     """
     defaults: dict[str, dict[str, Any]] = {}
+    if _is_foreign_run(folder):
+        return defaults
     shared = _read(folder / SHARED).get("tool", {}).get("promptpo", {})
     for path, tables in ((folder / SHARED, shared), (folder / OWN, _read(folder / OWN))):
         for command, table in tables.items():
@@ -48,8 +56,13 @@ def read_defaults(
                 param = known.get(_spelled(flag))
                 if param is None or param.param_type_name != "option":
                     raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
-                one = param.multiple and not isinstance(value, list)
-                defaults.setdefault(command, {})[param.name] = _value([value] if one else value)
+                if ONLY_GIVEN.get(_spelled(flag), "") in {None, command}:
+                    raise UsageError(
+                        f"{path}: --{_spelled(flag)} of {command} is given on the command line only."
+                    )
+                defaults.setdefault(command, {})[param.name] = _value(
+                    value, several=getattr(param, "multiple", False)
+                )
     return defaults
 
 
@@ -62,14 +75,22 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error}.") from error
 
 
+def _is_foreign_run(folder: Path) -> bool:
+    if not ((folder / "config.toml").exists() and (folder / "journal.jsonl").exists()):
+        return False
+    from promptpo.run.origin import made_here
+
+    return not made_here(folder)
+
+
 def _spelled(flag: str) -> str:
     return flag.lstrip("-").replace("_", "-")
 
 
-def _value(value: Any) -> Any:
-    """As the command line would give it: a table is a JSON object."""
-    if isinstance(value, list):
-        return [_value(item) for item in value]
+def _value(value: Any, *, several: bool) -> Any:
+    """As the command line would give it: a table is a JSON object, one value of a repeatable flag a list of one."""
+    if several:
+        return [_value(item, several=False) for item in (value if isinstance(value, list) else [value])]
     return json.dumps(value) if isinstance(value, dict) else value
 
 

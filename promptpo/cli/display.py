@@ -10,20 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import Progress, live_part, standing
-from promptpo.cli.terminal import clean_line, clean_lines, say
+from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
+from promptpo.output.report.result import references_in_words
 from promptpo.output.report.variants import table
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
 from promptpo.telling.feedback import one_line
+from sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
+    from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
 
 
@@ -70,6 +73,11 @@ class PlainDisplay(Observer):
         if self._state.candidates:
             tried = _many(len(self._state.candidates), "policy", "policies")
             self.line(f"so far: {tried} tried; best {standing(self._state)}")
+
+    def prepared(self, preflight: Preflight) -> None:
+        """Say what the run may do and cost."""
+        for line in preflight.lines():
+            self.line(f"  {line}")
 
     def warn(self, message: str) -> None:
         """Print the warning."""
@@ -182,7 +190,11 @@ def outcome(run: RunResult) -> str:
     data = run.data
     lines = [f"Stopped: {run.stop_reason}."]
     if data["best"] is None:
-        return clean_lines(*lines, f"No policy ran; see what happened with: promptpo show {run.directory}")
+        return clean_lines(
+            *lines,
+            f"{data.get('verdict') or 'No policy ran.'}",
+            f"See what happened with: promptpo show {run.directory}",
+        )
     low, high = run.ci95
     test = data["test"]
     success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
@@ -197,7 +209,12 @@ def outcome(run: RunResult) -> str:
             f"On variants held out from training {beyond['mean_return']:.6g} ({low:.6g} to {high:.6g}, {beyond['episodes']} episodes)."
         )
     lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
-    if not data["language_model"]:
+    if data.get("references"):
+        lines.append(f"On the same seeds {references_in_words(data['references'])}.")
+    lines.extend([data["verdict"]] if data.get("verdict") else [])
+    if data["best"]["round"] == 0:
+        lines.append("Given at the start; nothing that was written since is better.")
+    elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")
     lines.append(f"Report: {run.directory / REPORT}")

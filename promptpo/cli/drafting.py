@@ -13,7 +13,8 @@ from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
-from promptpo.session import default_name, run_async
+from promptpo.run.threads import run_async
+from promptpo.session import default_name
 from promptpo.spec.draft import Draft, draft_spec
 from promptpo.spec.levels import Reveal
 from sandbox import Sandbox

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import AsJson
+from promptpo.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from promptpo.llm.inbox import Question
@@ -46,7 +46,10 @@ def inbox(
 
     if answer is not None:
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
-        print(json.dumps({"answer": str(path)}) if as_json else f"wrote {path}")
+        if as_json:
+            print_json({"answer": str(path)})
+        else:
+            print(f"wrote {path}")
         return
     end, was_alive = time.monotonic() + wait, False
     while time.monotonic() < end and not (directory.exists() and waiting(directory)):
@@ -57,7 +60,7 @@ def inbox(
         time.sleep(LOOK_SECONDS)
     found, alive = waiting(directory), someone_asks(directory)
     if as_json:
-        print(json.dumps({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}))
+        print_json({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]})
     else:
         print(_told(directory, found, alive=alive))
 
@@ -85,12 +88,12 @@ def _told(directory: Path, found: list[Question], *, alive: bool) -> str:
         return f"No question waits in {directory}" + (
             "; a run is at work and may ask more." if alive else ", and no run is asking."
         )
-    from promptpo.llm.text import visible
+    from sandbox.text import clean_name
 
     lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
     for item in found:
         minutes = max(0.0, time.time() - item.asked) / 60
-        what = visible(f"{item.call}  {item.purpose}")
+        what = clean_name(f"{item.call}  {item.purpose}")
         lines.append(f"  {item.path}  {what}  {_characters(item):,} characters  {minutes:.0f} min")
     first = found[0]
     lines += [
@@ -99,6 +102,6 @@ def _told(directory: Path, found: list[Question], *, alive: bool) -> str:
         f"beside it, or to: promptpo inbox {directory} --answer {first.number} < ANSWER.md",
     ]
     if not alive:
-        runs = " ".join(dict.fromkeys(visible(item.run) for item in found if item.run)) or "RUN"
+        runs = " ".join(dict.fromkeys(clean_name(item.run) for item in found if item.run)) or "RUN"
         lines.append(f"No run is asking now; it takes the answers after: promptpo resume {runs}")
     return "\n".join(lines)

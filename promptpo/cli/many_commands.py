@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from promptpo.cli.arguments import AsJson, runs
-from promptpo.cli.terminal import clean_line, print_json, say
+from promptpo.cli.terminal import print_json, say
 from promptpo.errors import RunError, UsageError
+from sandbox.text import clean_line
 
 COMPARISON = "compare.html"
 

@@ -15,6 +15,7 @@ from promptpo.cli.arguments import (
     Output,
     PolicyFile,
     RunDir,
+    Trust,
     Weaker,
     write_output,
 )
@@ -38,18 +39,23 @@ def export(
     candidate: CandidateName = None,
     output: Output = None,
     option: CandidateOption = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's best policy as one file.
 
-    It runs without promptpo.
+    It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
+    not record the action space, so that the environment must be built.
     """
     from promptpo.api import export as export_text
     from promptpo.output.run_result import load_run
 
     name = _one_name(candidate, option)
     text = export_text(
-        run, candidate=None if name == "best" else name, filename=output.name if output else "policy.py"
+        run,
+        candidate=None if name == "best" else name,
+        filename=output.name if output else "policy.py",
+        trust=trust,
     )
     found = load_run(run).data["best"]["candidate"] if name in (None, "best") else name
     facts = {"run": str(run), "candidate": found}
@@ -74,9 +80,9 @@ def evaluate(
     from promptpo.api import evaluate as roll_out
     from promptpo.cli.show import played
 
-    task = environment.task(environment.env)
+    path, task = environment.for_policy(policy, environment.env)
     result = roll_out(
-        policy,
+        path,
         task,
         episodes=episodes,
         seed=seed,

@@ -6,7 +6,7 @@ written out, and a test compares them with the types of `promptpo.run.config`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,6 +24,7 @@ from promptpo.cli.arguments import (
     ShowVariant,
     TasksFile,
     Track,
+    Trust,
     Weaker,
     Wrappers,
     task_from_flags,
@@ -62,6 +63,20 @@ class TaskFlags:
             show_variant=self.show_variant,
         )
 
+    def for_policy(self, policy: Path, env_id: str | None) -> tuple[Path, Task]:
+        """The file that a policy is in and its task: this environment, or the one that the policy is from.
+
+        Raises:
+            UsageError: No environment is known, or there is no policy.
+        """
+        from promptpo.output.exporting import file_and_task, with_changes
+
+        if env_id is not None:
+            return file_and_task(policy, self.task(env_id))
+        path, task = file_and_task(policy, None)
+        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
+        return path, with_changes(task, replace(given, show_variant=self.show_variant))
+
 
 @dataclass(frozen=True, kw_only=True)
 class TestedFlags(TaskFlags):
@@ -83,7 +98,7 @@ class TestedFlags(TaskFlags):
 class EnvFlags(TaskFlags):
     """An environment for a policy, and how it is made."""
 
-    env: EnvOption
+    env: EnvOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +106,22 @@ class AskingFlags:
     """Who writes policies, and what they are told and asked."""
 
     model: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="anthropic[:MODEL], openai[:MODEL], exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search."
+            metavar="[WEIGHT=]MODEL",
+            help="anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples, 2=MODEL counting twice.",
         ),
     ] = None
+    repair_model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Who repairs; by default whoever wrote the policy."),
+    ] = None
+    model_choice: Annotated[
+        Literal["weights", "bandit"],
+        typer.Option(
+            help="How several models share the samples: by weight, or a bandit by what each has brought per dollar."
+        ),
+    ] = "weights"
     recipe: Annotated[
         Literal["default", "paper", "evolve"], typer.Option(help="The procedure; see docs/recipes.md.")
     ] = "default"
@@ -109,6 +135,17 @@ class AskingFlags:
     ] = "named"
     spec: Annotated[
         Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
+    ] = None
+    hint: Annotated[
+        str, typer.Option(metavar="TEXT", help="What you know about the task, in words; in every prompt.")
+    ] = ""
+    start: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--start",
+            metavar="POLICY.py",
+            help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
+        ),
     ] = None
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")
@@ -221,6 +258,15 @@ class NewBudgetFlags:
     ] = None
     max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustFlags:
+    """What a run that was made elsewhere may do, and where."""
+
+    base_url: Annotated[str | None, typer.Option(help="New address of the model's server.")] = None
+    allow_weaker_sandbox: Weaker = False
+    trust: Trust = False
 
 
 @dataclass(frozen=True, kw_only=True)

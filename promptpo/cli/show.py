@@ -9,15 +9,16 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.terminal import clean_line
-from promptpo.output.report.result import failures_in_words
+from promptpo.output.report.result import REFERENCES, failures_in_words
 from promptpo.output.report.variants import by_variant, table
-from promptpo.output.run_view import REFERENCES, RunView, read_view
+from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
+from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.api import Played
@@ -28,10 +29,12 @@ def overview(run: Path) -> str:
     """A run in words: the task, every candidate by round, what was spent, how it ended."""
     view = read_view(run)
     config, state = view.config, view.state
-    lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
+    lines = [
+        clean_line(f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}")
+    ]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}")
+        lines.append(f"\nRound {round_}" if round_ else "\nGiven at the start")
         lines.extend(
             f"  {clean_line(_line(one, best=one is view.best))}"
             for one in view.candidates
@@ -41,10 +44,15 @@ def overview(run: Path) -> str:
     if not view.candidates:
         lines.append("\nNo candidate yet.")
     lines.append("")
-    for name, reference in state.references.items():
-        lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
+    for name, reference in view.references.items():
+        lines.append(f"For comparison, {clean_line(REFERENCES.get(name, name))}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
     lines.append(_spent(state.ledger))
+    models = brought(state)
+    if len(models) > 1:
+        lines.extend(f"  {clean_line(in_words(one))}" for one in models)
     lines.append(_ending(view))
+    if view.result is not None and view.state.finished and view.result.get("verdict"):
+        lines.append(clean_line(view.result["verdict"]))
     return "\n".join(lines)
 
 
@@ -55,6 +63,7 @@ def overview_json(run: Path) -> dict[str, Any]:
         "run": str(run),
         "result": view.result,
         "best": view.best.id if view.best else None,
+        "models": [one.as_json() for one in brought(view.state)],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
@@ -86,6 +95,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
             "mean_return": _finite(evidence.mean_return),
             "standard_error": _finite(evidence.standard_error),
         },
+        "model": writer_of(state) or None,
         "repairs": candidate.repairs,
         "duplicate_of": candidate.duplicate_of,
         "tuned": {name: list(change) for name, change in candidate.tuned.items()},
@@ -198,12 +208,12 @@ def _spent(ledger: Ledger) -> str:
 def _ending(view: RunView) -> str:
     reason = clean_line(view.state.stop)
     if view.result is None or not view.state.finished:
-        return f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}"
+        return clean_line(f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}")
     test, best = view.result["test"], view.result["best"]
     if best is None or test is None:
         return f"Stopped: {reason}. No policy ran."
     beyond = test.get("held_out")
-    text = f"Stopped: {reason}. Best: {best['candidate']}"
+    text = f"Stopped: {reason}. Best: {clean_line(best['candidate'])}"
     if test["mean_return"] is not None:
         low, high = test["ci95"]
         text += (

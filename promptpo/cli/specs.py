@@ -19,8 +19,9 @@ from promptpo.cli.arguments import (
     task_from_flags,
     write_output,
 )
-from promptpo.cli.terminal import clean_lines, print_json, say
+from promptpo.cli.terminal import print_json, say
 from promptpo.files import read_text
+from sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

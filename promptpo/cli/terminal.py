@@ -9,34 +9,10 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import sys
 from typing import Any, TextIO
 
-CONTROL = re.compile(
-    "["
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # all controls but tab and newline: escape sequences begin with one
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction: a line must read as it is written
-    "\u2028\u2029"  # line ends of their own
-    "\ud800-\udfff"  # halves of characters, which no terminal can be sent
-    "]"
-)
-"""What a terminal, or the eye, would take for something else than text."""
-
-
-def clean(text: str) -> str:
-    r"""The text with every control character written out, as ``\x1b`` for example; lines stay lines."""
-    return CONTROL.sub(_written_out, text.replace("\r\n", "\n"))
-
-
-def clean_line(text: str) -> str:
-    """The text as one clean line: what a message says must not look like a line of ours."""
-    return clean(" ".join(text.split("\n")))
-
-
-def clean_lines(*lines: str) -> str:
-    """Several texts, each of them one clean line."""
-    return "\n".join(map(clean_line, lines))
+from sandbox.text import clean
 
 
 def say(text: str, *, error: bool = False) -> None:
@@ -50,11 +26,6 @@ def say(text: str, *, error: bool = False) -> None:
     encoding = getattr(file, "encoding", None) or "utf-8"
     # a terminal without a character is shown its number; the sentence must not end in an error
     print(clean(text).encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)
-
-
-def _written_out(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits suffice
 
 
 class _Reserved:

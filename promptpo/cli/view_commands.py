@@ -14,12 +14,14 @@ from promptpo.cli.arguments import (
     FirstSeed,
     PolicyFile,
     RunDir,
+    Trust,
     Weaker,
 )
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
-from promptpo.cli.terminal import clean_line, print_json, say
+from promptpo.cli.terminal import print_json, say
 from promptpo.errors import PromptPOError, UsageError
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -61,12 +63,13 @@ def play(
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
+    path, task = environment.for_policy(policy, environment.env)
     if not human and video is None:
         human = has_screen()
-        video = None if human else policy.with_suffix(".gif")
+        video = None if human else path.with_suffix(".gif")
     found = watch(
-        policy,
-        environment.task(environment.env),
+        path,
+        task,
         video=video,
         human=human,
         episodes=episodes,
@@ -74,9 +77,9 @@ def play(
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
     if as_json:
-        print_json(watched_json(found, environment.env))
+        print_json(watched_json(found, task.env_id))
     else:
-        say(watched(found, environment.env))
+        say(watched(found, task.env_id))
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
@@ -85,17 +88,30 @@ def report(
     run: RunDir,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False,
     film: Film = True,
+    allow_weaker_sandbox: Weaker = False,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Write RUN/report.html, one page on what happened in a run.
 
     It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
-    shown; where the environment cannot be rendered the page says why.
+    shown; where the environment cannot be rendered the page says why. For a run that was not made here that
+    needs --trust; the rest of the page executes nothing.
     """
-    from promptpo.output.report.page import write_report
+    from promptpo.output.report.page import untrusted, write_report
+    from promptpo.output.run_view import read_view
+    from promptpo.run.origin import builds, made_here
 
+    view = read_view(run)
+    if film and view.best is not None:
+        text = (
+            f"for an episode of the best policy, this {builds(view.config.task)}"
+            if trust or made_here(run)
+            else untrusted(run, view)
+        )
+        say(clean_line(text), error=True)
     try:
-        path = write_report(run, episode=film)
+        path = write_report(run, episode=film, allow_weaker_sandbox=allow_weaker_sandbox, trust=trust)
     except PromptPOError:
         raise
     except OSError as error:

@@ -7,6 +7,7 @@ import difflib
 import importlib
 import importlib.util
 import io
+import re
 import sys
 import zlib
 from importlib.metadata import entry_points
@@ -42,6 +43,23 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "promptpo.environments"
 """Where installed packages say which module registers a namespace of ids, as "NAMESPACE" or "NAMESPACE.anything"."""
+
+
+ATARI = re.compile(
+    r"(?P<game>[A-Za-z]+?)(-ram)?(NoFrameskip|Deterministic)?(-ram)?(NoFrameskip|Deterministic)?(-v\d+)?"
+)
+"""How games were named before they had a namespace of their own."""
+
+GAMES = (
+    "Adventure", "AirRaid", "Alien", "Amidar", "Assault", "Asterix", "Asteroids", "Atlantis", "BankHeist",
+    "BattleZone", "BeamRider", "Berzerk", "Bowling", "Boxing", "Breakout", "Carnival", "Centipede",
+    "ChopperCommand", "CrazyClimber", "Defender", "DemonAttack", "DoubleDunk", "ElevatorAction", "Enduro",
+    "FishingDerby", "Freeway", "Frostbite", "Gopher", "Gravitar", "Hero", "IceHockey", "Jamesbond",
+    "JourneyEscape", "Kangaroo", "Krull", "KungFuMaster", "MontezumaRevenge", "MsPacman", "NameThisGame",
+    "Phoenix", "Pitfall", "Pong", "Pooyan", "PrivateEye", "Qbert", "Riverraid", "RoadRunner", "Robotank",
+    "Seaquest", "Skiing", "Solaris", "SpaceInvaders", "StarGunner", "Surround", "Tennis", "TimePilot",
+    "Tutankham", "UpNDown", "Venture", "VideoPinball", "WizardOfWor", "YarsRevenge", "Zaxxon",
+)  # fmt: skip
 
 
 def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
@@ -290,6 +308,11 @@ def _import_package(module: str, env_id: str) -> None:
 def _missing(task: Task, fault: Exception) -> MissingExtraError:
     spec = gymnasium.registry.get(task.env_id.rpartition(":")[2])
     entry_point = spec.entry_point if spec is not None and isinstance(spec.entry_point, str) else ""
+    newest = _versions(spec.id)[-1] if spec is not None else ""
+    if spec is not None and newest != spec.id:
+        return MissingExtraError(
+            f"{task.env_id} is an old version that the installed packages no longer run; use {newest}."
+        )
     for prefix, extra in BY_ENTRY_POINT.items():
         if entry_point.startswith(prefix) and importlib.util.find_spec(extra.module) is None:
             return MissingExtraError(_install(task.env_id, extra))
@@ -311,11 +334,14 @@ def _unknown(name: str) -> str:
         )
     if name.startswith("ALE/"):
         return f"{name} is one of the Arcade Learning Environment: pip install ale-py, and name it ale_py:{name}."
-    stem = name.rpartition("-v")[0] or name
-    others = sorted(
-        (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),
-        key=lambda i: gymnasium.spec(i).version or 0,
-    )
+    game = ATARI.fullmatch(name)
+    if game is not None and any(game["game"].lower() == known.lower() for known in GAMES):
+        found = next(known for known in GAMES if known.lower() == game["game"].lower())
+        return (
+            f"there is no environment {name}; it is a game of the Arcade Learning Environment: pip install ale-py, "
+            f"and name it ale_py:ALE/{found}-v5."
+        )
+    others = _versions(name)
     if others:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
     candidates = {i.lower(): i for i in (*gymnasium.registry, *meta_world.known_names())}
@@ -327,6 +353,15 @@ def _unknown(name: str) -> str:
         else "write it as Gymnasium does."
     )
     return f"there is no environment {name}; {hint} (Your own environment: module:{name}.)"
+
+
+def _versions(name: str) -> list[str]:
+    """The registered versions of an environment, oldest first."""
+    stem = name.rpartition("-v")[0] or name
+    return sorted(
+        (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),
+        key=lambda i: gymnasium.spec(i).version or 0,
+    )
 
 
 def _first_line(fault: BaseException) -> str:

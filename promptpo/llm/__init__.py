@@ -1,5 +1,6 @@
 """Everything that answers prompts, behind one protocol (`promptpo.llm.base.LLM`)."""
 
 from promptpo.llm.choose import describe_choice, make_llm
+from promptpo.llm.ensemble import make_models
 
-__all__ = ["describe_choice", "make_llm"]
+__all__ = ["describe_choice", "make_llm", "make_models"]

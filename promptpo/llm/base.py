@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
-from promptpo.llm.text import visible, whole
+from sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
     from typing import Any
@@ -129,16 +129,18 @@ class Request:
 class Completion:
     """One answer, as it came.
 
-    Lone surrogates in its text are replaced (U+FFFD), and its model's name is made one visible line, when it
-    is made: this is where foreign text enters.
+    Its text and its model's name are cleaned when it is made (see `sandbox.text`): this is where foreign text
+    enters. What is not plainly visible is written out as Python writes it, so that in the texts of a program
+    it means what it meant.
 
     Attributes:
-        text: The raw text.
+        text: The text.
         model: The model that the provider says answered.
         finish: "stop"; "length" when cut off at the token limit; "refusal" when the model declined.
         usage: Tokens used.
         cost_usd: Price, where it is known; 0.0 for local and embedded providers.
         seconds: From sending to the last token.
+        provider: Name of the provider that was asked, where there are several; else empty.
     """
 
     text: str
@@ -147,12 +149,13 @@ class Completion:
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
     seconds: float = 0.0
+    provider: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):  # the conformance check says so where it is not
-            object.__setattr__(self, "text", whole(self.text))
+            object.__setattr__(self, "text", clean_answer(self.text))
         if isinstance(self.model, str):
-            object.__setattr__(self, "model", visible(self.model))
+            object.__setattr__(self, "model", clean_name(self.model))
 
 
 CHARACTERS_PER_TOKEN = 4

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import Price
-from promptpo.llm.text import visible
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +31,9 @@ DEFAULT_MODELS: Mapping[str, str] = {
 
 KEY_VARIABLES: Mapping[str, str] = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai"}
 """Asked in this order when no model is named."""
+
+ADDRESSED = frozenset(KEY_VARIABLES.values())
+"""Providers that ``--base-url`` is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,9 @@ def describe_choice(name: str | None, llm: LLM) -> str:
         name: What `make_llm` was given.
         llm: What it returned.
     """
-    named = visible(llm.name)
+    named = clean_name(llm.name)
+    if hasattr(llm, "members"):
+        return f"models: {named}"
     what = named if llm.language_model else f"{named} (program search: no language model)"
     if named.startswith("inbox:"):
         return (
@@ -127,7 +132,7 @@ def make_llm(
         MissingExtraError: A package that it needs is not installed.
     """
     choice = choose(name)
-    if base_url and choice.provider not in KEY_VARIABLES.values():
+    if base_url and choice.provider not in ADDRESSED:
         raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
     if base_url:
         _check_address(base_url)
@@ -158,7 +163,7 @@ def _parse(name: str, reason: str) -> Choice:
         near = difflib.get_close_matches(provider, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(
-            f"there is no provider {visible(provider)!r}.{hint} A model is written provider:MODEL, and the providers "
+            f"there is no provider {clean_name(provider)!r}.{hint} A model is written provider:MODEL, and the providers "
             f"are: {', '.join(known)}."
         )
     if not argument and provider in DEFAULT_MODELS:
@@ -167,9 +172,9 @@ def _parse(name: str, reason: str) -> Choice:
         )
     if not argument and provider in ARGUMENTS:
         raise UsageError(f"{provider} needs to know what: write {provider}:{ARGUMENTS[provider]}.")
-    if argument != visible(argument) and provider in DEFAULT_MODELS:
+    if argument != clean_name(argument) and provider in DEFAULT_MODELS:
         raise UsageError(
-            f"{visible(argument)} is no name of a model: it has control characters or runs of spaces."
+            f"{clean_name(argument)} is no name of a model: it has control characters or runs of spaces."
         )
     if argument and provider == SEARCH:
         raise UsageError("search takes no model; write --model search.")

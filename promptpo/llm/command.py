@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
-from promptpo.llm.text import visible, whole
+from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Request
@@ -59,6 +59,11 @@ class CommandLLM:
         self.price_known = price is not None
         self._timeout, self._price = timeout, price
 
+    @property
+    def price(self) -> Pricing | None:
+        """What a call costs, where that is known."""
+        return self._price
+
     async def complete(self, request: Request) -> Completion:
         """Answer one request; an empty answer is asked for again, twice at most.
 
@@ -68,7 +73,7 @@ class CommandLLM:
         started = time.perf_counter()
         text, usage = "", Usage()
         for _ in range(1 + EMPTY_RETRIES):
-            text = await self._run(whole(as_text(request)).encode())
+            text = await self._run(clean(as_text(request)).encode())
             usage += estimated_usage(request, text)
             if text.strip():
                 break
@@ -97,7 +102,7 @@ class CommandLLM:
             raise
         if process.returncode != 0:
             raise ProviderError(f"{self._argv[0]} failed with status {process.returncode}: {_last_line(err)}")
-        return out.decode(errors="replace")
+        return out.decode(errors="backslashreplace")
 
     async def aclose(self) -> None:
         """Nothing to release: each program ends with its request."""
@@ -125,4 +130,6 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _last_line(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return visible(lines[-1][-10 * _EXCERPT :])[:_EXCERPT] if lines else "it said nothing on standard error."
+    return (
+        clean_name(lines[-1][-10 * _EXCERPT :])[:_EXCERPT] if lines else "it said nothing on standard error."
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
-from promptpo.llm.text import visible
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,5 +214,5 @@ def _excerpt(text: str, service: Service) -> str:
     """One line of bounded length, with the key struck out."""
     if service.key != PLACEHOLDER_KEY:
         text = text.replace(service.key, "***")
-    line = visible(text)
+    line = clean_name(text)
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
 from promptpo.llm.command import as_text
-from promptpo.llm.text import whole
+from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Request
@@ -110,6 +110,11 @@ class InboxLLM:
         self._run, self._price = run, price
         self._lock: int | None = None
 
+    @property
+    def price(self) -> Pricing | None:
+        """What a call costs, where that is known."""
+        return self._price
+
     async def complete(self, request: Request) -> Completion:
         """Ask, unless that was done before, and wait for the answer.
 
@@ -132,7 +137,7 @@ class InboxLLM:
         self._directory.mkdir(parents=True, exist_ok=True)
         if self._lock is None:
             self._lock = _hold(self._directory)
-        text = whole(as_text(request))
+        text = clean(as_text(request))
         digest = hashlib.sha256(text.encode()).hexdigest()
         same = (self._run, request.key, digest)
         found = (item for item in questions(self._directory) if (item.run, item.call, item.digest) == same)
@@ -214,7 +219,7 @@ def waiting(directory: Path) -> list[Question]:
 def _answer(question: Question) -> str:
     """What its answer's file says now; empty when there is none, or nothing in it."""
     try:
-        text = question.answer.read_text(encoding="utf-8-sig", errors="replace")
+        text = question.answer.read_text(encoding="utf-8-sig", errors="backslashreplace")
     except FileNotFoundError:
         return ""
     return text if text.strip() else ""
@@ -234,7 +239,7 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
     if not text.strip():
         raise UsageError("the answer is empty; give it on standard input.")
     partial = question.answer.with_suffix(".part")
-    partial.write_text(whole(text), encoding="utf-8")
+    partial.write_text(clean(text), encoding="utf-8")
     partial.replace(question.answer)
     return question.answer
 

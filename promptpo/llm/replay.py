@@ -120,7 +120,7 @@ def _read(path: Path) -> list[Recorded]:
 
 
 def _read_text(path: Path) -> Recorded:
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = path.read_text(encoding="utf-8", errors="backslashreplace")
     return Recorded(Completion(text, "replay", cost_usd=0.0), purpose="policy")
 
 
@@ -152,6 +152,7 @@ def _recorded(data: dict[str, Any], key: str | None) -> Recorded:
         finish=data.get("finish") or "stop",
         usage=Usage(**usage),
         cost_usd=0.0,  # nothing is paid for hearing it again
+        provider=str(data.get("provider") or ""),
     )
     purpose = data.get("purpose")
     if purpose is not None and purpose not in ALL_PURPOSES:

@@ -29,7 +29,7 @@ from promptpo.llm.failures import (
     refused_setting,
 )
 from promptpo.llm.prices import price_of
-from promptpo.llm.text import visible
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -171,6 +171,11 @@ class SDKProvider(ABC):
         """Release connections; calling it twice is harmless."""
         await self._client.close()
 
+    @property
+    def price(self) -> Pricing | None:
+        """What a call costs, where that is known."""
+        return self._price
+
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
@@ -216,7 +221,7 @@ class SDKProvider(ABC):
             logger.warning(
                 "%s was cut off at the token limit while it was still thinking (%s tokens, no text); "
                 "raise --max-output-tokens or lower --effort.",
-                visible(self.name),
+                clean_name(self.name),
                 f"{reply.usage.reasoning_tokens or reply.usage.output_tokens:,}",
             )
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import PromptPOError
-from promptpo.output.report.result import failures_in_words
+from promptpo.errors import PromptPOError, UsageError
+from promptpo.files import read_text
+from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
 
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
     import jinja2
 
     from promptpo.envs.task import Task
+
+BEST = "best.py"
+"""A run's best policy, in its directory."""
+
+GIVEN = "its user (given to the run at its start)"
+"""Who wrote a policy that a run began with."""
 
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
@@ -42,6 +50,8 @@ class Provenance:
         test: The test part of ``result.json``; None before the test.
         success_rate: On test seeds; None where the environment does not report success.
         test_seeds: First and last.
+        references: What random actions and zeros earn on the same seeds, as in ``result.json``.
+        verdict: What the result is worth.
     """
 
     task: Task
@@ -53,6 +63,8 @@ class Provenance:
     test: Mapping[str, Any] | None = None
     success_rate: float | None = None
     test_seeds: tuple[int, int] | None = None
+    references: Mapping[str, Any] = field(default_factory=dict)
+    verdict: str = ""
 
 
 def exported(
@@ -125,11 +137,61 @@ def _is_built(env_id: str) -> bool:
     return module.endswith(".py") or (bool(module) and re.search(r"-v\d+$", name) is None)
 
 
+def file_and_task(policy: str | os.PathLike[str], task: Task | None) -> tuple[Path, Task]:
+    """The file that a policy is in, and what it is to play.
+
+    Args:
+        policy: An exported file, a bare policy module, or a run directory, which means its best.
+        task: What the user named; None asks the run, or the exported file.
+
+    Raises:
+        UsageError: The run has no policy, or nobody says which environment it is for.
+    """
+    from promptpo.run.config import CONFIG, load_config
+
+    path = Path(policy)
+    if path.is_dir():
+        file = path / BEST
+        if not file.exists():
+            raise UsageError(
+                f"{path} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(path))}"
+            )
+        if task is None and (path / CONFIG).exists():
+            task = load_config(path / CONFIG).task
+        path = file
+    if task is None and path.suffix != ".zip":
+        task = task_of(read_text(path))
+    if task is None:
+        raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
+    return path, task
+
+
+def with_changes(task: Task, given: Task) -> Task:
+    """The task that a policy is from, with what a user named instead.
+
+    Arguments of the environment or variants replace both; they were made for each other.
+    """
+    made = given if given.env_kwargs or given.is_family else task
+    return replace(
+        task,
+        env_kwargs=made.env_kwargs,
+        max_episode_steps=given.max_episode_steps or task.max_episode_steps,
+        wrappers=given.wrappers or task.wrappers,
+        variants=made.variants,
+        held_out=made.held_out,
+        show_variant=given.show_variant or task.show_variant,
+    ).checked()
+
+
 def _parts(text: str) -> tuple[str, str]:
-    """What is before the last marker, which no value in the added part can forge, and what follows it."""
+    """What is before the last marker, which no value in the added part can forge, and what follows it.
+
+    A marker that nothing of ours follows is a line of a policy like any other.
+    """
     lines = text.split("\n")
     places = [i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER]
-    at = places[-1] if places else len(lines)
+    ours = places and "--env" in option_defaults("\n".join(lines[places[-1] :]))
+    at = places[-1] if ours else len(lines)
     return "\n".join(lines[:at]), "\n".join(lines[at:])
 
 
@@ -164,12 +226,13 @@ def _template() -> jinja2.Template:
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
-    by_model = not author.startswith("program search")
+    writer = "program search" if author.startswith("program search") else "a language model"
+    writer = "the user of promptpo" if author == GIVEN else writer
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),
         (
-            f"This is code written by {'a language model' if by_model else 'program search'}; it passed promptpo's static gate, "
+            f"This is code written by {writer}; it passed promptpo's static gate, "
             "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
         ),
         f"To play it (needs gymnasium): python {_line(filename)} --episodes 10 --seed 0",
@@ -219,6 +282,10 @@ def _facts(provenance: Provenance) -> str:
             lines.append(_line(failed))
     if provenance.success_rate is not None:
         lines.append(f"Success in {provenance.success_rate:.0%} of them.")
+    if provenance.references:
+        lines.append(f"On the same seeds {references_in_words(provenance.references)}.")
+    if provenance.verdict:
+        lines.append(_line(provenance.verdict))
     lines.append(
         f"Candidate {_line(provenance.candidate)} of run {_line(provenance.run_id)}, "
         f"promptpo {_line(provenance.version)}, {_line(provenance.date)}."

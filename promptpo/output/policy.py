@@ -24,6 +24,8 @@ from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part, task_of
 from promptpo.program import Program
+from promptpo.run.config import CONFIG, load_config
+from promptpo.run.origin import builds, built_in, made_here
 
 if TYPE_CHECKING:
     from sandbox import Failure, Limits
@@ -37,6 +39,7 @@ def load_policy(
     env_id: str | None = None,
     *,
     allow_weaker_sandbox: bool = False,
+    trust: bool = False,
 ) -> SandboxedPolicy:
     """A policy file, ready to act, in the sandbox.
 
@@ -51,9 +54,11 @@ def load_policy(
         policy: An exported file, a bare policy module, or a run directory (which means its best).
         env_id: The environment whose spaces the policy is for; an exported file says it itself.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+        trust: Build the environment that the file names, whatever it is. Without it that is done for
+            Gymnasium's own, and in a run that was made here for the run's.
 
     Raises:
-        UsageError: The file cannot be read, or no environment is known.
+        UsageError: The file cannot be read, no environment is known, or it is not trusted.
     """
     from promptpo.envs.building import make_env
 
@@ -65,12 +70,25 @@ def load_policy(
         raise UsageError(
             f'{path} does not say which environment it is for; say load_policy("{path}", "ENV_ID").'
         )
+    if not (env_id or trust or built_in(task) or _of_own_run(path, task)):
+        raise UsageError(
+            f"{path} is no file of a run that was made here, and this {builds(task)}; if you trust it, say "
+            f'load_policy("{path}", trust=True), or name the environment yourself: load_policy("{path}", "ENV_ID").'
+        )
     env = make_env(task)
     try:
         spaces = env.observation_space, env.action_space
     finally:
         env.close()
     return SandboxedPolicy(policy_part(text), *spaces, allow_weaker_sandbox=allow_weaker_sandbox)
+
+
+def _of_own_run(path: Path, task: Task) -> bool:
+    """Whether a file lies in a run that was made here and names the task of that run."""
+    if not made_here(path.parent):
+        return False
+    own = load_config(path.parent / CONFIG).task
+    return (own.env_id, dict(own.env_kwargs)) == (task.env_id, dict(task.env_kwargs))
 
 
 class SandboxedPolicy:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import MissingExtraError, RunError
+from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
-from promptpo.output.run_view import read_view
+from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
+from promptpo.run.models import writer_of
+from promptpo.run.state_values import CandidateState
 
-BEST = "best.py"
+HISTORY = (
+    "candidate", "round", "parents", "outcome", "mean_return", "standard_error", "episodes", "tuned",
+    "duplicate_of", "model", "calls", "steps",
+)  # fmt: skip
+"""Columns of `RunResult.history`."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,26 @@ class RunResult:
         """The exported file."""
         return self.directory / BEST
 
+    @property
+    def history(self) -> Any:
+        """Every candidate as a row of a `pandas.DataFrame`, in the order of rounds and ids.
+
+        Columns: candidate, round, parents, outcome, mean_return, standard_error and episodes (of training and
+        validation, which judge it), tuned, duplicate_of, model, calls, steps (of the run so far, when it had run).
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped] # it has no stubs of its own
+        except ImportError as error:
+            raise MissingExtraError(
+                "history is a pandas frame, and pandas is not installed: pip install pandas. The same as JSON: "
+                f"promptpo show {shlex.quote(str(self.directory))} --json"
+            ) from error
+        rows = [_row(candidate) for candidate in read_view(self.directory).candidates]
+        return pd.DataFrame(rows, columns=HISTORY)
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the numbers, the best policy's source, and where the report is."""
         from promptpo.output.report.notebook import summary
@@ -68,6 +95,24 @@ class RunResult:
         )
 
 
+def _row(state: CandidateState) -> tuple[Any, ...]:
+    candidate, evidence = state.attempt.candidate, state.evidence
+    return (
+        candidate.id,
+        candidate.round,
+        candidate.parents,
+        state.attempt.evaluation.outcome,
+        evidence.mean_return,
+        evidence.standard_error,
+        len(evidence.episodes),
+        bool(candidate.tuned),
+        candidate.duplicate_of,
+        writer_of(state),
+        len(state.calls),
+        state.spent.steps,
+    )
+
+
 def load_run(run: str | os.PathLike[str]) -> RunResult:
     """The result of a run that has ended.
 
@@ -77,7 +122,7 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     directory = Path(run)
     load_config(directory / CONFIG)
     try:
-        content = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+        content = read_result(directory / RESULT)
     except (OSError, ValueError) as error:
         raise RunError(
             f"{directory} has no result yet; finish it with: promptpo resume {directory}"

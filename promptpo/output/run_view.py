@@ -10,12 +10,12 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.output.report.result import RESULT
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
+from promptpo.run.records import REFERENCE_TEST
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState
-
-REFERENCES = {"random": "random actions", "zero": "doing nothing"}
-"""What acts, in words, by the name of a reference."""
+from sandbox.text import clean_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,13 @@ class RunView:
         return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
 
     @property
+    def references(self) -> dict[str, Evaluation]:
+        """What the marks earn, by name: on test seeds where they were measured there, else before."""
+        found = self.state.references
+        names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
+        return {name: found.get(f"{name}{REFERENCE_TEST}") or found[name] for name in names}
+
+    @property
     def rounds(self) -> tuple[int, ...]:
         """The rounds that have candidates."""
         return tuple(sorted({state.round for state in self.candidates}))
@@ -71,6 +78,49 @@ class RunView:
         )
 
 
+def read_result(path: Path) -> Mapping[str, Any]:
+    """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no result.
+    """
+    try:
+        result = clean_values(json.loads(path.read_text(encoding="utf-8")))
+    except RecursionError as error:
+        raise ValueError(f"{path} is nested too deeply") from error
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "env_id": str, "env_kwargs": dict, "model": str, "method": str, "seed": int, "best": dict, "test": dict,
+        "stop_reason": str, "llm": dict, "steps": dict, "wall_seconds": (int, float), "curve": list,
+    }  # fmt: skip
+    if not isinstance(result, dict) or not all(
+        value is None or isinstance(value, kinds.get(name, object)) for name, value in result.items()
+    ):
+        raise ValueError(f"{path} is no result")
+    return result
+
+
+def _of_search(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The result of a search, which has parts that those of baselines need not have.
+
+    Raises:
+        ValueError: It lacks one.
+    """
+    best, test = result.get("best"), result.get("test")
+    wanted = [result.get("env_id"), result.get("stop_reason"), *([best.get("candidate")] if best else [])]
+    if not all(isinstance(text, str) for text in wanted):
+        raise ValueError("it lacks a part")
+    if test:
+        numbers = [*test["returns"], test["mean_return"], *test["ci95"], test["success_rate"]]
+        if (
+            not all(value is None or isinstance(value, int | float) for value in numbers)
+            or len(test["ci95"]) != len(("low", "high"))
+            or not isinstance(test["episodes"], int)
+        ):
+            raise ValueError("its test is no test")
+    return result
+
+
 def read_view(directory: Path) -> RunView:
     """Read a run directory; its lock is not taken, so this works while the run goes on.
 
@@ -81,6 +131,6 @@ def read_view(directory: Path) -> RunView:
     if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
-        return RunView(directory, state, json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+        return RunView(directory, state, _of_search(read_result(path)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error

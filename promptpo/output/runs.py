@@ -5,7 +5,6 @@ A run is here what left a ``result.json``, or a directory that promptpo works on
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.output.report.result import RESULT, setting
-from promptpo.output.run_view import read_view
+from promptpo.output.run_view import read_result, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
@@ -172,7 +171,7 @@ def read_line(directory: Path) -> RunLine:
             curve=curve, setting=_setting(setting(task)),
         )  # fmt: skip
     try:
-        result = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+        result = read_result(directory / RESULT)
         points = [
             (p["steps"], p["mean_return"]) for p in result.get("curve") or () if p["mean_return"] is not None
         ]
@@ -224,7 +223,9 @@ def _from_result(
         success_rate=test.get("success_rate"),
         returns=_by_seed(test.get("returns") or ()),
         steps=int(steps.get("total") or 0),
-        searched_steps=int(steps.get("total") or 0) - int(steps.get("test") or 0),
+        searched_steps=int(
+            result.get("searched_steps", int(steps.get("total") or 0) - int(steps.get("test") or 0))
+        ),
         calls=int(llm.get("calls") or 0),
         usd=float(llm.get("cost_usd") or 0.0),
         seconds=result.get("wall_seconds"),

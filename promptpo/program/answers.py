@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpo.program.tree import MAX_SOURCE_BYTES, parse
+from sandbox.text import clean_answer
 
 Problem = Literal["thought", "empty", "cut", "no_code", "too_long"]
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*$", re.MULTILINE)
 _THINK = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
 
     Copes with several fences, none, prose around them, thinking blocks, Windows line ends, a class of
     another name, a bare function, and code wrapped in JSON. When several blocks qualify the last one
-    wins: models put their final version last. Halves of surrogate pairs, which no file can hold, become
-    U+FFFD. Takes time in proportion to the text's length.
+    wins: models put their final version last. Takes time in proportion to the text's length.
 
     Args:
         text: The raw answer.
@@ -51,8 +50,7 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
         method: Its main method, by which a class of another name or a bare function is recognised.
         cut: The provider says that the answer hit its token limit.
     """
-    text = _SURROGATE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = _without_thinking(text)
+    text = _without_thinking(clean_answer(text))
     if not text.strip():
         return Answer("", "cut" if cut else "empty")
     blocks = [*_fenced(text)]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from promptpo.program.classes import Contract, contract_of
-from promptpo.program.identity import digest
+from promptpo.program.identity import digest, skeleton
 from promptpo.program.lift import lift_constants, unlift_constants
 from promptpo.program.literals import (
     Range,
@@ -22,7 +22,8 @@ from promptpo.program.literals import (
     table_in,
 )
 from promptpo.program.renaming import identifiers, rename
-from promptpo.program.tree import Text, assigned, bound_here, docstring_of, parse, replace_nodes
+from promptpo.program.tree import Text, assigned, bound_here, docstring_of, literal, parse, replace_nodes
+from sandbox.text import clean
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Program:
     def digest(self) -> str:
         """Equal for programs that differ in comments, layout and local names; see `identity.digest`."""
         return digest(self.source)
+
+    @cached_property
+    def skeleton(self) -> str:
+        """Equal for programs that differ in numbers only; see `identity.skeleton`."""
+        return skeleton(self.source)
 
     # What it declares for tuning
 
@@ -124,10 +130,31 @@ class Program:
 
     @property
     def docstring(self) -> str:
-        """The module's docstring, as its value; empty without one."""
+        """The module's docstring, as its value, clean; empty without one."""
         statement = docstring_of(self._tree)
         value = statement.value if statement else None
-        return value.value.strip() if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+        if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+            return ""
+        return clean(value.value.strip())
+
+    def class_docstrings(self, name: str = "") -> list[str]:
+        """The docstrings of its top-level classes that have one, or of the class of that name."""
+        body = self._tree.body if self._tree else []
+        classes = [n for n in body if isinstance(n, ast.ClassDef) and name in ("", n.name)]
+        return [text for node in classes if (text := ast.get_docstring(node))]
+
+    def text(self, name: str) -> str:
+        """A text literal of that name, at the top level or in a class; empty where there is none."""
+        body = self._tree.body if self._tree else []
+        for part in (body, *(node.body for node in body if isinstance(node, ast.ClassDef))):
+            for node in part:
+                named = isinstance(node, ast.Assign) and any(
+                    isinstance(target, ast.Name) and target.id == name for target in node.targets
+                )
+                value = literal(node.value) if isinstance(node, ast.Assign) and named else None
+                if isinstance(value, str) and value.strip():
+                    return value.strip()
+        return ""
 
     @property
     def without_docstring(self) -> str:

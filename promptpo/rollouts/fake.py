@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from promptpo.errors import WorkerLostError
 from promptpo.rollouts.jobs import Call, Job
-from sandbox import CallResult, Episode, Failure, Rollout, SandboxStatus, Trial
+from sandbox import CallResult, Episode, Failure, Rollout, SandboxStatus, Trajectory, Trial
 
 
 class FakeExecutor:
@@ -58,15 +58,15 @@ class FakeExecutor:
         for trial in job.trials:
             if job.step_limit is not None and steps + self._steps > job.step_limit:
                 break
-            episodes.append(self._episode(job.source, trial))
+            episodes.append(self._episode(job, trial))
             steps += episodes[-1].steps
             failure = failure or episodes[-1].failure
             if failure is not None and job.stop_on_failure:
                 break
         return rollout_of(episodes, trials=len(job.trials))
 
-    def _episode(self, source: str, trial: Trial) -> Episode:
-        played = self._play(source, trial)
+    def _episode(self, job: Job, trial: Trial) -> Episode:
+        played = self._play(job.source, trial)
         failed = isinstance(played, Failure)
         return Episode(
             seed=trial.seed,
@@ -77,8 +77,16 @@ class FakeExecutor:
             success=None,
             clipped=0,
             policy_seconds=0.0,
+            trajectory=None
+            if isinstance(played, Failure) or not job.record
+            else self._trajectory(float(played)),
             failure=played if isinstance(played, Failure) else None,
         )
+
+    def _trajectory(self, return_: float) -> Trajectory:
+        """The same reward in every step; observations count the steps."""
+        steps = self._steps
+        return Trajectory([float(t) for t in range(steps + 1)], [0] * steps, [return_ / steps] * steps)
 
     async def call(self, call: Call) -> CallResult:
         """See `Executor.call`."""

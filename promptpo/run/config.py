@@ -12,6 +12,7 @@ from typing import Any, Literal
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.base import Effort
+from promptpo.llm.ensemble import ModelChoiceName
 from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
@@ -27,18 +28,19 @@ class Recipe:
     Attributes:
         feedback_class: The model writes a class that summarises trajectories, before round 1.
         feedback_sees_all: That class sees actions, rewards and how the episode ended, not only observations.
-        feedback_episodes: "typical" summarises the median and the worst episode next to aggregates over
+        feedback_episodes: "typical" summarises the worst, the median and the best episode next to aggregates over
             all; "all" summarises each.
         reflection: A call between rounds that reflects on the last attempt.
         history: "winners" shows each round's winner, all of them; "best" shows the best few and the
             last few in a bounded prompt; "parents" shows parents sampled from an island.
-        best_k: Best attempts shown with their code.
-        last_m: Latest attempts shown as one line each.
+        best_k: So many of the best may be built on: the first is shown with its code, another where both are to
+            be merged; with "parents", how many are drawn.
+        last_m: Earlier attempts shown as one line each.
         losers: One-line outcomes of attempts that are not shown in full, crashes with their error.
         duplicates: Recognise sources with the same normalised syntax tree and do not roll them out again.
         racing: Episodes after which a candidate that can no longer win is given up; 0 rolls out all.
         directions: Ask for different things in different samples, and for a fresh start or a merger
-            after rounds without improvement.
+            after rounds without improvement; let the model say that nothing better is possible.
         validate: How many of a round's candidates are scored on validation seeds.
         islands: Separate populations; 1 means one.
         migrate_every: Rounds between migrations of each island's best.
@@ -110,7 +112,10 @@ class Config:
 
     Attributes:
         task: What is to be solved.
-        model: As in ``--model``; None chooses by the keys in the environment.
+        model: As in ``--model``; None chooses by the keys in the environment. Of several, what they are called together.
+        models: Several models that write policies, each as ``MODEL`` or ``WEIGHT=MODEL``.
+        repair_model: Who repairs; None leaves it to whoever wrote the policy.
+        model_choice: How several models share the samples: by their weights, or by what each has brought per dollar.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
         price: US dollars per million input and output tokens; None looks them up.
         recipe: The procedure; see docs/recipes.md.
@@ -136,12 +141,17 @@ class Config:
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         spec_file: An edited spec to use instead of the generated one.
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
+        hint: What the user says about the task; in every prompt.
+        start: Policy modules to begin with: candidates of their own before the first round.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
     """
 
     task: Task
     model: str | None = None
+    models: tuple[str, ...] = ()
+    repair_model: str | None = None
+    model_choice: ModelChoiceName = "weights"
     base_url: str | None = None
     price: tuple[float, float] | None = None
     recipe: RecipeName = "default"
@@ -165,6 +175,8 @@ class Config:
     allow_weaker_sandbox: bool = False
     spec_file: str | None = None
     spec_detail: SpecDetail = "normal"
+    hint: str = ""
+    start: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -267,15 +279,20 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
 
 def save_config(config: Config, path: Path) -> None:
     """Write a configuration as TOML, whole or not at all; None values are left out."""
-    import tomli_w
-
     # A full disk must not leave an empty file, which would look like a run that is damaged.
     temporary = path.with_name(f".{path.name}")
     try:
-        temporary.write_text(tomli_w.dumps(_without_none(asdict(config))), encoding="utf-8")
+        temporary.write_text(config_text(config), encoding="utf-8")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def config_text(config: Config) -> str:
+    """A configuration as TOML; None values are left out."""
+    import tomli_w
+
+    return tomli_w.dumps(_without_none(asdict(config)))
 
 
 def load_config(path: Path) -> Config:
@@ -284,7 +301,7 @@ def load_config(path: Path) -> Config:
     Raises:
         RunError: The file is missing or does not describe a run.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
     try:
         return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -292,7 +309,7 @@ def load_config(path: Path) -> Config:
         raise RunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
+    except (ValueError, RecursionError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
 
 

@@ -29,7 +29,9 @@ class Control:
         if not self.reason:
             self.reason = reason
             if self._task is not None:
-                self._task.cancel()
+                self._task.get_loop().call_soon_threadsafe(
+                    self._task.cancel
+                )  # whoever waits may be another thread
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

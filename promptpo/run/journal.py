@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import RunError
+from sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ Kind = Literal[
     "evaluation",  # a rollout on training seeds
     "feedback",  # what was said about it
     "reference",  # a rollout of a policy that knows nothing, to compare with
+    "constant",  # a program gave one action in every step
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
@@ -107,8 +109,8 @@ def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     for n, line in enumerate(raw.splitlines(keepends=True)):
         whole = line.endswith(b"\n")
         try:
-            event = Event(**json.loads(line)) if whole else None
-        except (ValueError, TypeError):
+            event = Event(**_values(line)) if whole else None
+        except (ValueError, TypeError, RecursionError):
             event = None
         if event is None or event.n != n:
             if end + len(line) == len(raw):
@@ -116,6 +118,12 @@ def _scan(path: Path) -> Iterator[tuple[Event, int]]:
             raise RunError(f"{path} is damaged at line {n + 1}; restore it from a copy.")
         end += len(line)
         yield event, end
+
+
+def _values(line: bytes) -> Any:
+    """What a line says; it may come from anywhere, so its texts are cleaned."""
+    text = line.decode("utf-8", "surrogatepass")
+    return json.loads(text) if is_clean(text) else clean_values(json.loads(text))
 
 
 class Journal:

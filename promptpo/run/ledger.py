@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
 from promptpo.run.config import Budget
-from promptpo.run.records import StepPurpose
+from promptpo.run.records import REFERENCE_TEST, StepPurpose
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Event
@@ -33,6 +33,7 @@ class Ledger:
         self.cost_usd = 0.0
         self.unpriced_calls = 0
         self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
+        self._outside = 0
         self._calls_in_flight = 0
         self._steps_in_flight = 0
         self._steps_unsettled = 0
@@ -64,6 +65,8 @@ class Ledger:
         elif isinstance(data, dict) and "spent" in data:
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
+                on_test = event.kind == "reference" and event.key.endswith(REFERENCE_TEST)
+                self._outside += steps if purpose == "test" or on_test else 0
 
     @property
     def seconds(self) -> float:
@@ -77,8 +80,8 @@ class Ledger:
 
     @property
     def searched_steps(self) -> int:
-        """Steps that count against the budget: all but the final test."""
-        return sum(steps for purpose, steps in self.steps.items() if purpose != "test")
+        """Steps that count against the budget: all but those on test seeds."""
+        return sum(self.steps.values()) - self._outside
 
     def steps_left(self) -> int | None:
         """Steps that nobody has spent or reserved; None without a limit."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
+    from promptpo.run.preflight import Preflight
     from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
@@ -19,6 +20,9 @@ class Observer:
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """The run begins or goes on; `choice` says which model was chosen and why."""
+
+    def prepared(self, preflight: Preflight) -> None:
+        """What the run may do and cost, before it does anything."""
 
     def event(self, event: Event) -> None:
         """Something was written to the journal."""

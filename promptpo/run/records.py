@@ -17,6 +17,9 @@ from promptpo.rollouts.evaluation import Evaluation
 
 StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
 
+REFERENCE_TEST = ".test"
+"""How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
+
 SEEDS_PER_PURPOSE = 10_000_000
 """Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
 more test the variants of a family that are held out."""
@@ -53,6 +56,20 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How much one parameter mattered while it was tuned.
+
+    Attributes:
+        share: Of the differences between the vectors that were tried, what this parameter explains, from 0
+            to 1; 0 where noise could explain it as well.
+        at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
+    """
+
+    share: float
+    at_bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One policy source and where it came from.
 
@@ -66,6 +83,7 @@ class Candidate:
         tuned: Parameter name to (value before, value after), where tuning changed it.
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
+        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
     """
 
     id: str
@@ -77,6 +95,47 @@ class Candidate:
     tuned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     duplicate_of: str | None = None
     calls: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of one episode.
+
+    Attributes:
+        role: Why this one: "best", "median", "worst", "low" for another far below the median, or its number.
+        seed: Of the episode.
+        return_: Its return.
+        steps: Its length.
+        ending: "terminated" or "reached the horizon".
+        text: What the feedback class says about it.
+    """
+
+    role: str
+    seed: int
+    return_: float
+    steps: int
+    ending: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is told of a candidate's episodes.
+
+    Attributes:
+        episodes: The best, the median and the worst, or all, as the recipe says.
+        trace: Consecutive steps of the worst episode around what went wrong in it, as a table.
+        by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
+    """
+
+    episodes: tuple[Told, ...] = ()
+    trace: str = ""
+    by: str = ""
+
+    def of(self, *roles: str) -> Told | None:
+        """The first episode told in one of these roles."""
+        return next((told for role in roles for told in self.episodes if told.role == role), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +145,10 @@ class Attempt:
     Attributes:
         candidate: The source and where it came from.
         evaluation: On training seeds.
-        feedback: What the next prompt says about it.
+        feedback: What happened, as one text.
         prose: What the model said about it.
         notes: Remarks of the tuner or the parser, for the next prompt.
+        diagnosis: What happened in single episodes, from which prompts take what they show.
     """
 
     candidate: Candidate
@@ -96,6 +156,7 @@ class Attempt:
     feedback: str = ""
     prose: str = ""
     notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis = Diagnosis()
 
     @property
     def id(self) -> str:

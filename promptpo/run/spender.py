@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
-from promptpo.llm.text import visible
 from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import Measured, StepPurpose
+from promptpo.run.records import REFERENCE_TEST, Measured, StepPurpose
 from sandbox import Rollout, Trial
+from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -52,13 +52,16 @@ def check_wishes(config: Config, llm: LLM) -> None:
     """Refuse what a provider cannot heed, before anything is asked.
 
     Raises:
-        UsageError: A limit on money for calls without a known price, or an effort for what takes none.
+        UsageError: A limit on money for calls without a known price, an effort for what takes none, or a choice
+            between models where there is one.
     """
+    if config.model_choice == "bandit" and not config.models and len(getattr(llm, "writers", ())) < 2:  # noqa: PLR2004
+        raise UsageError("--model-choice bandit chooses between several models: give --model at least twice.")
     if config.effort is not None and not getattr(llm, "takes_effort", False):
-        raise UsageError(f"--effort is for anthropic: and openai: models; {visible(llm.name)} takes none.")
+        raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
     if config.budget.usd is not None and not getattr(llm, "price_known", True):
         raise UsageError(
-            f"--max-usd cannot limit {visible(llm.name)}, whose price is not known: state it with --price IN,OUT "
+            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
 
@@ -234,19 +237,20 @@ class Spender:
             record: Bring trajectories back, now or after a kill (see `again`).
 
         Raises:
-            BudgetSpentError: No environment steps are left; the final test is outside the budget.
+            BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
             EnvironmentFaultError: The environment failed.
         """
         found = self.journal.find(kind, key)
         if found is not None:
             return Played(from_json(Measured, found), None)
         purpose = PURPOSES.get(kind) or cast("StepPurpose", kind)
+        outside = purpose == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
         with self.ledger.hold() as hold:
             first = first if 0 < first < len(seeds) else len(seeds)
             trials = program.trials(seeds, horizon)
-            rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record)
+            rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record, outside)
             if first < len(seeds) and go_on(evaluation):
-                more, rest = await self._roll(program, trials[first:], purpose, hold, record)
+                more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
                 rollout, evaluation = joined(rollout, more), evaluation + rest
             measured = Measured(
                 evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
@@ -263,10 +267,11 @@ class Spender:
         purpose: StepPurpose,
         hold: Hold,
         record: bool,
+        outside: bool,
     ) -> tuple[Rollout, Evaluation]:
         """Roll out, within the steps that the ledger grants."""
         worst = sum(trial.horizon or 0 for trial in trials)
-        granted = worst if purpose == "test" else await hold.take(worst)
+        granted = worst if outside else await hold.take(worst)
         limit = granted if granted < worst else None
         started = time.monotonic()
         job = Job(
@@ -278,7 +283,7 @@ class Spender:
         )
         rollout = await roll_out(self.executor, job)
         evaluation = evaluation_of(rollout, time.monotonic() - started)
-        if purpose != "test":
+        if not outside:
             hold.settle(granted, evaluation.steps)
         if evaluation.outcome == "ok" and len(evaluation.episodes) < len(trials):
             self.count_unfinished(purpose, evaluation.steps)
@@ -349,4 +354,5 @@ def completion_of(data: Mapping[str, Any]) -> Completion:
         usage=Usage(**data["usage"]),
         cost_usd=data["cost_usd"],
         seconds=data["seconds"],
+        provider=data.get("provider", ""),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.errors import RunError
 from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
@@ -39,12 +40,15 @@ class RunState:
         config: What decides the run.
         ledger: What was spent.
         spec: What the model was told about the task.
-        system: The system prompt.
+        action_space: What an exported file needs to know of it, see `promptpo.envs.recorded_space`; None in older runs.
+        system: The system prompt of requests for policies.
         prompts: Every prompt, by digest.
         calls: Every call, in the order of the answers.
         rounds: Every round that has ended, in order.
         sessions: Data of the processes that worked on the run.
-        references: Evaluations of policies that serve as marks, such as "random", by name.
+        references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
+            test seeds as "random.test" and "zero.test".
+        constant_actions: Digest of a program to the action that it gave in every step of training, where it did.
         tuning: Of the newest round that was tuned.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
@@ -56,12 +60,14 @@ class RunState:
     config: Config
     ledger: Ledger = field(init=False)
     spec: str = ""
+    action_space: Mapping[str, Any] | None = None
     system: str = ""
     prompts: dict[str, Prompt] = field(default_factory=dict)
     calls: list[ModelCall] = field(default_factory=list)
     rounds: list[RoundState] = field(default_factory=list)
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
+    constant_actions: dict[str, str] = field(default_factory=dict)
     tuning: TuningState | None = None
     test: Evaluation | None = None
     stop: str = ""
@@ -88,6 +94,7 @@ class RunState:
             "attempt": self._attempt,
             "validation": self._validation,
             "reference": self._reference,
+            "constant": self._constant,
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
@@ -196,14 +203,16 @@ class RunState:
 
     def _spec(self, event: Event) -> None:
         self.spec = event.data["text"]
+        self.action_space = event.data.get("action_space")
 
     def _prompt(self, event: Event) -> None:
-        self.system = self.system or event.data["system"]
         turns = tuple((turn["role"], turn["content"]) for turn in event.data["messages"])
-        self.prompts[event.key] = Prompt(event.key, turns)
+        self.prompts[event.key] = Prompt(event.key, turns, event.data["system"])
 
     def _completion(self, event: Event) -> None:
         data = event.data
+        if data["purpose"] == "policy" and not self.system and data["prompt"] in self.prompts:
+            self.system = self.prompts[data["prompt"]].system
         call = ModelCall(
             key=event.key,
             purpose=data["purpose"],
@@ -215,6 +224,7 @@ class RunState:
             cost_usd=data["cost_usd"],
             seconds=data["seconds"],
             candidate=data.get("candidate") or "",
+            provider=data.get("provider") or "",
         )
         self.calls.append(call)
 
@@ -293,6 +303,9 @@ class RunState:
     def _reference(self, event: Event) -> None:
         self.references[event.key] = evaluation_in(event)
 
+    def _constant(self, event: Event) -> None:
+        self.constant_actions[event.data["program"]] = event.data["action"]
+
     def _round(self, event: Event) -> None:
         data = event.data
         mean, error = data.get("mean_return", data.get("validation_mean_return")), data.get("standard_error")
@@ -327,7 +340,13 @@ def read_state(directory: Path) -> RunState:
     Raises:
         RunError: It is not a readable run.
     """
-    return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))
+    config, events = load_config(directory / CONFIG), read_events(directory / JOURNAL)
+    try:
+        return RunState.of(config, events)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RunError(
+            f"{directory / JOURNAL} is damaged: its events are not those of a run; restore it from a copy."
+        ) from error
 
 
 def evaluation_in(event: Event) -> Evaluation:

@@ -26,6 +26,7 @@ class ModelCall:
         cost_usd: None where the price is unknown.
         seconds: From sending to the last token.
         candidate: Id of the candidate that it was made for; empty where it was for none, or is not recorded.
+        provider: Name of the provider that was asked, where there were several; else empty.
     """
 
     key: str
@@ -38,14 +39,22 @@ class ModelCall:
     cost_usd: float | None
     seconds: float
     candidate: str = ""
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt: the system text is the same for the whole run and kept apart."""
+    """One prompt.
+
+    Attributes:
+        digest: Its name in the journal.
+        messages: (role, text) of each turn.
+        system: The system prompt; all requests for policies share one.
+    """
 
     digest: str
     messages: tuple[tuple[str, str], ...]
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

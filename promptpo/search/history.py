@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +28,12 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         strategies: Ways of solving this task that the model named.
+        references: "random" and "zero" to what policies that know nothing earn.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
+        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -41,6 +43,7 @@ class History:
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
     strategies: tuple[str, ...] = ()
+    references: Mapping[str, Evidence] = field(default_factory=dict)
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
@@ -67,6 +70,11 @@ class History:
     def of_round(self, n: int) -> list[Attempt]:
         """The attempts of one round."""
         return [attempt for attempt in self.attempts if attempt.candidate.round == n]
+
+    def attempts_but(self, some: Sequence[Attempt]) -> tuple[Attempt, ...]:
+        """All attempts but some, oldest first."""
+        left_out = {attempt.id for attempt in some}
+        return tuple(attempt for attempt in self.attempts if attempt.id not in left_out)
 
     def find(self, candidate: str) -> Attempt | None:
         """The attempt of that id."""
@@ -165,6 +173,7 @@ class History:
             "episodes": len(evidence.episodes),
             "stalled": self.stalled,
             "reflection": self.reflections[-1] if self.reflections else "",
+            "strategies": list(self.strategies),
         }
 
     def recall(self, journal: Journal) -> None:

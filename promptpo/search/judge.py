@@ -122,6 +122,7 @@ class Judge:
             and attempt.id not in history.alike
             and not attempt.candidate.duplicate_of
             and attempt is not leader
+            and not _outgrown(history, attempt, attempts)
         ]
         kept: list[Attempt] = []
         while new:  # best first
@@ -192,6 +193,17 @@ class Judge:
         lengths = [e.steps for attempt in alive for e in history.evidence(attempt).episodes]
         cost = len(alive) * block * (statistics.fmean(lengths) if lengths else self._horizon)
         return left > 0 if first else cost <= SHARE * left
+
+
+def _outgrown(history: History, attempt: Attempt, attempts: Sequence[Attempt]) -> bool:
+    """Whether its own structure with tuned numbers is clearly better, so that nobody will return this one."""
+    return any(
+        child.candidate.tuned
+        and attempt.id in child.candidate.parents
+        and history.runs(child)
+        and history.against(child, attempt).verdict > 0
+        for child in attempts
+    )
 
 
 def _matters(history: History, attempt: Attempt, front: Attempt, size: float) -> bool:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
+from promptpo.program import Program
 from promptpo.run.config import Recipe
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
+from promptpo.search.respects import merger, respects
+from promptpo.telling.prompting import is_continuous
+
+if TYPE_CHECKING:
+    from promptpo.spec import TaskSpec
 
 Direction = Literal["first", "improve", "different", "fresh", "merge"]
+
+RHYTHM = "a rhythm or schedule in time, corrected by the observation"
 
 STRATEGIES = (
     "the simplest rule that could work, with few numbers",
@@ -20,10 +28,20 @@ STRATEGIES = (
     "phases: a small state machine that remembers within the episode what has been achieved",
     "planning: predict a few steps ahead with a model of your own and choose the best action",
     "physics: energy, momentum or geometry worked out from the quantities observed",
-    "a rhythm or schedule in time, corrected by the observation",
+    RHYTHM,
     "a table or decision list over a few well-chosen features",
 )
-"""Ways of solving a control task, asked for by name so that samples differ in kind."""
+"""Ways of solving a control task, asked for by name where the model has named none for this one."""
+
+DIFFERENT_FROM = 3
+"""From so many samples on, one looks elsewhere while the others refine."""
+
+STALLED = 2
+"""After so many rounds without gain all samples look elsewhere."""
+
+
+TWO_PROGRAMS = 9000
+"""Characters that two programs may have together to be printed in one prompt, for a merger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +54,17 @@ class Plan:
         direction: The kind of request.
         strategy: A strategy named in the prompt; empty when left open.
         parents: The attempts to build on, best first.
-        shown: The attempts whose code the prompt shows, best first.
+        shown: The winners whose code the prompt of the published procedure shows, oldest first.
         lines: Attempts mentioned in one line each, oldest first.
         reflections: What the model concluded after each round, oldest first.
         stalled: Rounds since the best improved.
-        heading: What `shown` is, and in which order.
+        aspect: In which respect to improve, or what either program of a merger is better at.
+        variant: What sets this request apart from another that asks for the same.
+        winners: Whether the prompt is that of the published procedure.
+        places: Whether the first prompt says where the run is.
+        asks_strategies: Whether the answer is to name strategies that suit the task.
+        may_end: Whether the model may say that the task is at its ceiling.
+        may_revise: Whether the answer may bring a new feedback class.
     """
 
     round: int
@@ -52,81 +76,173 @@ class Plan:
     lines: tuple[Attempt, ...] = ()
     reflections: tuple[str, ...] = ()
     stalled: int = 0
-    heading: str = "Attempts so far, best first"
+    aspect: str = ""
+    variant: str = ""
+    winners: bool = False
+    places: bool = False
+    asks_strategies: bool = False
+    may_end: bool = False
+    may_revise: bool = False
 
 
-def plan_round(history: History, recipe: Recipe, *, candidates: int, seed: int) -> list[Plan]:
+def plan_round(
+    history: History, recipe: Recipe, *, candidates: int, seed: int, spec: TaskSpec | None = None
+) -> list[Plan]:
     """What to ask for in each sample of the next round.
 
-    The paper's recipe asks N times for the same thing. The default recipe asks for improvements of the
-    best in most samples and for another strategy in one; after a round without improvement half of the
-    samples merge the two best and the others start afresh. The evolutionary recipe gives each sample an
-    island and samples its parents by score and shortness (FunSearch, Romera-Paredes et al. 2023).
+    The paper's recipe asks N times for the same thing. In the others no two requests of a round are the
+    same: most samples improve the best in a respect that the evidence suggests, one may merge two programs,
+    one tries another strategy; after a round without gain every other sample starts afresh, after two all
+    do. The evolutionary recipe gives each sample an island and samples its parents by score and shortness
+    (FunSearch, Romera-Paredes et al. 2023).
+
+    Args:
+        history: What is known.
+        recipe: The procedure.
+        candidates: Samples of the round.
+        seed: Of the run.
+        spec: The task, which decides what respects and strategies suit it.
     """
     round_ = history.rounds + 1
+    if recipe.history == "winners":
+        return [_as_published(history, round_, slot) for slot in range(candidates)]
     rng = random.Random(f"{seed} {round_}")  # noqa: S311 - no secret
-    ranked = history.ranked()
+    ranked = [a for a in history.ranked() if a.id not in history.alike]
     plans = []
     for slot in range(candidates):
         if recipe.history == "parents" and ranked:
-            parents = shown = _parents(ranked, recipe, slot, round_, rng)
-        elif recipe.history == "winners":
-            shown = _winners(history)
-            best = history.best()
-            parents = (best,) if best else shown[-1:]
+            parents = _parents(ranked, recipe, slot, round_, rng)
         else:
-            shown = tuple(ranked[: recipe.best_k])
-            parents = shown[:2]
-        direction = _direction(history, recipe, slot, candidates, len(parents))
-        if direction != "merge":
-            parents = parents[:1] if recipe.history != "parents" else parents
-        strategy = ""
-        if recipe.directions and direction in {"first", "fresh", "different"}:
-            strategy = STRATEGIES[(slot + (round_ - 1) * 3) % len(STRATEGIES)]
-        if direction == "first" and slot == 0:
-            strategy = ""  # one sample is always left to the model's own judgement
+            parents = tuple(ranked[: recipe.best_k])
+        direction = _direction(history, recipe, slot, candidates, parents)
         plans.append(
             Plan(
                 round_,
                 slot,
                 direction,
-                strategy,
-                parents,
-                shown,
-                _lines(history, recipe, shown),
-                tuple(history.reflections),
-                history.stalled,
-                "The best of each round, oldest first"
-                if recipe.history == "winners"
-                else "Attempts so far, best first",
+                parents=parents,
+                lines=history.attempts_but(parents[:1])[-recipe.last_m :] if recipe.losers else (),
+                stalled=history.stalled,
+                places=True,
+                may_end=recipe.directions and bool(parents),
             )
         )
-    return plans
+    if recipe.directions:
+        plans = _dealt(plans, history, spec)
+    first = plans[0]
+    plans[0] = replace(
+        first,
+        asks_strategies=recipe.directions and first.direction == "first",
+        may_revise=recipe.feedback_class and recipe.feedback_sees_all and bool(first.parents),
+    )
+    return _apart(plans)
 
 
-def _direction(history: History, recipe: Recipe, slot: int, candidates: int, parents: int) -> Direction:
-    if history.rounds == 0 or not history.attempts:
+def _as_published(history: History, round_: int, slot: int) -> Plan:
+    """The published procedure's request: the same for all samples."""
+    winners = _winners(history)
+    best = history.best()
+    return Plan(
+        round_,
+        slot,
+        "improve" if history.attempts else "first",
+        parents=(best,) if best else (),
+        shown=winners,
+        reflections=tuple(history.reflections),
+        stalled=history.stalled,
+        winners=True,
+    )
+
+
+def _direction(
+    history: History, recipe: Recipe, slot: int, candidates: int, parents: Sequence[Attempt]
+) -> Direction:
+    if not history.attempts:
         return "first"
-    if not recipe.directions or parents == 0:
+    if not recipe.directions or not parents:
         return "improve"
-    if history.stalled and parents > 1 and slot % 2 == 0:
-        return "merge"
-    if history.stalled:
+    if history.stalled >= STALLED:
         return "fresh"
-    return "different" if candidates > 2 and slot == candidates - 1 else "improve"  # noqa: PLR2004
+    partner = _partner(parents)
+    if partner is not None and not merger(history, parents[0], partner):
+        partner = None
+    if history.stalled:
+        return "fresh" if slot % 2 else ("merge" if partner and slot == 0 else "improve")
+    if candidates < DIFFERENT_FROM:
+        return "improve"
+    if slot == candidates - 1:
+        return "different"
+    return "merge" if partner and slot == candidates - 2 else "improve"
+
+
+def _partner(parents: Sequence[Attempt]) -> Attempt | None:
+    """The best of the others that differs from the first in more than its numbers, and is short enough."""
+    mine = parents[0].candidate.source
+    return next(
+        (
+            a
+            for a in parents[1:]
+            if Program.parse(a.candidate.source).skeleton != Program.parse(mine).skeleton
+            and len(mine) + len(a.candidate.source) <= TWO_PROGRAMS
+        ),
+        None,
+    )
+
+
+def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> list[Plan]:
+    """Give each request its respect or its strategy."""
+    strategies = _strategies(history, spec)
+    used = 0
+    improving = 0
+    dealt = []
+    for plan in plans:
+        parents, strategy, aspect = plan.parents[:1], "", ""
+        if plan.direction == "improve" and parents:
+            open_ = respects(history, parents[0], spec)
+            aspect = open_[improving % len(open_)]
+            improving += 1
+        elif plan.direction == "merge":
+            partner = _partner(plan.parents)
+            if partner is not None:
+                parents, aspect = (parents[0], partner), merger(history, parents[0], partner)
+        elif plan.direction != "improve" and not (plan.direction == "first" and plan.slot == 0):
+            # One sample of the first round is left to the model's own judgement.
+            strategy = strategies[(used + (plan.round - 1) * (len(plans) - 1)) % len(strategies)]
+            used += 1
+        dealt.append(replace(plan, parents=parents, strategy=strategy, aspect=aspect))
+    return dealt
+
+
+def _strategies(history: History, spec: TaskSpec | None) -> tuple[str, ...]:
+    """What the model named for this task, then what usually suits such tasks."""
+    rhythmic = spec is None or is_continuous(spec.action_space)
+    return (*history.strategies, *(s for s in STRATEGIES if rhythmic or s != RHYTHM))
+
+
+def _apart(plans: Sequence[Plan]) -> list[Plan]:
+    """The plans, those that ask for the same told apart."""
+    asked: dict[tuple[object, ...], int] = {}
+    apart = []
+    for plan in plans:
+        what = (plan.direction, plan.strategy, plan.aspect, *(parent.id for parent in plan.parents))
+        asked[what] = n = asked.get(what, 0) + 1
+        variant = ""
+        if n > 1:
+            variant = (
+                f"This is request {n} of this kind in the round: leave the change that comes to mind first to "
+                "the others, and make another one."
+                if plan.direction != "first"
+                else f"This is program {n} of this kind in the round: leave the version that comes to mind first "
+                "to the others, and build it on other quantities or another order of decisions."
+            )
+        apart.append(replace(plan, variant=variant))
+    return apart
 
 
 def _winners(history: History) -> tuple[Attempt, ...]:
     """The best of each round, oldest first."""
     rounds = [history.of_round(n) for n in range(1, history.rounds + 1)]
     return tuple(max(attempts, key=Attempt.rank) for attempts in rounds if any(map(history.runs, attempts)))
-
-
-def _lines(history: History, recipe: Recipe, shown: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    if not recipe.losers:
-        return ()
-    in_full = {attempt.id for attempt in shown}
-    return tuple(a for a in history.attempts if a.id not in in_full)[-recipe.last_m :]
 
 
 def island_of(attempt: Attempt, islands: int) -> int:

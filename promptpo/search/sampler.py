@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,9 +12,14 @@ from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Attempt, Candidate, Seeds
+from promptpo.run.journal import from_json, to_json
+from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
-from promptpo.telling import feedback, prompting
+from promptpo.search.behaviour import constant_action
+from promptpo.search.tuning.split import Round, tuning_steps
+from promptpo.telling import feedback, programs, prompting, replies, scores
+from promptpo.telling.later import Known
+from promptpo.telling.standing import Where
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from sandbox import Rollout
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -56,7 +63,25 @@ class OutOfBudget:
     reason: str
 
 
-Sample: TypeAlias = Attempt | Unanswered | OutOfBudget
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A sample whose answer is that nothing better is possible.
+
+    Attributes:
+        reason: The model's.
+    """
+
+    reason: str
+
+
+Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
+
+
+def ceiling_of(samples: Sequence[Sample]) -> str:
+    """Why the model thinks that nothing better is possible, where half of what was answered says so."""
+    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
+    thoughts = [sample.reason for sample in answered if isinstance(sample, Ceiling)]
+    return thoughts[0].rstrip(".") if thoughts and 2 * len(thoughts) >= len(answered) else ""
 
 
 class Sampler:
@@ -74,14 +99,54 @@ class Sampler:
         self._spec, self._system, self._spender = spec, system, spender
         self._config, self._recipe, self._horizon = config, config.switches, horizon
         self._journal = spender.journal
-        self._summariser = Summariser(spender, system, self._recipe, repairs=config.repairs)
+        self._summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
         self._seeds = Seeds(config.seed)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
-        self._running: dict[str, asyncio.Task[tuple[Played, str]]] = {}
+        self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
+        self._known: Known | None = None
 
     async def prepare(self) -> None:
         """Have the model write its feedback class, where the recipe asks for one."""
         await self._summariser.prepare()
+
+    def begin(self, history: History, threshold: float | None) -> None:
+        """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
+        number = history.rounds + 1
+        self._summariser.begin(number)
+        key = f"r{number}.where"
+        found = self._journal.find("decision", key)
+        where = from_json(Where, found) if found is not None else self._where(history, threshold)
+        if found is None:
+            self._journal.add("decision", key, where)
+        self._known = Known(history, where, self._summariser.legends)
+
+    def _where(self, history: History, threshold: float | None) -> Where:
+        config, ledger = self._config, self._spender.ledger
+        best = history.best()
+        episodes = history.evidence(best).episodes if best else ()
+        length = round(statistics.fmean(e.steps for e in episodes)) if episodes else self._horizon
+        left, calls = ledger.steps_left(), config.budget.calls
+        part = Round(
+            number=history.rounds + 1,
+            left=config.budget.rounds - history.rounds,
+            lengths=[length],
+            measuring=(config.train_episodes + self._recipe.validate * config.score_episodes) * self._horizon,
+            language_model=self._spender.llm.language_model,
+        )
+        tunes = self._recipe.tune and config.tune != "none"
+        return Where(
+            round=history.rounds + 1,
+            rounds=config.budget.rounds,
+            candidates=config.candidates,
+            starts=config.train_episodes,
+            steps=config.budget.steps,
+            steps_left=left,
+            calls_left=None if calls is None else max(0, calls - ledger.calls),
+            tunes=tunes,
+            tuning_steps=tuning_steps(part, left) if tunes else 0,
+            length=length,
+            threshold=None if "solved_from" in self._spec.text else threshold,  # the spec has said it
+        )
 
     def subject(self, candidate: Candidate) -> Subject:
         """What is rolled out for a candidate."""
@@ -95,24 +160,38 @@ class Sampler:
         if complete is not None and str(plan.slot) in complete["unanswered"]:
             return Unanswered(complete["unanswered"][str(plan.slot)])  # later rounds were decided without it
         try:
-            answer, calls = await self._answer(key, plan, history)
+            text, answer, calls = await self._answer(key, plan, history)
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
+        if plan.asks_strategies:
+            history.strategies = replies.strategies(text)
+        if plan.may_revise:
+            self._summariser.revise(text, key)
+        reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
+        if reason:
+            return Ceiling(reason)
         id_ = f"r{plan.round}c{plan.slot + 1}"
         parents = tuple(parent.id for parent in plan.parents)
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
-            attempt = await self.measure(candidate, history, prose=answer.prose, problem=answer.problem)
+            prose = replies.without_strategies(answer.prose)
+            attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
             return self.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
 
-    async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
+    async def _answer(
+        self, key: str, plan: Plan, history: History
+    ) -> tuple[str, answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
-        lines = [feedback.one_line(attempt) for attempt in plan.lines]
-        question = Message("user", prompting.policy_prompt(plan, lines, max_tokens=self._history_tokens))
+        if self._known is None:
+            raise RuntimeError("begin the round first")
+        prompt = prompting.policy_prompt(
+            plan, self._known, max_tokens=self._history_tokens, system_length=len(self._system)
+        )
+        question = Message("user", prompt)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(
             key,
@@ -123,15 +202,16 @@ class Sampler:
             candidate=who,
         )
         answer = _read(completion)
-        if not answer.problem or not self._spender.can("repair"):
-            return answer, (key,)
+        final = bool(answer.problem and plan.may_end and replies.ceiling(completion.text))
+        if not answer.problem or final or not self._spender.can("repair"):
+            return completion.text, answer, (key,)
         retry = [question, *_once_more(completion, answer)]
         again = f"{key}.again"
         try:
             completion = await self._spender.ask(again, "repair", retry, system=self._system, candidate=who)
         except (ProviderError, BudgetSpentError):
-            return answer, (key,)  # the answer that is there is an outcome, though a poor one
-        return _read(completion), (key, again)
+            return completion.text, answer, (key,)  # what is there is an outcome, though a poor one
+        return completion.text, _read(completion), (key, again)
 
     def _situation(self, plan: Plan, history: History) -> Situation:
         return Situation(
@@ -146,6 +226,20 @@ class Sampler:
                 for a in history.attempts
             ),
         )
+
+    async def given(self, history: History) -> list[Attempt]:
+        """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+        """
+        found = []
+        for n, source in enumerate(self._config.start, 1):
+            candidate = Candidate(f"r0c{n}", source, 0)
+            attempt = await self.measure(candidate, history, prose="Given by the user.")
+            found.append(self.recorded(attempt))
+            history.attempts.append(attempt)
+        return found
 
     async def measure(
         self,
@@ -171,7 +265,9 @@ class Sampler:
             for earlier in history.attempts:
                 if earlier.candidate.digest == digest:
                     twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
-                    return Attempt(twin, earlier.evaluation, earlier.feedback, prose, notes)
+                    return Attempt(
+                        twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
+                    )
         name = (
             f"{digest}.r{candidate.round}"
             if self._recipe.duplicates
@@ -179,10 +275,12 @@ class Sampler:
         )
         if name not in self._running:  # samples with the same program in one round share one rollout
             self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
-        played, text = await self._running[name]
-        return Attempt(candidate, played.evaluation, text, prose, notes)
+        played, text, diagnosis = await self._running[name]
+        return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
 
-    async def _trained(self, name: str, candidate: Candidate, history: History) -> tuple[Played, str]:
+    async def _trained(
+        self, name: str, candidate: Candidate, history: History
+    ) -> tuple[Played, str, Diagnosis]:
         """Roll out on training seeds, and say what happened.
 
         The seeds are the same for all candidates of a run, so that they are compared in pairs. With
@@ -202,23 +300,31 @@ class Sampler:
             go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
             record=True,
         )
-        return played, await self._told(name, program, played)
+        return played, *await self._told(name, program, played)
 
-    async def _told(self, name: str, program: Subject, played: Played) -> str:
+    async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
         found = self._journal.find("feedback", name)
-        if found is not None:
-            return str(found)
-        if played.measured.feedback:  # a run of an earlier version
-            return played.measured.feedback
+        if isinstance(found, dict):
+            return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
+        if found is not None or played.measured.feedback:  # a run of an earlier version
+            return str(found or played.measured.feedback), Diagnosis()
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything
             seeds = [episode.seed for episode in played.evaluation.episodes]
             rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
-        text = await self._summariser.summarise(rollout, played.evaluation)
-        self._journal.add("feedback", name, text)
+        self._note_constant(name, program, rollout)
+        text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
+        self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
         self._spender.told(name)
-        return text
+        return text, diagnosis
+
+    def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
+        """Write down where a policy gave the same action in every step, which its returns do not show."""
+        action = constant_action(rollout)
+        if action and self._journal.find("constant", name) is None:
+            digest = Program.parse(program.source).digest
+            self._journal.add("constant", name, {"program": digest, "action": action})
 
     async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
@@ -230,10 +336,11 @@ class Sampler:
                 break
             question = prompting.render(
                 "repair",
-                what=feedback.OUTCOME_WORDS[evaluation.outcome],
+                subject="policy",
+                what=feedback.what_it_did(evaluation),
                 source=attempt.candidate.source.strip(),
                 error=evaluation.error,
-                detail=evaluation.detail[:3000],
+                detail=feedback.without_zeros(evaluation.detail)[:3000].strip(),
             )
             call = f"{key}.repair{n}"
             try:
@@ -273,7 +380,10 @@ class Sampler:
             title=winner.id,
             code=winner.candidate.source.strip(),
             feedback=winner.feedback,
-            earlier=[feedback.one_line(attempt) for attempt in others[:10]],
+            earlier=[
+                f"{attempt.id}: return {scores.score(history.evidence(attempt))} ({programs.idea(attempt, 140)})"
+                for attempt in others[:10]
+            ],
         )
         try:
             completion = await self._spender.ask(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import math
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
@@ -13,6 +16,7 @@ from promptpo.rollouts import Job, roll_out
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Seeds
 from promptpo.search.tuning import Start, Tuning
+from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ class Tuner:
         self._seeds = Seeds(config.seed)
         self._tuning: Tuning | None = None
         self._batches = 0
+        self._taken = _Taken(0)
 
     async def tune(
         self, history: History, attempts: Sequence[Attempt], *, rounds_left: int, target: float | None
@@ -49,15 +54,21 @@ class Tuner:
         What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
         round_ = history.rounds + 1
-        starts = self._starts(history, attempts)
+        starts = self._starts(history, attempts, target)
         steps = self._steps(round_, attempts, rounds_left)
         if not starts or steps <= 0 or self._config.tune == "none" or not self._recipe.tune:
             return []
-        tuned = await self._search(round_, starts, steps, target)
-        return [attempt for one in tuned if (attempt := await self._measured(one, history))]
+        tuned = await self._search(round_, starts, steps, target, self._patience(round_, attempts))
+        measured = [(one, await self._measured(one, history)) for one in tuned]
+        self._tuning = None
+        self._remark(history, [one for one, attempt in measured if attempt is None])
+        return [attempt for _, attempt in measured if attempt]
 
-    def _starts(self, history: History, attempts: Sequence[Attempt]) -> list[Start]:
-        """The candidates with numbers, the most promising first, each program and each behaviour once."""
+    def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
+        """The candidates with numbers, the most promising first, each program and each behaviour once.
+
+        What is at the target as it was written needs no other numbers.
+        """
         # What the library writes is ordered by promise; its numbers, not chosen yet, say nothing.
         chosen = self._spender.llm.language_model
         ordered = sorted(attempts, key=Attempt.rank, reverse=True) if chosen else attempts
@@ -66,11 +77,26 @@ class Tuner:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
                 continue
+            if chosen and target is not None and attempt.evaluation.mean_return >= target:
+                continue
             program = Program.parse(candidate.source)
             program = program.lifted() if self._config.lift_constants else program
             if program.params or program.table is not None:
-                starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return)
+                warm = tuple(inherited(program, attempt, history)) if chosen else ()
+                starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return, warm)
         return list(starts.values())
+
+    def _patience(self, round_: int, attempts: Sequence[Attempt]) -> Patience | None:
+        """How long the round's tuning may take; program search, which does nothing else, takes its time."""
+        if not self._spender.llm.language_model:
+            return None
+        calls = [
+            event.data["seconds"]
+            for event in self._journal.of_kind("completion")
+            if event.key.startswith(f"r{round_}.")
+        ]
+        rest = sum(calls) + sum(attempt.evaluation.seconds for attempt in attempts)
+        return Patience(rest)
 
     def _steps(self, round_: int, attempts: Sequence[Attempt], rounds_left: int) -> int:
         """This round's part of the budget for tuning; decided once in a run."""
@@ -79,20 +105,38 @@ class Tuner:
         if found is not None:
             return int(found)
         lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
-        episodes = self._config.train_episodes + self._recipe.validate * self._config.score_episodes
+        chosen = self._spender.llm.language_model
+        if (
+            chosen
+        ):  # the tuned policy is measured; it and the leader play about half of a round's fresh episodes
+            episodes = self._config.train_episodes + self._config.score_episodes
+        else:
+            episodes = self._config.train_episodes + self._recipe.validate * self._config.score_episodes
+        looks = math.ceil(self._config.score_episodes * statistics.fmean(lengths)) if lengths else 0
         part = Round(
             number=round_,
             left=rounds_left,
             lengths=lengths,
             measuring=episodes * self._horizon,  # a tuned policy may last far longer
-            language_model=self._spender.llm.language_model,
+            language_model=chosen,
+            coming=sum(attempt.evaluation.steps for attempt in attempts) + looks,
         )
         steps = tuning_steps(part, self._spender.ledger.steps_left())
+        patience = self._patience(round_, attempts)
+        if patience is not None:
+            seconds = sum(attempt.evaluation.seconds for attempt in attempts)
+            in_time = patience.steps(seconds, sum(attempt.evaluation.steps for attempt in attempts))
+            steps = steps if in_time is None else min(steps, in_time)
         self._journal.add("decision", key, steps)
         return steps
 
     async def _search(
-        self, round_: int, starts: Sequence[Start], steps: int, target: float | None
+        self,
+        round_: int,
+        starts: Sequence[Start],
+        steps: int,
+        target: float | None,
+        patience: Patience | None,
     ) -> tuple[Tuned, ...]:
         """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
 
@@ -106,14 +150,34 @@ class Tuner:
             horizon=self._horizon,
             seed=self._config.seed + 1000 * round_,
             target=target,
+            earning=patience is not None,
         )
-        self._batches = 0
+        self._batches, self._taken = 0, _Taken(steps)
         while tuning.batches:
             self._batches += 1
             names = [start.id for start in starts]
+            if patience is not None and self._out_of_time(round_, patience, gaining=tuning.gaining):
+                tuning.finish()
             tuning.step(await self._batch(f"r{round_}.t{self._batches}", tuning.batches, names))
-        self._tuning = None
         return tuning.result()
+
+    def _out_of_time(self, round_: int, patience: Patience, *, gaining: bool) -> bool:
+        """Whether the round's tuning has taken too long; decided once in a run."""
+        key = f"r{round_}.tuning_time"
+        last = self._journal.find("decision", key)
+        if last is None and patience.over(self._taken.seconds, gaining=gaining):
+            last = self._journal.add("decision", key, self._batches).data
+        return last is not None and self._batches >= int(last)
+
+    def _remark(self, history: History, in_vain: Sequence[Tuned]) -> None:
+        """What tuning learnt about candidates that it found nothing better for belongs to them all the same."""
+        for one in in_vain:
+            for place, attempt in enumerate(history.attempts):
+                if attempt.id == one.id and (one.notes or one.sensitivity):
+                    candidate = replace(attempt.candidate, sensitivity=dict(one.sensitivity))
+                    history.attempts[place] = replace(
+                        attempt, candidate=candidate, notes=(*attempt.notes, *one.notes)
+                    )
 
     async def rescue(self, history: History) -> list[Attempt]:
         """What a tuning that was cut short has found until then, measured as candidates of their own."""
@@ -125,7 +189,9 @@ class Tuner:
     async def _batch(self, key: str, batches: Sequence[Batch], candidates: Sequence[str]) -> list[Rollout]:
         found = self._journal.find("tuning", key)
         if found is not None:
+            self._taken.add(found)
             return inflate(found["rollouts"])
+        started = time.monotonic()
         rollouts = await asyncio.gather(
             *(
                 roll_out(
@@ -138,7 +204,15 @@ class Tuner:
         packed = deflate(rollouts)
         spent = {"tune": sum(rollout.steps for rollout in rollouts)}
         best = max((e.return_ for r in rollouts for e in r.episodes if e.failure is None), default=None)
-        data = {"spent": spent, "best_return": best, "candidates": list(candidates), "rollouts": packed}
+        data: dict[str, Any] = {
+            "spent": spent,
+            "best_return": best,
+            "candidates": list(candidates),
+            "seconds": round(time.monotonic() - started, 3),
+            "episodes": sum(len(batch.trials) for batch in batches),
+        }
+        self._taken.add(data)
+        data |= {"done": self._taken.episodes, "of": self._taken.planned, "rollouts": packed}
         self._journal.add("tuning", key, data)
         return inflate(packed)  # the same values as after a resume
 
@@ -158,9 +232,50 @@ class Tuner:
             source=program.source,
             parents=(parent.id,),
             tuned=dict(tuned.changes),
+            sensitivity=dict(tuned.sensitivity),
         )
         try:
             attempt = await self._sampler.measure(candidate, history, prose=parent.prose, notes=tuned.notes)
         except BudgetSpentError:
             return None
         return self._sampler.recorded(attempt)
+
+
+class _Taken:
+    """What a round's tuning has taken so far, by the journal's events.
+
+    Args:
+        steps: Environment steps that it may take.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._most = steps
+        self.steps = self.episodes = 0
+        self.seconds = 0.0
+
+    def add(self, data: Mapping[str, Any]) -> None:
+        """Count a batch; those of earlier versions have no time and no number of episodes."""
+        self.steps += sum(data["spent"].values())
+        self.episodes += data.get("episodes", 0)
+        self.seconds += data.get("seconds", 0.0)
+
+    @property
+    def planned(self) -> int:
+        """Episodes in all, if those to come last as long as those so far."""
+        return max(self.episodes, round(self.episodes * self._most / max(1, self.steps)))
+
+
+def inherited(program: Program, attempt: Attempt, history: History) -> Iterator[dict[str, float]]:
+    """The tuned values of a candidate's parents, or of what these were tuned into, where names agree."""
+    own = program.values or {}
+    parents = set(attempt.candidate.parents)
+    seen: list[dict[str, float]] = []
+    for other in history.attempts:
+        tuned = other.candidate.tuned
+        if not tuned or not parents & {other.id, *other.candidate.parents} or other.id == attempt.id:
+            continue
+        values = Program.parse(other.candidate.source).values or {}
+        shared = {name: value for name, value in values.items() if name in own}
+        if any(own[name] != value for name, value in shared.items()) and shared not in seen:
+            seen.append(shared)
+            yield shared

@@ -1,7 +1,7 @@
 """What a language model is told about an environment."""
 
 from promptpo.spec.check import Contradiction, check_spec
-from promptpo.spec.describe import TaskSpec, describe, describe_env
+from promptpo.spec.describe import TaskSpec, describe, describe_env, with_hint
 from promptpo.spec.draft import Ask, Draft, draft_spec
 from promptpo.spec.facts import TaskFacts, task_facts
 
@@ -16,4 +16,5 @@ __all__ = [
     "describe_env",
     "draft_spec",
     "task_facts",
+    "with_hint",
 ]

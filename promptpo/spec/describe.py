@@ -30,6 +30,7 @@ from promptpo.spec.fields import (
     with_seen,
 )
 from promptpo.spec.fit import fitted
+from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
@@ -97,10 +98,12 @@ class TaskSpec:
         reward_threshold: The return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
+        sample_rate: Of these in a second; 0 where it is not known.
         sample_length: Mean steps of the episodes observed, of which long ones were cut.
         sources: Part of the text to where it came from: "user", "known" (a table of ours),
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
+        gaps: What could not be found out about it, a few words each.
     """
 
     text: str
@@ -111,9 +114,11 @@ class TaskSpec:
     reports_success: bool
     horizon_source: HorizonSource = "none"
     sample_steps: int = 0
+    sample_rate: float = 0.0
     sample_length: float = math.inf
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
 
 
 def describe(
@@ -151,6 +156,14 @@ def describe(
     finally:
         env.close()
     return spec if user is None else _agreeing(user, task, spec, observed)
+
+
+def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
+    """The spec with what the user says about the task at its end; the same one where they say nothing."""
+    if not hint.strip():
+        return spec
+    lines = "\n".join(f"# {line}".rstrip() for line in hint.strip().splitlines())
+    return replace(spec, text=f"{spec.text.rstrip()}\n\n\n# What the user says about this task:\n{lines}\n")
 
 
 def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
@@ -220,9 +233,17 @@ def describe_env(
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
         sample_steps=observed.spent + more,
+        sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=len(observed.steps) / max(1, observed.episodes),
         sources=sources,
         warnings=_warnings(task, observed),
+        gaps=gaps_in(
+            facts.observation_space,
+            facts.action_space,
+            sources,
+            named_actions=bool(parts.choices or parts.action_note),
+            observations=observed.observations,
+        ),
     )
     return spec, observed
 

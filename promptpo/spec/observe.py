@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ class Observed:
         spent: Environment steps taken, those for the repetition included.
         episodes: Number of episodes.
         repeats: Whether the first episode came out the same a second time.
+        seconds: That all of them took.
     """
 
     steps: Sequence[Step]
@@ -58,6 +60,7 @@ class Observed:
     spent: int
     episodes: int
     repeats: bool
+    seconds: float = 0.0
 
 
 def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
@@ -72,6 +75,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     """
     module = type(env.unwrapped).__module__
     limit = STEPS_PER_EPISODE_SLOW if module.startswith(SLOW_MODULES) else STEPS_PER_EPISODE
+    started = time.perf_counter()
     try:
         seeds = _seeds(env)
         limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
@@ -84,6 +88,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
             f"{place_of(fault)}{_old_interface(fault)}"
         ) from fault
+    seconds = time.perf_counter() - started
     steps = [step for episode in episodes for step in episode]
     firsts = [episode[0].observation for episode in episodes]
     return Observed(
@@ -92,6 +97,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         spent=len(steps) + len(again),
         episodes=len(seeds),
         repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
+        seconds=seconds,
     )
 
 

@@ -1,17 +1,20 @@
 """What happened in the rollouts of a candidate, as text for the next prompt.
 
-Aggregates over all episodes come first, then the median and the worst episode: shown alone, a vivid
-single failure misleads a model into throwing a good policy away (R2PO, 2026, reports it for CartPole).
+Aggregates over all episodes come first, then the worst, the median and the best episode: shown alone, a
+vivid single failure misleads a model into throwing a good policy away (R2PO, 2026, reports it for CartPole).
 """
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Attempt
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.records import Attempt, Told
+from promptpo.telling.replies import shortened
 
 if TYPE_CHECKING:
     from sandbox import Episode
@@ -19,46 +22,99 @@ if TYPE_CHECKING:
 MAX_SUMMARY = 1200
 """Characters of one episode's summary that reach a prompt."""
 
+FAR = 0.3
+"""A return is far below the median where it lies below it by more than this share of the median's size, and by
+more than three times the distance from the median to the best."""
+
+TINY = 1e-9
+"""Entries of arrays below this are shown as 0."""
+
+MOST_ENTRIES = 24
+"""Entries of an array that are shown."""
+
 ROWS = 10
 """Steps of an episode that the built-in summary shows."""
 
 
-def typical(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
-    """The median and the worst finished episode, by return; only one when they are the same."""
+def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
+    """The finished episodes that tell most, by return, worst first, each under its role.
+
+    The worst, another far below the median where there is one, the median and the best; of equal returns
+    one stands for all.
+    """
     finished = sorted((e for e in episodes if e.failure is None), key=lambda e: e.return_)
     if not finished:
         return []
-    median, worst = finished[len(finished) // 2], finished[0]
-    if worst.return_ == median.return_:
-        return [("A typical episode", median)]
-    return [("The median episode", median), ("The worst episode", worst)]
+    low = far_below([e.return_ for e in finished])
+    picks = {
+        "worst": finished[0],
+        "low": finished[low[1]] if len(low) > 1 else finished[0],
+        "median": finished[(len(finished) - 1) // 2],
+        "best": finished[-1],
+    }
+    if finished[0].return_ == finished[-1].return_:
+        return [("typical", picks["median"])]
+    told: dict[float, tuple[str, Episode]] = {}
+    for role, episode in picks.items():
+        told.setdefault(episode.return_, (role, episode))
+    return list(told.values())
+
+
+def far_below(values: Sequence[float]) -> list[int]:
+    """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
+    if len(values) < 3:  # noqa: PLR2004 - no median to speak of
+        return []
+    middle, highest = statistics.median(values), max(values)
+    far = max(FAR * abs(middle), 3 * (highest - middle))
+    low = [i for i, value in enumerate(values) if middle - value > far > 0]
+    return sorted(low, key=lambda i: values[i])
 
 
 def aggregate(evaluation: Evaluation) -> str:
     """One or two sentences over all episodes of an evaluation."""
     if evaluation.outcome != "ok":
-        where = _where(evaluation)
-        finished = (
-            f" ({len(evaluation.episodes)} episodes had finished before)" if evaluation.episodes else ""
-        )
-        return f"{OUTCOME_WORDS[evaluation.outcome].capitalize()}{where}: {evaluation.error}{finished}"
+        text = failure(evaluation)
+        return text[0].upper() + text[1:]
     returns = evaluation.returns
     text = f"Mean return {number(evaluation.mean_return)} over {_episodes(len(returns))}"
-    if len(returns) > 1:
+    if len(set(returns)) > 1:
         text += (
             f" (min {number(min(returns))}, median {number(statistics.median(returns))}, "
             f"max {number(max(returns))})"
         )
     if evaluation.success_rate is not None:
         text += f"; success in {evaluation.success_rate:.0%} of them"
-    lengths = [episode.steps for episode in evaluation.episodes]
-    ended = sum(episode.terminated for episode in evaluation.episodes)
-    text += f". Length {_range(lengths)} steps; {ended} of {len(lengths)} ended by termination, the others by the horizon."
-    clipped = sum(episode.clipped for episode in evaluation.episodes)
+    return f"{text}. {endings(evaluation.episodes)}"
+
+
+def failure(evaluation: Evaluation) -> str:
+    """How an evaluation failed, as a sentence without its subject."""
+    where = ""
+    if evaluation.failed_at is not None and evaluation.failed_at[1] is not None:
+        where = f" at step {evaluation.failed_at[1]} of an episode"
+    finished = len(evaluation.episodes)
+    done = f" ({_episodes(finished)} had finished before)" if finished else ""
+    return f"{OUTCOME_WORDS[evaluation.outcome]}{where}: {evaluation.error.rstrip('.')}{done}."
+
+
+def endings(episodes: Sequence[EpisodeRecord]) -> str:
+    """How long episodes were and how they ended."""
+    if not episodes:
+        return ""
+    ended = sum(episode.terminated for episode in episodes)
+    if ended == len(episodes):
+        how = "all ended by termination"
+    elif not ended:
+        how = "all lasted until the horizon"
+    else:
+        how = f"{ended} of {len(episodes)} ended by termination, the others at the horizon"
+    if len(episodes) == 1:
+        how = how.replace("all ", "it ")
+    text = f"Length {span([e.steps for e in episodes])} steps; {how}."
+    clipped = sum(episode.clipped for episode in episodes)
     if clipped:
-        text += (
-            f" Actions were clipped into their bounds at {clipped / max(1, sum(lengths)):.0%} of the steps."
-        )
+        share = clipped / max(1, sum(episode.steps for episode in episodes))
+        text += f" Actions were clipped into their bounds at {share:.0%} of the steps."
     return text
 
 
@@ -72,6 +128,12 @@ OUTCOME_WORDS = {
 }
 
 
+def what_it_did(evaluation: Evaluation) -> str:
+    """How a program failed, after its name: ``was rejected before it ran``."""
+    words = OUTCOME_WORDS[evaluation.outcome]
+    return f"was {words}" if evaluation.outcome == "rejected" else words
+
+
 def one_line(attempt: Attempt) -> str:
     """An attempt in one line, for the list of those that are not shown in full."""
     evaluation = attempt.evaluation
@@ -83,15 +145,25 @@ def one_line(attempt: Attempt) -> str:
     line = f"{name}: mean return {number(evaluation.mean_return)}"
     if evaluation.success_rate is not None:
         line += f", success {evaluation.success_rate:.0%}"
-    about = attempt.prose.strip().split("\n")[0][:140]
+    about = shortened(" ".join(attempt.prose.split()), 140)
     return f"{line} ({about})" if about else line
 
 
-def summary(label: str, episode: Episode, text: str) -> str:
+def told(role: str, episode: Episode, text: str) -> Told:
     """One episode's part of the feedback."""
     ending = "terminated" if episode.terminated else "reached the horizon"
-    head = f"{label} (return {number(episode.return_)}, {episode.steps} steps, {ending}):"
-    return f"{head}\n{text.strip()[:MAX_SUMMARY]}"
+    return Told(role, episode.seed, episode.return_, episode.steps, ending, shortened(text, MAX_SUMMARY))
+
+
+def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
+    """An episode as prompts show it, its summary cut between words where it is longer than `most`."""
+    start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
+    names = {"low": "Another low episode"}
+    name = names.get(episode.role) or (
+        f"The {episode.role} episode" if episode.role.isalpha() else f"Episode {episode.role}"
+    )
+    head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
+    return f"{head}\n{shortened(episode.text, most)}".strip()
 
 
 def built_in_summary(episode: Episode) -> str:
@@ -148,8 +220,10 @@ def compact(value: Any, limit: int = 240) -> str:
 
     if isinstance(value, np.ndarray):
         flat = value.ravel()
-        shown = ", ".join(number(float(v)) if flat.dtype.kind != "U" else str(v) for v in flat[:24])
-        text = f"[{shown}{', …' if flat.size > 24 else ''}]"  # noqa: PLR2004
+        if flat.size > MOST_ENTRIES and len(set(flat[:MOST_ENTRIES].tolist())) == 1:
+            return f"an array of shape {value.shape}"  # its beginning says nothing
+        shown = ", ".join(_entry(v) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES])
+        text = f"[{shown}{', …' if flat.size > MOST_ENTRIES else ''}]"
     elif isinstance(value, Mapping):
         text = "{" + ", ".join(f"{key}: {compact(item, 100)}" for key, item in value.items()) + "}"
     elif isinstance(value, (tuple, list)):
@@ -161,6 +235,10 @@ def compact(value: Any, limit: int = 240) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _entry(value: Any) -> str:
+    return "0" if abs(float(value)) < TINY else number(float(value))
+
+
 def number(value: float) -> str:
     """A number with as many digits as a reader needs."""
     if value != value:  # noqa: PLR0124 - NaN
@@ -170,15 +248,37 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
 
 
+LARGE_NUMBER = 1e6
+"""From here on numbers are told with an exponent."""
+
+
+def brief(value: float) -> str:
+    """A number with two significant digits, whole from ten on: for errors, and for tables."""
+    if not math.isfinite(value):
+        return number(value)
+    if 10 <= abs(value) < LARGE_NUMBER:  # noqa: PLR2004
+        digits = max(0, math.floor(math.log10(abs(value))) - 1)
+        return f"{round(value, -digits):.0f}" if digits else f"{value:.0f}"
+    return f"{float(f'{value:.2g}'):g}"
+
+
 def _episodes(n: int) -> str:
     return "1 episode" if n == 1 else f"{n} episodes"
 
 
-def _range(values: Sequence[int]) -> str:
+def without_zeros(detail: str) -> str:
+    """A failure's detail without an observation that shows nothing but zeros."""
+    lines = detail.splitlines()
+    return "\n".join(
+        line for line in lines if not (line.startswith("obs was ") and not _says_something(line))
+    )
+
+
+def _says_something(line: str) -> bool:
+    shown = line.rsplit("starting", 1)[-1]
+    return bool(re.search(r"[1-9]", shown)) or "starting" not in line
+
+
+def span(values: Sequence[int]) -> str:
+    """``16 to 30``, or the one value."""
     return str(values[0]) if min(values) == max(values) else f"{min(values)} to {max(values)}"
-
-
-def _where(evaluation: Evaluation) -> str:
-    if evaluation.failed_at is None or evaluation.failed_at[1] is None:
-        return ""
-    return f" at step {evaluation.failed_at[1]} of an episode"

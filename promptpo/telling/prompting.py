@@ -6,20 +6,30 @@ that every call shares one long prefix and providers' prompt caching pays it onc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
-from promptpo.run.records import Attempt
+from promptpo.telling import feedback, scores
+from promptpo.telling.later import AIM, LEAST, Known, Part, fitted, parts_of
 
 if TYPE_CHECKING:
     import jinja2
 
     from promptpo.run.config import Config
+    from promptpo.run.records import Attempt
+    from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+
+FORMS = {
+    True: (
+        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
+        '(list of T), "rewards" (list of T floats), "terminated", "truncated" (bools), "success" (bool or None).'
+    ),
+    False: "a list of the T observations seen before each step.",
+}
+"""What a feedback class is given: everything, or what the published procedure gives it."""
 
 CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
@@ -52,19 +62,10 @@ def tokens(text: str) -> int:
     return round(len(text) / CHARACTERS_PER_TOKEN)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An attempt as the prompt shows it; an empty code means that it did not fit."""
-
-    title: str
-    code: str
-    feedback: str
-
-
 def system_prompt(
     *, spec: str, horizon: int | None, success: bool, tune: bool, clips: bool, observation: str, action: str
 ) -> str:
-    """The part of every prompt that never changes in a run."""
+    """The part of every request for a policy that never changes in a run."""
     goal = "the share of episodes that succeed, then the sum of rewards" if success else "the sum of rewards"
     return render(
         "system",
@@ -85,58 +86,97 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         horizon=spec.horizon,
         success=spec.reports_success,
         tune=config.switches.tune and config.tune != "none",
-        clips=config.clip_actions,
+        clips=config.clip_actions and is_continuous(spec.action_space),
         observation=form_of(spec.observation_space),
         action=form_of(spec.action_space),
     )
 
 
-def policy_prompt(plan: Plan, lines: Sequence[str], *, max_tokens: int) -> str:
+def feedback_system_prompt(spec: TaskSpec) -> str:
+    """The system prompt of requests for a feedback class: the task, and what such code may do."""
+    return render(
+        "feedback_system",
+        spec=spec.text.strip(),
+        observation_form=form_of(spec.observation_space),
+        action_form=form_of(spec.action_space),
+    )
+
+
+def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: int = 0) -> str:
     """The request for one sample of a round.
 
-    The code of the lowest-ranked attempts is left out first, then the oldest lines, until the text
-    fits into `max_tokens`.
+    Args:
+        plan: What is asked for.
+        known: What may be told.
+        max_tokens: Bound on the text; everything but the request itself gives way to it.
+        system_length: Characters of the system prompt, which count for the length that is aimed at.
     """
     if plan.direction == "first":
-        return render("first", strategy=plan.strategy)
-    shown = [_shown(attempt) for attempt in plan.shown]
-    kept = list(lines)
-    while True:
-        text = render(
-            "improve",
-            shown=shown,
-            heading=plan.heading,
-            lines=kept,
-            reflections=plan.reflections,
-            direction=plan.direction,
+        return render(
+            "first",
             strategy=plan.strategy,
-            stalled=plan.stalled,
-            best=plan.parents[0].id if plan.parents else "the attempts so far",
-            parents=[parent.id for parent in plan.parents],
+            variant=plan.variant,
+            asks_strategies=plan.asks_strategies,
+            where=known.where.in_words() if plan.places else "",
         )
-        if tokens(text) <= max_tokens or not _shorten(shown, kept):
-            return text
+    bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
+    if plan.winners:
+        return _winners_prompt(plan, known, bound)
+    request = render(
+        "request",
+        direction=plan.direction,
+        strategy=plan.strategy,
+        aspect=plan.aspect,
+        variant=plan.variant,
+        stalled=plan.stalled,
+        leader=plan.parents[0].id if plan.parents else "",
+        parents=[parent.id for parent in plan.parents],
+        may_end=plan.may_end,
+        may_revise=plan.may_revise,
+        form=FORMS[True],
+    )
+    parts = parts_of(plan, known, request)
+    code = 0 if plan.direction == "fresh" else sum(len(p.candidate.source) for p in plan.parents)
+    aim = max(AIM - system_length, code + LEAST + len(request))
+    return render("later", sections=fitted(parts, aim, bound))
 
 
-def _shorten(shown: list[Shown], lines: list[str]) -> bool:
-    """Drop the least useful piece; False when there is nothing left to drop."""
-    with_code = [i for i, item in enumerate(shown) if item.code]
-    if len(with_code) > 1:
-        last = with_code[-1]
-        shown[last] = Shown(shown[last].title, "", shown[last].feedback.split("\n")[0])
-        return True
-    if len(shown) > 1:
-        shown.pop()
-        return True
-    if lines:
-        lines.pop(0)
-        return True
-    if shown and len(shown[0].feedback) > 400:  # noqa: PLR2004
-        shown[0] = Shown(shown[0].title, shown[0].code, shown[0].feedback[:400])
-        return True
-    return False
+def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
+    """The published procedure's request: the best of each round with its code, and what was concluded."""
+    history = known.history
+    shown = [
+        Part(
+            [
+                f"## {a.id}\n\n```python\n{a.candidate.source.strip()}\n```\n\n{_every_episode(a, history)}",
+                f"## {a.id}\n\nReturn {scores.score(history.evidence(a))}.",
+                "",
+            ],
+            [90 if a in plan.parents else 80, 85],
+        )
+        for a in plan.shown
+    ]
+    request = render("improve", best=plan.parents[0].id if plan.parents else "")
+    reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
+    parts = [Part(["# The best of each round, oldest first" if shown else ""]), *shown]
+    parts += [Part(["# What you concluded after each round" if reflections else ""]), *reflections]
+    return render("later", sections=fitted([*parts, Part([request])], bound, bound))
 
 
-def _shown(attempt: Attempt) -> Shown:
-    feedback = "\n".join([attempt.feedback, *attempt.notes]).strip()
-    return Shown(attempt.id, attempt.candidate.source.strip(), feedback)
+def _every_episode(attempt: Attempt, history: History) -> str:
+    """Feedback on each episode, as the published procedure gives it."""
+    if not attempt.diagnosis.episodes:
+        return attempt.feedback
+    evidence = history.evidence(attempt)
+    head = f"Return {scores.score(evidence)}. {feedback.endings(evidence.episodes)}"
+    return "\n\n".join([head, *map(feedback.episode_in_words, attempt.diagnosis.episodes)])
+
+
+def is_continuous(space: Any) -> bool:
+    """Whether actions, or parts of them, are numbers within bounds."""
+    import gymnasium
+
+    if isinstance(space, gymnasium.spaces.Dict):
+        return any(map(is_continuous, space.spaces.values()))
+    if isinstance(space, gymnasium.spaces.Tuple):
+        return any(map(is_continuous, space.spaces))
+    return isinstance(space, gymnasium.spaces.Box)

@@ -3,50 +3,71 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
-from promptpo.program import answers
+from promptpo.program import Program, answers
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.telling import feedback, prompting
+from promptpo.run.records import Diagnosis, Told
+from promptpo.spec.reading import names_of
+from promptpo.telling import feedback, prompting, replies
+from promptpo.telling.trace import trace
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
     from promptpo.run.spender import Spender
+    from promptpo.spec import TaskSpec
     from sandbox import Episode, Rollout
 
 TARGET = "Feedback.summarize_trajectory"
 
-FORMS = {
-    True: (
-        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
-        '(list of T), "rewards" (list of T floats), "terminated", "truncated" (bools), "success" (bool or None).'
-    ),
-    False: "a list of the T observations seen before each step.",
-}
+
+@dataclass(slots=True)
+class _Version:
+    """One feedback class.
+
+    Attributes:
+        by: Journal key of the call that wrote it.
+        source: Its module, repaired where that was needed.
+        repairs: How many repairs it has had.
+    """
+
+    by: str
+    source: str
+    repairs: int = 0
 
 
 class Summariser:
     """Turns trajectories into text.
 
     The feedback class is untrusted code like every other: it runs in the sandbox, is repaired when it
-    crashes, and is given up for the built-in summary when it stays broken.
+    crashes, and is given up for the one before it, in the end for the built-in summary, when it stays
+    broken. The model may replace it; a new class is in force from the next round on.
 
     Args:
         spender: Asks the model for the class and its repairs, and knows where it runs.
-        system: The system prompt of every call.
+        spec: What the model is told about the task.
         recipe: Which class to ask for, and for which episodes.
-        repairs: Repair calls at most.
+        repairs: Repair calls at most, for each class.
     """
 
-    def __init__(self, spender: Spender, system: str, recipe: Recipe, *, repairs: int) -> None:
-        self._spender, self._system, self._recipe = spender, system, recipe
-        self._repairs_left = repairs
-        self._repairs_made = 0
-        self._source = ""
+    def __init__(self, spender: Spender, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
+        self._spender, self._recipe = spender, recipe
+        self._system = prompting.feedback_system_prompt(spec)
+        self._names = names_of(spec.text)
+        self._most_repairs = repairs
+        self._versions: list[_Version] = []
+        self._coming: _Version | None = None
         self._lock = asyncio.Lock()
+        self.legends: dict[str, str] = {}
+
+    @property
+    def source(self) -> str:
+        """The class in force; empty while the built-in summary is."""
+        return self._versions[-1].source if self._versions else ""
 
     async def prepare(self) -> None:
         """Ask for the class, once, before the first round."""
@@ -54,8 +75,9 @@ class Summariser:
             return
         question = prompting.render(
             "feedback_class",
-            form=FORMS[self._recipe.feedback_sees_all],
+            form=prompting.FORMS[self._recipe.feedback_sees_all],
             sees_all=self._recipe.feedback_sees_all,
+            legend=self._recipe.history != "winners",
         )
         try:
             completion = await self._spender.ask(
@@ -63,59 +85,96 @@ class Summariser:
             )
         except (ProviderError, BudgetSpentError):
             return
-        self._source = answers.extract(
-            completion.text, class_name="Feedback", method="summarize_trajectory"
-        ).source
+        source = _class_in(completion.text)
+        if source:
+            self._put_in_force(_Version("feedback", source))
 
-    async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> str:
-        """Feedback on a candidate: the aggregate, then single episodes."""
-        parts = [feedback.aggregate(evaluation)]
-        if self._recipe.feedback_episodes == "all":
-            finished = [e for e in rollout.episodes if e.failure is None]
-            chosen = [(f"Episode {n}", episode) for n, episode in enumerate(finished, 1)]
-        else:
-            chosen = feedback.typical(rollout.episodes)
-        for label, episode in chosen:
-            parts.append(feedback.summary(label, episode, await self._text(episode)))
+    def revise(self, text: str, key: str) -> None:
+        """Take a new class out of an answer that was offered to bring one; `begin` puts it in force."""
+        source = _class_in(text)
+        if source and Program.parse(source).is_python and source != self.source:
+            self._coming = _Version(key, source)
+
+    def begin(self, round_: int) -> None:
+        """Begin a round: a class that came with the one before is in force from now on."""
+        key = f"r{round_}.feedback"
+        found = self._spender.journal.find("decision", key)
+        if found is not None:
+            self._coming = _Version(found["by"], found["source"])
+        coming, self._coming = self._coming, None
+        if coming is None:
+            return
+        if found is None:
+            self._spender.journal.add("decision", key, {"by": coming.by, "source": coming.source})
+        self._put_in_force(coming)
+
+    def _put_in_force(self, version: _Version) -> None:
+        self._versions.append(version)
+        self.legends[version.by] = replies.legend(version.source)
+
+    async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
+        """Feedback on a candidate: as one text, and episode by episode."""
+        every = self._recipe.feedback_episodes == "all"
+        finished = [e for e in rollout.episodes if e.failure is None]
+        chosen = [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.chosen(finished)
+        episodes: list[Told] = []
+        by = ""
+        for role, episode in chosen:
+            text, by = await self._text(episode)
+            episodes.append(feedback.told(role, episode, text))
+        table = trace(chosen[0][1], self._names) if chosen and not every else ""
+        parts = [feedback.aggregate(evaluation), *map(feedback.episode_in_words, episodes), table]
         if evaluation.output:
             parts.append(f"It printed:\n{evaluation.output[:500]}")
-        return "\n\n".join(parts)
+        return "\n\n".join(filter(None, parts)), Diagnosis(tuple(episodes), table, by)
 
-    async def _text(self, episode: Episode) -> str:
+    async def _text(self, episode: Episode) -> tuple[str, str]:
+        """What the class in force says of an episode, and which class that is."""
         data = feedback.for_feedback_class(episode, sees_all=self._recipe.feedback_sees_all)
-        while self._source:
-            source = self._source
+        while self._versions:
+            version, source = self._versions[-1], self._versions[-1].source
             result = await self._spender.executor.call(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():
-                return result.value
+                return result.value, version.by
             error = result.failure.message if result.failure else "it returned no text"
             detail = result.failure.detail if result.failure else ""
             async with self._lock:
-                if self._source == source:  # nobody else has repaired it meanwhile
-                    await self._repair(error, detail)
-        return feedback.built_in_summary(episode)
+                if self.source == source:  # nobody else has repaired it meanwhile
+                    await self._repair(version, error, detail)
+        return feedback.built_in_summary(episode), ""
 
-    async def _repair(self, error: str, detail: str) -> None:
-        broken, self._source = self._source, ""
-        if self._repairs_made >= self._repairs_left or not self._spender.can("repair"):
-            return
-        self._repairs_made += 1
+    async def _repair(self, version: _Version, error: str, detail: str) -> None:
+        """Repair a class; where that cannot be, the one before it is in force again."""
+        broken, version.source = version.source, ""
+        if version.repairs < self._most_repairs and self._spender.can("repair"):
+            version.repairs += 1
+            version.source = await self._repaired(version, broken, error, detail)
+        if version.source:
+            self.legends[version.by] = replies.legend(version.source)
+        else:
+            self._versions.remove(version)
+
+    async def _repaired(self, version: _Version, broken: str, error: str, detail: str) -> str:
         question = prompting.render(
             "repair",
-            what="(your Feedback class) failed",
+            subject="feedback class",
+            what="failed",
             source=broken.strip(),
             error=error,
-            detail=detail[:2000],
+            detail=detail[:2000].strip(),
         )
+        key = "feedback" if version.by == "feedback" else f"feedback.{version.by}"
         try:
             completion = await self._spender.ask(
-                f"feedback.repair{self._repairs_made}",
+                f"{key}.repair{version.repairs}",
                 "repair",
                 [Message("user", question)],
                 system=self._system,
             )
         except (ProviderError, BudgetSpentError):
-            return
-        self._source = answers.extract(
-            completion.text, class_name="Feedback", method="summarize_trajectory"
-        ).source
+            return ""
+        return _class_in(completion.text)
+
+
+def _class_in(text: str) -> str:
+    return answers.extract(text, class_name="Feedback", method="summarize_trajectory").source

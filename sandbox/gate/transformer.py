@@ -23,7 +23,7 @@ from sandbox.gate import names
 from sandbox.gate.attributes import hint, read_problem
 from sandbox.gate.bindings import Bindings
 from sandbox.gate.exposed import EXPOSED
-from sandbox.gate.uses import NAMESPACES
+from sandbox.gate.rule import NAMESPACES
 
 READ_GUARD = "<read>"
 """Not an identifier, so that no policy can name it: ``<read>(obj, "data")``."""

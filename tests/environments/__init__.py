@@ -69,6 +69,54 @@ class Sorter(gymnasium.Env):
         return self._next(), float(hit), self.left == 0, False, {"success": self.right >= 18}
 
 
+class Locked(gymnasium.Env):
+    """Fetch the key, open the door, reach the goal: a small grid of which a policy sees the cell ahead.
+
+    Flags: wall, key, door and goal ahead, and whether the key is carried. Four actions: turn left, turn right,
+    go ahead, use what is ahead. One reward, at the goal; success in ``info``.
+    """
+
+    observation_space = spaces.MultiBinary(5)
+    action_space = spaces.Discrete(4)
+    size = 7
+
+    def reset(self, *, seed=None, options=None):
+        """A key on the left of a wall with a door, the goal in the far corner on its right."""
+        super().reset(seed=seed)
+        self.carried, self.opened, self.heading = False, False, int(self.np_random.integers(4))
+        self.door = (3, int(self.np_random.integers(self.size)))
+        self.key, self.place = (
+            (int(self.np_random.integers(3)), int(y)) for y in self.np_random.permutation(self.size)[:2]
+        )
+        self.goal = (6, 0 if self.door[1] > 3 else 6)
+        return self._observe(), {"success": False}
+
+    def _ahead(self):
+        x, y = ((1, 0), (0, 1), (-1, 0), (0, -1))[self.heading]
+        return self.place[0] + x, self.place[1] + y
+
+    def _is_wall(self, cell):
+        outside = not all(0 <= part < self.size for part in cell)
+        return outside or (cell[0] == self.door[0] and cell != self.door)
+
+    def _observe(self):
+        cell = self._ahead()
+        key, door = cell == self.key and not self.carried, cell == self.door and not self.opened
+        return np.array([self._is_wall(cell), key, door, cell == self.goal, self.carried], np.int8)
+
+    def step(self, action):
+        """Turn, go or use."""
+        cell, (_, key, door, _, _) = self._ahead(), self._observe()
+        if action < 2:
+            self.heading = (self.heading + (-1, 1)[action]) % 4
+        elif action == 2 and not (self._is_wall(cell) or key or door):
+            self.place = cell
+        elif action == 3:
+            self.carried, self.opened = self.carried or bool(key), self.opened or bool(door and self.carried)
+        done = self.place == self.goal
+        return self._observe(), float(done), done, False, {"success": done}
+
+
 class Raises(Thermostat):
     """An environment with a bug that shows at its fifth step."""
 
@@ -117,6 +165,7 @@ class DiesOnce(Thermostat):
 for _name, _class in {
     "Thermostat": Thermostat,
     "Sorter": Sorter,
+    "Locked": Locked,
     "Raises": Raises,
     "Hangs": Hangs,
     "HangsInReset": HangsInReset,

@@ -246,9 +246,9 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 class Policy:
     def act(self, obs):
-        minimize(lambda x: float((x[0] - 1) ** 2), np.zeros(1), options={"disp": True})
-        linprog([1.0, 1.0], A_ub=[[-1.0, -1.0]], b_ub=[-1.0], options={"disp": True})
-        return [0.0, 0.0]
+        one = minimize(lambda x: float((x[0] - 1) ** 2), np.zeros(1), options={"disp": True})
+        two = linprog([1.0, 1.0], A_ub=[[-1.0, -1.0]], b_ub=[-1.0], options={"disp": True})
+        return [0.0 * one.fun, 0.0 * two.fun]
 """
     trials = [Trial(n, None, 2) for n in range(3)]
     one = box.rollout(source, [WalkEnv()], trials)

@@ -42,7 +42,8 @@ def test_what_is_plainly_visible_stays(text: str) -> None:
     ("text", "cleaned"),
     [
         ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
-        ("a\r\nb", "a\\r\nb"),
+        ("a\r\nb", "a\nb"),
+        ("a\rb", "a\\rb"),
         ("\ud800", "\\ud800"),
         ("\x9b31m", "\\x9b31m"),
         ("\u202eevil", "\\u202eevil"),

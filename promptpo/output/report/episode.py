@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +15,7 @@ from promptpo.output.film import Film, film, record, trajectory_of
 from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.output.run_view import RunView
 from promptpo.spec.reading import names_of
+from promptpo.telling.columns import called, components
 from promptpo.telling.feedback import number
 
 MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
@@ -64,12 +63,13 @@ class Shown:
     note: str
 
 
-def show_episode(run: RunView, *, seconds: float) -> Shown | str:
+def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown | str:
     """Run the best policy for one typical test episode, in the sandbox, and film it.
 
     Args:
         run: The run.
         seconds: How long rendering may take.
+        allow_weaker: Accept a machine that lacks sandbox layers.
 
     Returns:
         The episode; or, where there is none, one sentence that says why.
@@ -85,7 +85,7 @@ def show_episode(run: RunView, *, seconds: float) -> Shown | str:
             best.attempt.candidate.source,
             [seed],
             clip_actions=config.clip_actions,
-            allow_weaker=config.allow_weaker_sandbox,
+            allow_weaker=allow_weaker,
         )
     except PromptPOError as error:
         return f"The episode could not be run: {error}"
@@ -121,45 +121,12 @@ def typical_seed(run: RunView) -> int:
     return Seeds().test(len(returns))[returns.index(median)]
 
 
-def _components(value: Any, name: str) -> Iterator[tuple[str, float]]:
-    """The numbers in an observation or action, with a name for each; text is left out."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _components(item, f"{name}[{key!r}]")
-    elif isinstance(value, tuple):
-        for i, item in enumerate(value):
-            yield from _components(item, f"{name}[{i}]")
-    elif isinstance(value, np.ndarray) and value.ndim:
-        for index, item in np.ndenumerate(value):
-            yield f"{name}[{', '.join(map(str, index))}]", float(item)
-    elif not isinstance(value, (str, bytes)):
-        yield name, float(value)
-
-
-def _called(label: str, names: Mapping[str, str]) -> str:
-    """The name of a component: its own, or its place in a part that has one."""
-    if label in names:
-        return names[label]
-    base, _, index = label.removesuffix("]").rpartition("[")
-    for expression, name in names.items():
-        if expression == base:
-            return f"{name}[{index}]"
-        within = re.fullmatch(rf"{re.escape(base)}\[(\d*):(\d*)\]", expression)
-        if within and index.isdigit():
-            first, end = int(within[1] or 0), int(within[2] or sys.maxsize)
-            if first <= int(index) < end:
-                return f"{name}[{int(index) - first}]"
-    return label
-
-
 def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[Series]:
     if not values:
         return []
-    labels = [component for component, _ in _components(values[0], kind)]
-    table = np.array([[number_ for _, number_ in _components(value, kind)] for value in values])
-    return [
-        Series(_called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)
-    ]
+    labels = [component for component, _ in components(values[0], kind)]
+    table = np.array([[number_ for _, number_ in components(value, kind)] for value in values])
+    return [Series(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)]
 
 
 def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[Series], int]:

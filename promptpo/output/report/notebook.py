@@ -28,6 +28,8 @@ def summary(directory: Path, result: Mapping[str, Any], source: str) -> Markup:
         rows.append(("held-out return", number(test["mean_return"]) + interval))
         if test["success_rate"] is not None:
             rows.append(("success", f"{test['success_rate']:.0%}"))
+    if result.get("verdict"):
+        rows.append(("verdict", result["verdict"]))
     best = result["best"]
     rows.append(("best candidate", best["candidate"] if best else "none ran"))
     rows.append(("stopped", result["stop_reason"]))

@@ -21,10 +21,12 @@ from promptpo.files import write_atomically
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import versions
+from promptpo.output.report.result import REFERENCES, versions
 from promptpo.output.report.svg import RIGHT
-from promptpo.output.run_view import REFERENCES, RunView, read_view
+from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
+from promptpo.run.models import brought
+from promptpo.run.origin import builds, made_here
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
@@ -49,7 +51,13 @@ class CandidateView:
 
 
 def write_report(
-    run: Path, *, episode: bool = True, seconds: float = 30.0, patience: float | None = None
+    run: Path,
+    *,
+    episode: bool = True,
+    seconds: float = 30.0,
+    patience: float | None = None,
+    allow_weaker_sandbox: bool = False,
+    trust: bool = False,
 ) -> Path:
     """Write the report of a run, finished or not, and return its path.
 
@@ -58,12 +66,15 @@ def write_report(
         episode: Run the best policy once more, in the sandbox, to show an episode of it.
         seconds: How long rendering its film may take.
         patience: Leave the episode out where it is expected to take longer than these seconds.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers for the episode; a run that was made
+            here says itself whether that is accepted.
+        trust: Run the episode although the run was not made here, which builds the environment that it names.
 
     Raises:
         RunError: It is not a readable run.
         OSError: The file cannot be written.
     """
-    view = read_view(run)
+    view, own = read_view(run), made_here(run)
     shown: Shown | str = (
         f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
     )
@@ -73,13 +84,24 @@ def write_report(
             f"An episode takes about {expected:.0f} seconds here, so none was run for this page; "
             f"add one with: promptpo report {shlex.quote(str(run))}"
         )
+    elif episode and not (own or trust):
+        shown = untrusted(run, view)
     elif episode:
         from promptpo.output.report.episode import show_episode
 
-        shown = show_episode(view, seconds=seconds)
+        weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
+        shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
     path = run / REPORT
     write_atomically(path, page(view, shown))
     return path
+
+
+def untrusted(run: Path, view: RunView) -> str:
+    """Why there is no episode in the report of a run that was not made here."""
+    return (
+        f"The run was not made here, and running an episode {builds(view.config.task)}, so none was run; "
+        f"if you trust it: promptpo report {shlex.quote(str(run))} --trust"
+    )
 
 
 def page(run: RunView, shown: Shown | str) -> str:
@@ -97,6 +119,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
+            models=brought(run.state),
             ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,
             candidates_chart=charts.candidates_chart(run) if candidates else None,
@@ -119,7 +142,7 @@ def page(run: RunView, shown: Shown | str) -> str:
 
 def _references(run: RunView) -> list[tuple[str, Evidence]]:
     """(what acts, its episodes) of the policies that the result is compared with."""
-    found = ((name, Evidence.of(value.episodes)) for name, value in run.state.references.items())
+    found = ((name, Evidence.of(value.episodes)) for name, value in run.references.items())
     return [(REFERENCES.get(name, name), evidence) for name, evidence in found if evidence.episodes]
 
 

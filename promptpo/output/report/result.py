@@ -132,6 +132,24 @@ def failures_in_words(test: Mapping[str, Any] | None) -> str:
     return f"The policy failed in {failed} of {test['episodes']} test episodes{counted}: {test['failure']}"
 
 
+REFERENCES = {"random": "random actions", "zero": "the zero action"}
+"""What acts, in words, by the name of a reference."""
+
+
+def references_in_words(references: Mapping[str, Any]) -> str:
+    """For example "random actions earn 22.1 (20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
+    parts: list[str] = []
+    for name, scores in references.items():
+        low, high = scores["ci95"]
+        if scores["mean_return"] is not None and low is not None:
+            verb = "" if parts else " earn"
+            parts.append(
+                f"{REFERENCES.get(name, name)}{verb} {scores['mean_return']:.6g} "
+                f"({low:.6g} to {high:.6g}, {scores['episodes']} episodes)"
+            )
+    return ", ".join(parts)
+
+
 def result(
     *,
     task: Task,
@@ -147,6 +165,7 @@ def result(
     attempts: int,
     stop: str,
     ledger: Ledger,
+    models: Sequence[Mapping[str, Any]] = (),
     sandbox: Mapping[str, Any],
     command: str,
 ) -> dict[str, Any]:
@@ -174,6 +193,7 @@ def result(
         "test": _whole_test(task, (test, seeds.test), (held_out, seeds.held_out)),
         "selection_gap": _gap(best.evaluation if best else None, evidence, test),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
+        "searched_steps": ledger.searched_steps,
         "llm": {
             "calls": ledger.calls,
             "input_tokens": ledger.usage.input_tokens,
@@ -183,6 +203,7 @@ def result(
             "estimated_tokens": ledger.usage.estimated_tokens,
             "cost_usd": round(ledger.cost_usd, 6),
             "calls_of_unknown_price": ledger.unpriced_calls,
+            "models": list(models),
         },
         "rounds": rounds,
         "candidates": attempts,

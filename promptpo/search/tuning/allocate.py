@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.search.tuning.clock import SHORTEST, Clock
 from promptpo.search.tuning.cma_search import CmaSearch
-from promptpo.search.tuning.foresight import Foresight
+from promptpo.search.tuning.first_look import FirstLook
+from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
 from promptpo.search.tuning.tabular import TableSearch
 from sandbox import Trial
 
@@ -57,6 +59,10 @@ class Tuning:
     structure that came first, and a small budget to the first alone (`entrants`). The final choice among the
     elites is made at the full horizon, on training seeds that tuning has not used.
 
+    A tuning that has to earn its steps (`earning`) begins with a `FirstLook` at all structures, which decides
+    who races; it ends there where the numbers make no difference, and later where two looks in a row at whole
+    episodes show no gain (`Foresight`). What it does not need is not spent, and what never gained is not chosen.
+
     It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step`
     in the same order, and go on until there are no more. `result` may be asked for at any time, so that what
     an interrupted tuning has found is not lost. With the same arguments and rollouts the batches are the same.
@@ -77,6 +83,7 @@ class Tuning:
         horizon: Full episode length; None where episodes end by themselves.
         seed: Decides everything random.
         target: Stop early when the best vector's mean return reaches this.
+        earning: End early what gains nothing, rather than spend all steps.
 
     Attributes:
         batches: What is to be rolled out next; empty at the end.
@@ -91,14 +98,17 @@ class Tuning:
         horizon: int | None,
         seed: int,
         target: float | None = None,
+        earning: bool = False,
     ) -> None:
-        self._starts = starts
+        self._starts, self._earning = starts, earning
         self._seeds, self._target = seeds, target
         arms = [arm for i, start in distinct(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
-        self._racing = entrants(arms, steps, horizon) if arms else []
+        self._racing = list(arms) if earning or not arms else entrants(arms, steps, horizon)
         self._alive = list(self._racing)
         self._choice: _Choosing | None = None
+        self._closing = self._for_nothing = False
         self._clock = Clock(steps, horizon, sum(arm.population for arm in self._racing))
+        self._foresight = Foresight(self._clock, seeds, earning=earning)
         self._search = self._run()
         self.batches: Sequence[Batch] = next(self._search, ())
 
@@ -108,6 +118,15 @@ class Tuning:
             self.batches = self._search.send(rollouts)
         except StopIteration:
             self.batches = ()
+
+    def finish(self) -> None:
+        """End the search: after the present batches only the final choice follows."""
+        self._closing = True
+
+    @property
+    def gaining(self) -> bool:
+        """Whether the latest look at whole episodes showed a gain beyond noise."""
+        return self._foresight.gains > 0 and self._foresight.idle == 0
 
     def result(self) -> tuple[Tuned, ...]:
         """One result per start, in the same order: the final ones at the end, before it the best so far.
@@ -120,20 +139,51 @@ class Tuning:
             arm = next((arm for arm in self._racing if arm.start is start), None)
             if arm is None:
                 results[start.id] = Tuned(start.id, start.program, score=start.score)
+            elif self._for_nothing:
+                results[start.id] = unchanged(arm, nothing_better(arm))
             elif arm is leader:
                 results[start.id] = self._choice.result() if self._choice else best_of_search(arm)
             else:
                 note = f"tuning gave it up after {arm.steps} steps for a structure that did better"
                 results[start.id] = unchanged(arm, note)
-        return tuple(results[start.id] for start in self._starts)
+        return tuple(self._noted(results[start.id]) for start in self._starts)
+
+    def _noted(self, tuned: Tuned) -> Tuned:
+        """With what short episodes promised and whole ones gave."""
+        seen, leader = self._foresight.seen, self._foresight.leader
+        if not self._earning or seen is None or leader is None or leader.start.id != tuned.id:
+            return tuned
+        steps, short, whole = seen
+        note = f"in episodes of {steps:,} steps tuning saw {short:.4g}, in whole ones {whole:.4g}"
+        return replace(tuned, notes=(*tuned.notes, note))
 
     def _run(self) -> Steps[None]:
-        if self._racing:
-            yield from self._race(Foresight(self._clock, self._seeds))
+        if not self._racing:
+            return
+        if self._earning:
+            yield from self._first_look()
+        yield from self._race(self._foresight)
+        if self._earning:
+            self._clock.close()
+            self._for_nothing = self._for_nothing or self._alive[0].best() is None
+        if not self._for_nothing:
             yield from self._choose(self._alive[0])
+
+    def _first_look(self) -> Steps[None]:
+        """Tune all structures briefly; those that the budget pays for go on, the best by this look first."""
+        clock, look = self._clock, FirstLook(self._alive, self._clock)
+        while not self._closing and look.due():
+            rolled = yield from self._roll(look.asks())
+            for arm, episodes in zip(look.arms, rolled, strict=True):
+                arm.tell(episodes)
+        self._alive = entrants(look.ranked(), clock.steps, clock.horizon)
+        clock.population = sum(arm.population for arm in self._alive)
+        self._for_nothing = look.flat and clock.spent > 0
 
     def _race(self, foresight: Foresight) -> Steps[None]:
         """Run generations until the search budget is spent and one structure is left."""
+        if self._for_nothing:
+            return
         clock = self._clock
         rungs = math.ceil(math.log2(len(self._alive)))
         apart = min(HALVING, CHOOSING / max(1, rungs))
@@ -148,6 +198,9 @@ class Tuning:
             if isinstance(leader, CmaSearch) and foresight.due():
                 looks = yield from self._roll(foresight.asks(leader))
                 foresight.tell(leader, looks)
+            if self._earning and (self._closing or foresight.idle >= IDLE_LOOKS):
+                self._for_nothing = not foresight.gains and foresight.idle >= IDLE_LOOKS
+                break
             running = [arm for arm in self._alive if not arm.finished]
             asks = [arm.ask(clock) for arm in running]
             if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
@@ -201,7 +254,7 @@ class Tuning:
             for batch in ask.split(lanes):
                 batches.append(batch)
                 owners.append(owner)
-        rollouts = yield batches
+        rollouts = (yield batches) if batches else ()
         episodes: list[list[Episode | None]] = [[] for _ in asks]
         for owner, batch, rollout in zip(owners, batches, rollouts, strict=True):
             episodes[owner] += aligned(rollout, len(batch.trials))
@@ -251,14 +304,24 @@ def best_of_search(arm: Arm) -> Tuned:
     """A structure's result without a final choice: what its search measured as better than the original."""
     found = arm.best()
     if found is None:
-        return unchanged(arm, "" if math.isfinite(arm.score()) else NOTHING_FOUND)
+        return unchanged(arm, nothing_better(arm))
     return arm.tuned(*found)
 
 
 def unchanged(arm: Arm, note: str) -> Tuned:
     """A structure as it came."""
     start = arm.start
-    return Tuned(start.id, start.program, {}, start.score, arm.steps, (note,) if note and arm.steps else ())
+    notes = (note,) if note and arm.steps else ()
+    sensitivity = arm.sensitivity(start.program.values or {}) if isinstance(arm, CmaSearch) else {}
+    return Tuned(start.id, start.program, {}, start.score, arm.steps, notes, sensitivity)
+
+
+def nothing_better(arm: Arm) -> str:
+    """A remark on a tuning in vain."""
+    if arm.evaluations and not math.isfinite(arm.score()):
+        return NOTHING_FOUND
+    told = "all parameter values that were tried scored alike" if arm.flat else "nothing better"
+    return f"tuned {arm.evaluations:,} evaluations: {told}"
 
 
 def distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:

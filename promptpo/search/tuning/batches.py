@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.program import Program
+from promptpo.run.records import Sensitivity
 
 if TYPE_CHECKING:
     from sandbox import Episode, Trial
@@ -46,11 +47,14 @@ class Start:
         id: The candidate's id.
         program: Its policy, with ``PARAMS`` or ``TABLE``.
         score: Mean training return with the values it came with; NaN when unknown.
+        warm: Parameter values that did well in a relative, under the names that both declare: other
+            places to begin at.
     """
 
     id: str
     program: Program
     score: float
+    warm: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class Tuned:
             reached; of the candidate as it came where nothing was tried or nothing better was found.
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
+        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
     """
 
     id: str
@@ -73,6 +78,7 @@ class Tuned:
     score: float = float("nan")
     steps: int = 0
     notes: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
 
 
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]

@@ -36,6 +36,9 @@ would pay for fewer."""
 FINAL_SHARE = 0.12
 """Share of the budget kept for the final choice at the full horizon."""
 
+CLOSING_SHARE = 0.25
+"""The final choice takes no more than this share where the search ends early: enough to find out the lucky."""
+
 
 @dataclass
 class Clock:
@@ -97,6 +100,14 @@ class Clock:
     def lengthen(self) -> None:
         """Double the shortest horizon: the present one tells too little."""
         self.stretch *= 2
+
+    def whole(self) -> None:
+        """Cut no more episodes."""
+        self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
+
+    def close(self) -> None:
+        """End the search: what is left, but for the final choice, is not spent."""
+        self.steps = min(self.steps, self.spent + math.ceil(self.steps * CLOSING_SHARE))
 
     @property
     def fraction(self) -> float:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.sensitivity import Trials
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
 
@@ -50,6 +52,9 @@ DULL = 3.0
 """So many generations, times the root of the number of parameters, without a better vector call for longer
 episodes: what can be told apart at the present length has been."""
 
+WIDEST_STEP = 0.5
+"""Where no vector near the values a structure came with makes a difference, the whole ranges are tried."""
+
 DIAGONAL_ABOVE = 100
 """With more parameters a full covariance matrix cannot be learnt in our budgets."""
 
@@ -68,8 +73,10 @@ class CmaSearch:
         self.space = ParamSpace(start.program.params)
         self.archive = Archive()
         self.steps = 0
+        self.evaluations = 0
         self.finished = False
         self.short_sighted = False
+        self._tried = Trials(len(self.space))
         self._seeds = seeds
         self._rng = np.random.default_rng(seed)
         self._first_step = float(np.clip(STEP_LENGTH / math.sqrt(len(self.space)), NARROW_STEP, WIDE_STEP))
@@ -83,7 +90,8 @@ class CmaSearch:
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
-        self._recheck: list[Vector] = [self._original.vector]
+        self._warm = [self.space.encode({**self.space.defaults, **values}) for values in start.warm]
+        self._recheck: list[Vector] = [self._original.vector, *self._warm]
         self._begin(self._recheck[0])
 
     @property
@@ -129,14 +137,17 @@ class CmaSearch:
     def tell(self, episodes: Episodes) -> None:
         """Learn from the generation."""
         self.steps += steps_of(episodes)
+        self.evaluations += len(episodes)
         k = self._per_vector
         returns = [return_of(episode) for episode in episodes]
         rows = [returns[i : i + k] for i in range(0, len(returns), k)]
         means = [mean_or_worst(row) for row in rows]
         asked = len(self._asked)
         self._es.tell(self._asked, ranks(means[:asked]))
+        self._tried.add(self._asked, means[:asked])
         for vector, row in zip(self._extra, rows[asked:], strict=True):
             self._again(vector, row)
+        self._begin_warm(dict(zip(map(id, self._extra), means[asked:], strict=True)))
         best = int(np.argmax(means[:asked]))
         if math.isfinite(means[best]):
             self.archive.offer(self._asked[best], rows[best])
@@ -182,13 +193,30 @@ class CmaSearch:
         self._proven = params
         self._begin(self.space.encode(params), self.population)
 
+    @property
+    def flat(self) -> bool:
+        """Whether all vectors that were tried beside each other have scored alike."""
+        return self._generation > 0 and not self._seen_worse
+
+    def widen(self) -> None:
+        """Try the whole ranges: near the values a structure came with nothing makes a difference."""
+        self._begin(np.full(len(self.space), 0.5), self.population, WIDEST_STEP)
+
+    def sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
+        """How much each parameter moved the return; nothing where too little was tried."""
+        return {
+            name: Sensitivity(round(share, 3), self.space.bound_of(name, values[name]))
+            for name, share in zip(self.space.names, self._tried.shares(), strict=False)
+        }
+
     def tuned(self, finalist: Finalist, score: float) -> Tuned:
         """The result with some parameter values."""
         before, values = self.space.defaults, finalist.params
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         notes = [f"{n} {a:.4g} -> {b:.4g}{self._at_bound(n, b)}" for n, (a, b) in changes.items()]
         program = self.start.program.with_values({n: b for n, (_, b) in changes.items()})
-        return Tuned(self.start.id, program, changes, score, self.steps, tuple(notes))
+        sensitivity = self.sensitivity(values)
+        return Tuned(self.start.id, program, changes, score, self.steps, tuple(notes), sensitivity)
 
     def _at_bound(self, name: str, value: float) -> str:
         bound = self.space.bound_of(name, value)
@@ -214,6 +242,13 @@ class CmaSearch:
             x0 = [*x0, 0.5]
         self._es = cma.CMAEvolutionStrategy(x0, sigma or self._first_step, options)
         self._best, self._since_best = -math.inf, 0
+
+    def _begin_warm(self, means: Mapping[int, float]) -> None:
+        """After the first generation: go on around a relative's values where these do better."""
+        warm, self._warm = self._warm, []
+        best = max(warm, key=lambda vector: means[id(vector)], default=None)
+        if best is not None and means[id(best)] > means[id(self._original.vector)]:
+            self._begin(best, self.population)
 
     def _elites(self) -> list[Vector]:
         """Elites whose returns may still be luck."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,19 @@ if TYPE_CHECKING:
 LOOKS = (0.15, 0.3, 0.45, 0.6)
 """Shares of the search budget after which the best vector plays whole episodes."""
 
+EARNING_LOOKS = (0.1, 0.2, 0.35, 0.5, 0.75)
+"""The same where tuning has to earn its steps: from early on, whatever the length of the episodes."""
+
+IDLE_LOOKS = 2
+"""So many looks in a row without a gain end a tuning that has to earn its steps."""
+
 EPISODES = 2
+MOST_EPISODES, LOOK_SHARE = 10, 0.03
+"""Where it has to, a look has more episodes if they take no more than this share of the steps."""
+
+SMALL = 0.005
+"""A gain below this share of the returns' size is none."""
+
 LOOK_SEED = 400_000
 """Looks use training seeds from here on."""
 
@@ -36,31 +50,51 @@ class Foresight:
     Args:
         clock: The budget.
         seeds: Source of training seeds.
+        earning: Also judge whether tuning still gains, and therefore look where episodes are whole as well.
+
+    Attributes:
+        idle: Looks in a row that showed no gain beyond noise.
+        gains: Looks that showed one.
+        seen: The latest comparison of lengths: (steps of a short episode, mean return in these, mean return in
+            whole ones) of the best vector; None before the first.
+        leader: Whose vector that was.
     """
 
-    def __init__(self, clock: Clock, seeds: SeedSource) -> None:
-        self._clock, self._seeds = clock, seeds
-        self._looks = 0
+    def __init__(self, clock: Clock, seeds: SeedSource, *, earning: bool = False) -> None:
+        self._clock, self._seeds, self._earning = clock, seeds, earning
+        self._at = EARNING_LOOKS if earning else LOOKS
+        self.idle = self.gains = 0
+        self.seen: tuple[int, float, float] | None = None
+        self.leader: CmaSearch | None = None
+        self._looks = self._used = 0
         self._proven: dict[CmaSearch, Mapping[str, float]] = {}
         self._tried: Mapping[str, float] = {}
 
     def due(self) -> bool:
         """Whether it is time to look."""
         clock = self._clock
+        if self._looks >= len(self._at) or clock.fraction < self._at[self._looks]:
+            return False
+        if self._earning:
+            return clock.cost(2 * EPISODES, clock.horizon) <= clock.search_left // 3
         return (
-            self._looks < len(LOOKS)
-            and clock.stage == 0
-            and clock.fraction >= LOOKS[self._looks]
+            clock.stage == 0
             and clock.stage_horizon() != clock.horizon
             and clock.cost(2 * EPISODES, clock.horizon) <= clock.search_left // 8
         )
 
     def asks(self, arm: CmaSearch) -> list[Batch]:
         """Whole episodes of the best vector and of the last proven one, on the same seeds."""
-        seeds = self._seeds(LOOK_SEED + EPISODES * self._looks, EPISODES)
+        n = self._episodes()
+        seeds = self._seeds(LOOK_SEED + self._used, n)
         self._looks += 1
+        while self._earning and self._looks < len(self._at) and self._clock.fraction >= self._at[self._looks]:
+            self._looks += 1  # a costly generation passed several; between looks there is always some search
+        self._used += n
         self._tried = arm.finalists(1)[0].params
         proven = self._proven.setdefault(arm, arm.space.defaults)
+        if self._earning and self._tried == proven:
+            return []
         return [
             Batch(arm.start.program, tuple(Trial(seed, params, self._clock.horizon) for seed in seeds))
             for params in (self._tried, proven)
@@ -68,10 +102,41 @@ class Foresight:
 
     def tell(self, arm: CmaSearch, batches: Sequence[Episodes]) -> None:
         """Learn from the look: go on, or back to what is proven with longer episodes."""
+        if not batches:
+            self.idle += 1
+            return
         arm.steps += sum(map(steps_of, batches))
+        self._count(*([return_of(episode) for episode in batch] for batch in batches))
         tried, proven = (mean_or_worst([return_of(episode) for episode in batch]) for batch in batches)
+        self._remember(arm, tried)
         if tried > proven:
             self._proven[arm] = self._tried
-        elif self._proven[arm] != self._tried:
+        elif self._proven[arm] != self._tried and not (self._earning and self._whole()):
             self._clock.lengthen()
             arm.begin_at(self._proven[arm])
+
+    def _whole(self) -> bool:
+        return self._clock.stage_horizon() == self._clock.horizon
+
+    def _episodes(self) -> int:
+        if not self._earning:
+            return EPISODES
+        affordable = int(LOOK_SHARE * self._clock.steps / max(1.0, 2 * self._clock.typical))
+        return min(MOST_EPISODES, max(EPISODES, affordable))
+
+    def _count(self, tried: Sequence[float], proven: Sequence[float]) -> None:
+        """A gain is one beyond a standard error of the paired differences, and worth having."""
+        gained = mean_or_worst(tried) > mean_or_worst(proven)
+        if gained and math.isfinite(mean_or_worst(proven)):
+            differences = [one - other for one, other in zip(tried, proven, strict=True)]
+            error = statistics.stdev(differences) / math.sqrt(len(differences))
+            size = max(map(abs, [*tried, *proven]))
+            gained = statistics.fmean(differences) > max(error, SMALL * size)
+        self.gains += gained
+        self.idle = 0 if gained else self.idle + 1
+
+    def _remember(self, arm: CmaSearch, whole: float) -> None:
+        """What the best vector earned in short episodes and in whole ones."""
+        horizon, best = self._clock.stage_horizon(), arm.archive.best()
+        if best is not None and horizon is not None and horizon != self._clock.horizon:
+            self.seen, self.leader = (horizon, best.mean, whole), arm

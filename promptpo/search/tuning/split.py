@@ -15,6 +15,9 @@ EPISODES = 10_000
 FIRST_EPISODES = 40_000
 """The same for the first round where no language model writes; later rounds get half each."""
 
+WORTH = 30
+"""A part of fewer episodes finds nothing: rather tune in fewer rounds."""
+
 FEW_EPISODES = 1000
 """Where no language model writes and no more episodes than this are left, one round gets them all."""
 
@@ -29,6 +32,7 @@ class Round:
         lengths: Steps of the episodes that its candidates have played.
         measuring: Steps that measuring and validating what tuning gives may take.
         language_model: Whether a language model learns from the rounds.
+        coming: Steps that each later round needs for its candidates, before it is tuned.
     """
 
     number: int
@@ -36,16 +40,18 @@ class Round:
     lengths: Sequence[int]
     measuring: int
     language_model: bool
+    coming: int = 0
 
 
 def tuning_steps(round_: Round, steps_left: int | None) -> int:
     """Steps for tuning one round's candidates.
 
     Steps that are left are divided evenly over the rounds that are left, so that later structures, which
-    know more, get as much as early ones. Where no language model learns from the rounds, a round gets half
+    know more, get as much as early ones; what the candidates of later rounds will need is left out, so that the
+    last round has its share. Where no language model learns from the rounds, a round gets half
     of what is left: going on is worth more than beginning again; and all where that is little. Of a round's
     part, tuning gets what measuring and validating its result does not need: judging a structure takes a few
-    episodes, finding its numbers takes hundreds. Where a round's part is too small for that, this round gets all.
+    episodes, finding its numbers takes hundreds. Where the parts are too small to find anything, fewer rounds are tuned, this one among them.
 
     Args:
         round_: The round.
@@ -62,8 +68,18 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
     if steps_left is None:
         return min(most, UNLIMITED_STEPS)
     if round_.language_model:
-        parts = max(1, round_.left)
-    else:
-        parts = 1 if steps_left <= FEW_EPISODES * length else max(1, min(2, round_.left))
+        return min(most, _models_part(round_, steps_left, length))
+    parts = 1 if steps_left <= FEW_EPISODES * length else max(1, min(2, round_.left))
     part = steps_left // parts - round_.measuring
     return max(0, min(most, part if part > 0 else steps_left - round_.measuring))
+
+
+def _models_part(round_: Round, steps_left: int, length: float) -> int:
+    """An even part of what later candidates leave; more of it where even parts are too small for anything."""
+    later = max(0, round_.left - 1)
+    free = steps_left - later * round_.coming
+    for parts in range(later + 1, 0, -1):
+        part = free // parts - round_.measuring
+        if part >= WORTH * length:
+            return part
+    return max(0, min(free, steps_left) - round_.measuring)

@@ -55,10 +55,12 @@ class TableSearch:
     population = FEWEST
     size = 0  # a table is filled by its own rollouts, however many states it has
     short_sighted = False
+    flat = False
 
     def __init__(self, start: Start, seeds: SeedSource) -> None:
         self.start = start
         self.steps = 0
+        self.evaluations = 0
         self.finished = False
         self.model = TableModel(start.program.actions, _discount(start.program))
         self._places = {action: i for i, action in enumerate(self.model.actions)}
@@ -92,6 +94,7 @@ class TableSearch:
     def tell(self, episodes: Episodes) -> None:
         """Learn from the transitions of a batch."""
         self.steps += steps_of(episodes)
+        self.evaluations += len(episodes)
         self._lengths += [float(max(1, episode.steps)) for episode in episodes if episode is not None]
         if self._testing:
             self._tested.append((mean_or_worst([return_of(e) for e in episodes]), self.greedy()))

@@ -1,6 +1,7 @@
 """Ids that need help: sentences for those that are none, entry points for those of installed packages."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,7 +11,7 @@ import pytest
 
 from promptpo.envs.building import ENTRY_POINTS, make_env
 from promptpo.envs.task import Task
-from promptpo.errors import UnknownEnvironmentError, UsageError
+from promptpo.errors import PromptPOError, UnknownEnvironmentError, UsageError
 
 ROOT = Path(__file__).parents[3]
 
@@ -59,3 +60,20 @@ def test_ids_of_our_own_environments_need_no_module(env_id, tmp_path):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("env_id", "words"),
+    [
+        ("Breakout-v0", "ale_py:ALE/Breakout-v5"),
+        ("pong", "ale_py:ALE/Pong-v5"),
+        ("MsPacmanNoFrameskip-v4", "ale_py:ALE/MsPacman-v5"),
+        ("Pong-ramDeterministic-v4", "ale_py:ALE/Pong-v5"),
+        ("HalfCheetah-v2", "use HalfCheetah-v5"),
+        ("LunarLander-v2", "has LunarLander-v3"),
+    ],
+)
+def test_old_ids_are_named_with_what_to_use(env_id, words):
+    """Ids from older tutorials: games before their namespace, versions that nothing runs any more."""
+    with pytest.raises(PromptPOError, match=re.escape(words)):
+        make_env(Task(env_id))

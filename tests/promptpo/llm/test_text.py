@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpo.llm.base import Completion
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.llm.text import visible, whole
+from sandbox.text import clean, clean_name
 
 ANY = st.text(st.characters())
 """With lone surrogates, which `st.text()` leaves out."""
@@ -18,25 +19,32 @@ ANY = st.text(st.characters())
 
 @given(text=ANY)
 def test_an_answer_can_always_be_written(text: str) -> None:
-    """Only lone surrogates are replaced, one character each; everything else stays as it came."""
+    """What is not plainly visible is written out; line ends are those of Python."""
     cleaned = Completion(text, "m").text
-    assert len(cleaned) == len(text)
     assert cleaned.encode().decode() == cleaned
-    assert all(a == b or "\ud800" <= b <= "\udfff" for a, b in zip(cleaned, text, strict=True))
+    assert clean(cleaned) == cleaned
+    assert "\r" not in cleaned
+
+
+def test_in_the_texts_of_a_program_it_means_what_it_meant() -> None:
+    """A program with raw escapes computes what it did, in characters that everyone sees."""
+    source = "X = 'a\x1b[31m\u202e\u2028'\r\nY = 1\f\r\n"
+    written = Completion(source, "m").text
+    assert written.isascii()
+    assert ast.literal_eval(ast.parse(written).body[0].value) == "a\x1b[31m\u202e\u2028"  # type: ignore[attr-defined] # an assignment
 
 
 @given(text=ANY)
 def test_one_visible_line(text: str) -> None:
     """Nothing in it moves a cursor, sets a title or turns the writing direction."""
-    line = visible(text)
+    line = clean_name(text)
     assert line.isprintable()
-    assert line.encode().decode() == visible(line)
+    assert line.encode().decode() == clean_name(line)
 
 
-def test_what_visible_shows() -> None:
+def test_what_a_name_shows() -> None:
     """An escape sequence is written out; letters of all scripts are left alone."""
-    assert visible("a\x1b]0;pwned\x07\n b  ü 猫\ud800") == r"a\x1b]0;pwned\x07 b ü 猫\ud800"
-    assert whole("\ud83d\ude00 and \ud83d") == "\ufffd\ufffd and \ufffd"
+    assert clean_name("a\x1b]0;pwned\x07\n b  ü 猫\ud800") == r"a\x1b]0;pwned\x07 b ü 猫\ud800"
 
 
 def test_every_provider_is_covered() -> None:
@@ -47,5 +55,5 @@ def test_every_provider_is_covered() -> None:
         return await llm.complete(None)  # type: ignore[arg-type] # it only notes it
 
     completion = asyncio.run(answer())
-    assert (completion.text, completion.model) == ("x\ufffd", r"m \x1b[31mResult: 500")
+    assert (completion.text, completion.model) == (r"x\udc80", r"m \x1b[31mResult: 500")
     assert json.dumps(completion.text, ensure_ascii=False).encode()

@@ -124,7 +124,7 @@ def test_monitor_file(tracked, tmp_path):
     rows = list(csv.DictReader(lines))
     tests = [float(row["r"]) for row in rows if row["purpose"] == "test"]
     assert tests == run.data["test"]["returns"]
-    assert {row["purpose"] for row in rows} == {"train", "validation", "test", "tune"}
+    assert {row["purpose"] for row in rows} == {"train", "validation", "test", "tune", "reference"}
     results = pytest.importorskip("stable_baselines3.common.results_plotter")
     from stable_baselines3.common.monitor import load_results
 

@@ -170,14 +170,14 @@ def test_escape_sequences_are_not_warned_of(recwarn):
 
 
 def test_an_answer_with_half_a_character_can_be_written():
-    """Lone surrogates, which no file can hold, are replaced before anything is kept."""
+    """Lone surrogates, which no file can hold, are written out before anything is kept."""
     answer = extract(
         '```python\n"""\ud800"""\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n\udfff'
     )
     answer.source.encode()
     answer.prose.encode()
     assert answer.problem is None
-    assert Program(answer.source).docstring == "\ufffd"
+    assert Program(answer.source).docstring == r"\ud800"
 
 
 @pytest.mark.parametrize(

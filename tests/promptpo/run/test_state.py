@@ -157,7 +157,7 @@ def test_finished_runs_of_older_versions_stay_readable(name):
     assert state.best.id == result["best"]["candidate"]
     assert state.best.validation.returns == tuple(result["validation"]["returns"])
     assert state.test.returns == tuple(result["test"]["returns"])
-    assert dict(state.ledger.steps).items() <= {**result["steps"]}.items() | {("reference", 0)}
+    assert dict(state.ledger.steps).items() <= {**result["steps"]}.items() | {("reference", 0), ("probe", 0)}
     assert len(state.candidates) == result["candidates"]
     assert len(state.rounds) == result["rounds"]
 

@@ -172,3 +172,14 @@ def test_judging_again_is_judging_the_same(tmp_path):
     spent = len(field.asked)
     assert field.judged().best().id == first
     assert len(field.asked) == spent
+
+
+def test_the_parent_of_a_better_tuned_child_is_no_contender(tmp_path):
+    """Nobody will return it: the child of the same structure and another candidate are looked at, the parent is not."""
+    field = Field(tmp_path, parent=(90, 1), parentt=(100, 1), other=(96, 30))
+    attempts = {attempt.id: attempt for attempt in field.attempts()}
+    child = replace(attempts["parentt"].candidate, parents=("parent",), tuned={"a": (0.0, 1.0)})
+    attempts["parentt"] = replace(attempts["parentt"], candidate=child)
+    field.judged(History([attempts["parent"], attempts["other"], attempts["parentt"]]))
+    assert "parent" not in {name for name, _ in field.asked}
+    assert {name for name, _ in field.asked} == {"parentt", "other"}

@@ -1,14 +1,19 @@
 """What is asked for in each round."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+from gymnasium import spaces
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import RECIPES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
-from promptpo.search.planning import island_of, plan_round
+from promptpo.search.planning import RHYTHM, island_of, plan_round
+from promptpo.telling import prompting
+from promptpo.telling.later import Known
+from promptpo.telling.standing import Where
 
 
 def evaluation(*returns, outcome="ok", success=None):
@@ -18,9 +23,9 @@ def evaluation(*returns, outcome="ok", success=None):
 
 
 def attempt(id_, *returns, source=None, **more):
-    """An attempt of the round that its id names."""
+    """An attempt of the round that its id names, of a structure of its own."""
     round_ = int(id_[1 : id_.index("c")])
-    source = source or f"# {id_}"
+    source = source or f"def {id_}():\n    pass\n"
     return Attempt(Candidate(id_, source, round_, digest=source), evaluation(*returns, **more))
 
 
@@ -35,35 +40,122 @@ def test_paper_recipe_asks_n_times_for_the_same():
     plans = plan_round(past, RECIPES["paper"], candidates=3, seed=0)
     assert {(p.direction, p.strategy) for p in plans} == {("improve", "")}
     assert [a.id for a in plans[0].shown] == ["r1c2", "r2c1"]
-    assert plans[0].heading == "The best of each round, oldest first"
+    assert all(replace(p, slot=0) == plans[0] for p in plans)
+    assert plans[0].winners
     assert {p.parents[0].id for p in plans} == {"r1c2"}  # the one to beat is the best, not the latest
     assert plans[0].lines == ()
 
 
 def test_default_recipe_keeps_one_sample_for_another_strategy():
-    """While the best improves, most samples refine it and one looks elsewhere."""
-    past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0))
+    """While the best improves, most samples refine it, each in a respect of its own, and one looks elsewhere."""
+    past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0))
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
-    assert [p.direction for p in plans] == ["improve", "improve", "improve", "different"]
+    assert [p.direction for p in plans] == ["improve", "improve", "merge", "different"]
+    assert plans[0].aspect.startswith("Robustness: it is worst on start 2 (1.5)")
+    assert plans[1].aspect.startswith("Level")
+    assert "r1c1 is better than r1c2 on 1, most on 2 (+1.5)" in plans[2].aspect
     assert plans[3].strategy
-    assert plans[0].shown[0].id == "r1c2"
+    assert {p.parents[0].id for p in plans} == {"r1c2"}
+
+
+def test_only_programs_that_have_something_to_give_are_merged():
+    """Not one that is worse on every start, nor one that differs in numbers only."""
+    worse = history(attempt("r1c1", 1.0, 1.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0))
+    worse.attempts[0] = attempt("r1c1", 1.0, 1.0, 1.0)
+    tuned = history(
+        attempt("r1c1", 1.0, 9.0, 2.0, source="a = 1\n"), attempt("r1c2", 5.0, 1.5, 7.0, source="a = 2\n")
+    )
+    long = history(
+        attempt("r1c1", 1.0, 9.0, 2.0, source="a = 1\n" * 900),
+        attempt("r1c2", 5.0, 1.5, 7.0, source="b = 2\n" * 900),
+    )
+    for past in (worse, tuned, long):
+        plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
+        assert [p.direction for p in plans] == ["improve", "improve", "improve", "different"]
 
 
 def test_a_stalled_run_changes_the_question():
-    """After a round without improvement half of the samples merge, half start afresh."""
-    past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0), rounds=2, stalled=1)
+    """After a round without improvement half of the samples build on what is there, half start afresh."""
+    past = history(attempt("r1c1", 1.0, 9.0, 1.0), attempt("r1c2", 5.0, 5.0, 5.0), rounds=2, stalled=1)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
-    assert [p.direction for p in plans] == ["merge", "fresh", "merge", "fresh"]
+    assert [p.direction for p in plans] == ["merge", "fresh", "improve", "fresh"]
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
+    assert "r1c1 is better than r1c2 on 1, most on 2 (+4)" in plans[0].aspect
     assert plans[1].strategy != plans[3].strategy
+
+
+def test_after_two_rounds_without_gain_all_look_elsewhere():
+    """Each with a strategy of its own."""
+    past = history(attempt("r1c1", 1.0, 9.0, 1.0), attempt("r1c2", 5.0, 5.0, 5.0), rounds=3, stalled=2)
+    plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
+    assert {p.direction for p in plans} == {"fresh"}
+    assert len({p.strategy for p in plans}) == 4
 
 
 def test_losers_appear_as_lines_and_not_as_code():
     """What is not shown in full is mentioned, crashes included."""
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 6)), attempt("r1c6", outcome="crashed"))
     plan = plan_round(past, RECIPES["default"], candidates=1, seed=0)[0]
-    assert [a.id for a in plan.shown] == ["r1c5", "r1c4", "r1c3"]
-    assert [a.id for a in plan.lines] == ["r1c1", "r1c2", "r1c6"]
+    assert [a.id for a in plan.parents] == ["r1c5"]
+    assert [a.id for a in plan.lines] == ["r1c1", "r1c2", "r1c3", "r1c4", "r1c6"]
+
+
+@pytest.mark.parametrize("recipe", ["default", "evolve"])
+@pytest.mark.parametrize(("rounds", "stalled"), [(0, 0), (1, 0), (2, 1), (3, 2)])
+@pytest.mark.parametrize("candidates", [1, 2, 3, 12])
+def test_no_two_requests_of_a_round_are_the_same(recipe, rounds, stalled, candidates):
+    """Whatever the evidence and however many samples, no prompt is written twice."""
+    attempts = [attempt(f"r1c{n}", float(n), 2.0, 3.0 * n) for n in range(1, 5)] if rounds else []
+    past = history(*attempts, rounds=rounds, stalled=stalled)
+    known = Known(past, Where(rounds + 1, 9))
+    plans = plan_round(past, RECIPES[recipe], candidates=candidates, seed=0)
+    prompts = {prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}
+    assert len(prompts) == candidates
+
+
+def test_a_round_after_failures_only_has_different_requests_too():
+    """There is nothing to refine, and still no prompt is written twice."""
+    past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
+    plans = plan_round(past, RECIPES["default"], candidates=3, seed=0)
+    known = Known(past, Where(2, 9))
+    assert len({prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}) == 3
+
+
+def test_the_strategies_that_the_model_named_are_dealt_out():
+    """In their order, before the list that suits any task; a rhythm is nothing for a grid world."""
+    past = history(attempt("r1c1", 1.0), rounds=2, stalled=2)
+    past.strategies = ("walls first", "a map", "the left hand")
+    grid = SimpleNamespace(text="", action_space=spaces.Discrete(4))
+    plans = plan_round(past, RECIPES["default"], candidates=4, seed=0, spec=grid)
+    dealt = [p.strategy for p in plans]
+    assert {"walls first", "a map", "the left hand"} & set(dealt)
+    named = {
+        p.strategy
+        for r in range(9)
+        for p in plan_round(replace(past, rounds=r + 1), RECIPES["default"], candidates=4, seed=0, spec=grid)
+    }
+    assert {"walls first", "a map", "the left hand"} <= named
+    assert RHYTHM not in named
+    walker = SimpleNamespace(text="", action_space=spaces.Box(-1, 1, (2,)))
+    rhythmic = {
+        p.strategy
+        for p in plan_round(
+            replace(past, strategies=()), RECIPES["default"], candidates=9, seed=0, spec=walker
+        )
+    }
+    assert RHYTHM in rhythmic
+
+
+def test_only_the_first_request_asks_for_more_than_a_policy():
+    """Strategies in the first round, a better feedback class later; the published procedure asks for neither."""
+    first = plan_round(history(rounds=0), RECIPES["default"], candidates=3, seed=0)
+    assert [p.asks_strategies for p in first] == [True, False, False]
+    assert not any(p.may_revise or p.may_end for p in first)
+    later = plan_round(history(attempt("r1c1", 1.0)), RECIPES["default"], candidates=3, seed=0)
+    assert [p.may_revise for p in later] == [True, False, False]
+    assert all(p.may_end and not p.asks_strategies for p in later)
+    for plan in plan_round(history(attempt("r1c1", 1.0)), RECIPES["paper"], candidates=3, seed=0):
+        assert not any((plan.may_revise, plan.may_end, plan.asks_strategies))
 
 
 def test_islands_take_parents_from_home_and_migrants_now_and_then():

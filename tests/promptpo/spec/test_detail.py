@@ -38,4 +38,4 @@ def test_python_takes_the_detail_too(tmp_path):
 def test_an_unknown_detail_is_named(capsys):
     """A misspelt value is answered with those that there are."""
     assert run(["optimize", "CliffWalking-v1", "--spec-detail=ful"]) == 2
-    assert "short, normal, full, not 'ful'. Did you mean full?" in capsys.readouterr().err
+    assert "'ful' is not one of 'short', 'normal', 'full'. Did you mean full?" in capsys.readouterr().err

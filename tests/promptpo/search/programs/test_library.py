@@ -13,6 +13,7 @@ from promptpo.search.programs.features import count_states, read_observation
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
 from promptpo.search.programs.joints import guess_joints
 from promptpo.search.programs.library import STRATEGIES, structures_for, write_program
+from sandbox import check_source
 
 CARTPOLE = spaces.Box(
     np.array([-4.8, -np.inf, -0.418, -np.inf], np.float32), np.array([4.8, np.inf, 0.418, np.inf], np.float32)
@@ -61,9 +62,10 @@ def every_program():
 
 
 def test_every_program_is_python_and_readable():
-    """It parses, says what it is, keeps its lines short, and declares finite parameters that it uses."""
+    """It parses, the gate lets it pass, it says what it is, keeps its lines short, and declares finite parameters that it uses."""
     for observation, action, genome in every_program():
         source = write_program(genome, observation, action)
+        assert check_source(source) is None
         tree = ast.parse(source)
         docstring = ast.get_docstring(tree)
         assert docstring is not None

@@ -1,5 +1,7 @@
 """How a run's steps are divided between new structures and tuning."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,10 +35,24 @@ def test_few_episodes_without_a_model_go_into_one_round():
     assert tuning_steps(round_(left=5, language_model=False), 500_000) == 480_000
 
 
-def test_a_part_that_is_too_small_becomes_everything():
-    """Ten parts of 15,000 do not pay for measuring 20,000 steps, so one round tunes with what there is."""
-    assert tuning_steps(round_(left=10), 150_000) == 130_000
+def test_where_parts_are_too_small_fewer_rounds_are_tuned():
+    """Ten parts of 15,000 do not pay for measuring 20,000 steps; three do, with enough episodes to find something."""
+    assert tuning_steps(round_(left=10), 150_000) == 30_000
     assert tuning_steps(round_(left=10), 15_000) == 0
+
+
+def test_the_last_round_has_its_share():
+    """What the candidates of later rounds take is left out, so that each round tunes with as much."""
+    left, spent = 400_000, []
+    for number in range(1, 5):
+        left -= 30_000
+        some = replace(round_(number, 5 - number, measuring=10_000), coming=30_000)
+        steps = tuning_steps(some, left)
+        spent.append(steps)
+        left -= steps + 10_000
+    assert left >= 0
+    assert max(spent) - min(spent) < 2_000
+    assert spent[-1] > 50_000
 
 
 @pytest.mark.parametrize(("lengths", "steps"), [(LONG, UNLIMITED_STEPS), ((2,), 2 * EPISODES), ((), 0)])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from promptpo.output.report.episode import _called
 from promptpo.spec.reading import names_of
+from promptpo.telling.columns import called
 
 SPEC = """
 class State:
@@ -34,7 +34,7 @@ class Action:
 )
 def test_lines_are_called_what_the_spec_calls_them(label, name):
     """By the name of the field, or their place in one that has several numbers; else by their place."""
-    assert _called(label, names_of(SPEC)) == name
+    assert called(label, names_of(SPEC)) == name
 
 
 def test_a_spec_that_is_no_python_names_nothing():

@@ -1,0 +1,271 @@
+"""What a result is worth, in a sentence or two that a person can act on.
+
+A return says little alone. Here it is held against what random actions and zeros earn on the same test
+seeds, in pairs and with its noise, and against the threshold; then comes what stood in the way, as far as
+the run can tell, and what to do about it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from promptpo.output.report.result import REFERENCES
+from promptpo.program import Program
+from promptpo.run.evidence import Difference, Evidence
+from promptpo.telling.feedback import number
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.run.state import RunState
+    from promptpo.run.state_values import CandidateState
+
+ALMOST_ALL = 0.95
+"""Share of test episodes from which an environment that reports success counts as solved."""
+
+LONG = 0.1
+"""Share of the step budget from which one episode is called long."""
+
+AT_BOUND = 0.01
+"""Share of its range by which a tuned number may differ from a bound and still stand at it."""
+
+NAMED = 3
+"""Parameters that are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a verdict is chosen by.
+
+    Attributes:
+        test: Episodes of the best policy on test seeds; None where no policy ran.
+        failed: Test episodes in which it failed.
+        references: Episodes of "random" and "zero" on the same seeds.
+        threshold: The return that counts as solved; None where there is none.
+        language_model: Whether a language model wrote the policies.
+        tried: How many policies were tried.
+        ties: How many different policies did the same in every shared episode, where all did; else 0.
+        flat: The return of every episode of every policy, where there is only one; None otherwise.
+        never_succeeded: Success is reported, and no episode of any policy had any.
+        constant: The action that the best gives in every step; empty where it gives several.
+        at_bounds: Its tuned parameters that stand at the end of their range.
+        longest: Steps of the longest episode.
+        budget: The limit on steps; None without one.
+        out_of_steps: The step budget ended the search.
+        rounds: (complete, planned).
+    """
+
+    test: Evidence | None = None
+    failed: int = 0
+    references: Mapping[str, Evidence] = field(default_factory=dict)
+    threshold: float | None = None
+    language_model: bool = True
+    tried: int = 0
+    ties: int = 0
+    flat: float | None = None
+    never_succeeded: bool = False
+    constant: str = ""
+    at_bounds: tuple[str, ...] = ()
+    longest: int = 0
+    budget: int | None = None
+    out_of_steps: bool = False
+    rounds: tuple[int, int] = (0, 0)
+
+
+def verdict(facts: Facts) -> str:
+    """What came of it, why, and what to do: one to three sentences."""
+    if facts.test is None or not facts.test.episodes:
+        return _nothing_ran(facts)
+    head, good = _standing(facts, facts.test)
+    if good:
+        return head
+    cause = next(_causes(facts), "")
+    return f"{head} {cause or _advice(facts)}"
+
+
+def facts_of(
+    state: RunState,
+    best: CandidateState | None,
+    test: Evaluation | None,
+    *,
+    references: Mapping[str, Evaluation],
+    threshold: float | None,
+    language_model: bool,
+    stop: str,
+) -> Facts:
+    """The facts of a run.
+
+    Args:
+        state: All that its journal tells.
+        best: The candidate that was tested.
+        test: On test seeds.
+        references: On the same.
+        threshold: The return that counts as solved.
+        language_model: Whether one was asked.
+        stop: Why the search ended.
+    """
+    looked = [one.evidence for one in state.candidates if one.ran]
+    marks = {name: Evidence.of(evaluation.episodes) for name, evaluation in references.items()}
+    started = [Evidence.of(evaluation.episodes) for evaluation in state.references.values()]
+    everything = [*looked, *marks.values(), *started, *([Evidence.of(test.episodes)] if test else [])]
+    returns = {episode.return_ for evidence in everything for episode in evidence.episodes}
+    successes = [e.success for evidence in everything for e in evidence.episodes if e.success is not None]
+    return Facts(
+        test=Evidence.of(test.episodes) if test else None,
+        failed=test.failed if test else 0,
+        references=marks,
+        threshold=threshold,
+        language_model=language_model,
+        tried=len(state.candidates),
+        ties=_ties(state, best),
+        flat=returns.pop() if len(returns) == 1 and len(everything) > 1 else None,
+        never_succeeded=bool(successes) and not any(successes),
+        constant=state.constant_actions.get(best.attempt.candidate.digest, "") if best else "",
+        at_bounds=_at_bounds(best) if best else (),
+        longest=max((e.steps for evidence in everything for e in evidence.episodes), default=0),
+        budget=state.config.budget.steps,
+        out_of_steps="environment steps" in stop,
+        rounds=(len(state.rounds), state.config.budget.rounds),
+    )
+
+
+def _nothing_ran(facts: Facts) -> str:
+    if not facts.tried and facts.out_of_steps:
+        return (
+            f"No policy ran: the {facts.budget or 0:,} steps of the budget ended before one had played its "
+            "training episodes; raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
+        )
+    if not facts.tried:
+        return "No policy ran: none was written before the run ended; go on with promptpo resume."
+    if facts.test is not None or facts.failed:
+        return "The best policy failed in every test episode; see the error with promptpo show, and give the run more rounds."
+    tried = "the one policy that was written" if facts.tried == 1 else f"each of the {facts.tried} policies"
+    return (
+        f"No policy ran: {tried} failed; see the errors with promptpo show, then describe what is misread "
+        "(--hint, or an edited --spec), allow more --repairs, or take a stronger model."
+    )
+
+
+def _standing(facts: Facts, test: Evidence) -> tuple[str, bool]:
+    """How the best stands against marks and threshold, and whether that is all there is to say."""
+    mean, marks = test.mean_return, _compared(facts, test)
+    worse = next((mark for mark in marks if mark[1].verdict < 0), None)
+    equal = next((mark for mark in marks if not mark[1].verdict), None)
+    solved = _solved(facts, test)
+    if worse is not None:
+        return f"Worse than {_against(*worse, mean)}.", False
+    if solved and equal is None:
+        return f"{solved}.", True
+    if solved and equal is not None:
+        return f"{solved}, but {REFERENCES.get(equal[0], equal[0])} earned as much: the task tells no policies apart.", True  # fmt: skip
+    if equal is not None:
+        name, difference, _ = equal
+        if difference.tie:
+            return f"The same as {REFERENCES.get(name, name)} in every test episode: {number(mean)}.", False
+        return f"No better than {_against(*equal, mean)}.", False
+    better = f"Better than {_against(*marks[0], mean)}" if marks else f"Held-out return {number(mean)}"
+    if facts.threshold is not None:
+        return f"{better}, but below the {number(facts.threshold)} that counts as solved.", False
+    troubled = facts.never_succeeded or facts.constant or facts.at_bounds
+    return f"{better}.", not troubled
+
+
+def _compared(facts: Facts, test: Evidence) -> list[tuple[str, Difference, float]]:
+    """(name, difference in pairs, mean return) of the marks, the hardest to beat first."""
+    found = []
+    for name, mark in facts.references.items():
+        difference = test.against(mark)
+        if len(difference.returns) > 1:
+            found.append((name, difference, mark.mean_return))
+    return sorted(found, key=lambda mark: -mark[2])
+
+
+def _against(name: str, difference: Difference, theirs: float, mean: float) -> str:
+    error = difference.standard_error
+    noise = "" if math.isnan(error) else f" ± {number(error)}"
+    return (
+        f"{REFERENCES.get(name, name)}: {number(mean)} against {number(theirs)} "
+        f"(difference {number(difference.mean)}{noise} over {len(difference.returns)} shared episodes)"
+    )
+
+
+def _solved(facts: Facts, test: Evidence) -> str:
+    if facts.failed:
+        return ""
+    rate = test.success_rate
+    if facts.threshold is not None and test.mean_return >= facts.threshold:
+        return f"Solved: the held-out return of {number(test.mean_return)} reaches {number(facts.threshold)}"
+    if rate is not None and rate >= ALMOST_ALL:
+        return f"Solved: success in {rate:.0%} of the test episodes"
+    return ""
+
+
+def _causes(facts: Facts) -> Iterator[str]:
+    """What stood in the way, each with what to do; the one that explains most first."""
+    told = "say in words how the task is done (--hint)"
+    hint = told if facts.language_model else "use a language model (--model), which can be told how (--hint)"
+    if facts.flat is not None:
+        yield (
+            f"Every episode of every policy earned {number(facts.flat)}, so nothing told them apart: {hint}, "
+            "give the environment a reward that shows progress, or allow longer episodes (--max-episode-steps)."
+        )
+    if facts.never_succeeded:
+        limit = "" if facts.language_model else "Program search weighs observed numbers and plans nothing. "
+        yield (
+            f"No episode of any policy succeeded. {limit}To help, {hint}, start from a controller of your own "
+            "(--start), or raise --max-steps."
+        )
+    if facts.out_of_steps and facts.budget and facts.longest >= LONG * facts.budget:
+        yield (
+            f"One episode took {facts.longest:,} of the {facts.budget:,} steps there were: set a shorter "
+            "--max-episode-steps, or raise --max-steps."
+        )
+    if facts.ties > 1:
+        yield (
+            f"All {facts.ties} policies earned the same in every episode, so there was nothing to choose by: "
+            f"{hint}, or allow longer episodes (--max-episode-steps)."
+        )
+    if facts.constant:
+        yield f"It gives the same action in every step ({facts.constant}): {hint}, or allow more --rounds."
+    if facts.at_bounds:
+        names, more = ", ".join(facts.at_bounds[:NAMED]), len(facts.at_bounds) - NAMED
+        also = f" and {more} more" if more > 0 else ""
+        stand = "stands at the end of its range" if len(facts.at_bounds) == 1 else "stand at the end of their ranges"  # fmt: skip
+        yield (
+            f"{names}{also} {stand}: widen it in PARAMS of the exported policy and go on from there (--start)."
+        )
+    done, planned = facts.rounds
+    if facts.out_of_steps and done < planned:
+        yield f"The step budget ended after {done} of {planned} rounds: go on with promptpo resume and more --max-steps."  # fmt: skip
+
+
+def _advice(facts: Facts) -> str:
+    """What to do where nothing else is known."""
+    if facts.language_model:
+        return "Describe the task (--hint), start from a controller of your own (--start), or raise --rounds and --max-steps."  # fmt: skip
+    return (
+        "Program search weighs observed numbers and cannot plan a route: use a language model (--model), "
+        "start from a controller of your own (--start), or raise --max-steps."
+    )
+
+
+def _ties(state: RunState, best: CandidateState | None) -> int:
+    """How many different programs did what the best did, where all of them did."""
+    programs = {one.attempt.candidate.digest or one.id: one for one in state.candidates if one.ran}
+    if best is None or len(programs) < 2:  # noqa: PLR2004 - one cannot tie
+        return 0
+    others = [one for one in programs.values() if one.id != best.id]
+    tied = all(best.evidence.against(other.evidence).tie for other in others)
+    return len(programs) if tied else 0
+
+
+def _at_bounds(best: CandidateState) -> tuple[str, ...]:
+    candidate = best.attempt.candidate
+    ranges = Program.parse(candidate.source).params
+    return tuple(name for name in candidate.tuned if name in ranges and _near_an_end(*ranges[name]))
+
+
+def _near_an_end(value: float, low: float, high: float) -> bool:
+    return min(value - low, high - value) <= AT_BOUND * (high - low)

@@ -1,0 +1,172 @@
+"""Whether a run was made here, and what going on with it would do.
+
+A key that never leaves this machine signs each run's ``config.toml`` in a file beside it. A run without a valid
+signature is somebody else's: it is looked at like any other, but nothing that it names is imported, started or
+sent a key before the user says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpo.errors import UsageError
+from promptpo.files import write_atomically
+from promptpo.run.config import CONFIG, config_text, save_config
+from sandbox.text import clean_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptpo.envs.task import Task
+    from promptpo.run.config import Config
+
+ORIGIN = "origin"
+"""Signatures of a run's ``config.toml``, one a line: the newest, and the one before it."""
+
+KEY_BYTES = 32
+_MEANING = b"promptpo: config.toml of a run made here\n"
+
+
+def key_path() -> Path:
+    """Where this machine's key is: in ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return base / "promptpo" / "key"
+
+
+def made_here(directory: Path) -> bool:
+    """Whether a run's configuration was written by this user on this machine."""
+    try:
+        key = _key()
+        text = (directory / CONFIG).read_bytes()
+        signatures = (directory / ORIGIN).read_bytes().split()
+    except (OSError, RuntimeError):
+        return False
+    expected = _signature(key, text).encode()
+    return any(hmac.compare_digest(expected, signature) for signature in signatures)
+
+
+def save_own(config: Config, directory: Path) -> bool:
+    """Write the configuration of a run that the user makes or has taken over, and sign it.
+
+    The signature comes first, beside that of the configuration that is there, so that a kill in between
+    leaves a run that is known as the user's own.
+
+    Returns:
+        Whether it could be signed; where it could not, the run will be taken for somebody else's.
+
+    Raises:
+        OSError: The run's directory cannot be written.
+    """
+    text = config_text(config)
+    before = (directory / ORIGIN).read_text(encoding="ascii").split()[:1] if made_here(directory) else []
+    try:
+        signature = _signature(_key(create=True), text.encode())
+    except (OSError, RuntimeError):
+        signature = ""
+    if signature:
+        write_atomically(
+            directory / ORIGIN, "".join(f"{line}\n" for line in dict.fromkeys([signature, *before]))
+        )
+    save_config(config, directory / CONFIG)
+    return bool(signature)
+
+
+def _signature(key: bytes, text: bytes) -> str:
+    return hmac.new(key, _MEANING + text, "sha256").hexdigest()
+
+
+def _key(*, create: bool = False) -> bytes:
+    """This machine's key.
+
+    Raises:
+        OSError: There is none, or it cannot be made.
+    """
+    path = key_path()
+    with contextlib.suppress(FileNotFoundError):
+        found = path.read_bytes()
+        if len(found) == KEY_BYTES:
+            return found
+    if not create:
+        raise FileNotFoundError(path)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mine = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+        if path.exists():
+            mine.replace(path)  # what is there is no key
+        else:
+            with contextlib.suppress(FileExistsError):
+                os.link(mine, path)  # of several processes that begin at once, one makes it
+    finally:
+        mine.unlink(missing_ok=True)
+    return path.read_bytes()
+
+
+def builds(task: Task) -> str:
+    """What making an environment does, in words."""
+    modules = [clean_name(module) for module in modules_of(task)]
+    if not modules:
+        return f"builds the environment {clean_name(task.name)}"
+    imported = f"module{'s' if len(modules) > 1 else ''} {' and '.join(modules)}"
+    return f"imports the {imported} for the environment {clean_name(task.name)}"
+
+
+def modules_of(task: Task) -> tuple[str, ...]:
+    """What making an environment imports because the task names it: for itself, its wrappers and its variants."""
+    ids = [single.env_id for single in task.singles()] if task.is_family else []
+    names = [task.env_id, *(wrapping.name for wrapping in task.wrappers), *ids]
+    return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
+
+
+def asks(config: Config) -> str:
+    """What asking a run's model does, in words; empty where it reaches nothing outside."""
+    provider, _, argument = (config.model or "").partition(":")
+    named = clean_name(argument)
+    if provider == "exec":
+        return f"starts the command {named}"
+    if config.base_url:
+        return f"sends your key for {provider or 'the model'} to {clean_name(config.base_url)}"
+    if provider in {"anthropic", "openai"}:
+        return f"sends your key for {provider} to that service"
+    return f"uses the files in {named}" if provider in {"inbox", "replay"} else ""
+
+
+def resuming(config: Config) -> str:
+    """What going on with a run does, in words."""
+    spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
+    return ", ".join(part for part in (builds(config.task), asks(config), spec) if part)
+
+
+def built_in(task: Task) -> bool:
+    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it."""
+    import gymnasium
+
+    entry = gymnasium.registry.get(task.env_id)
+    made_plainly = not (task.env_kwargs or task.wrappers or task.is_family)
+    return entry is not None and made_plainly and str(entry.entry_point).startswith("gymnasium.envs.")
+
+
+def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:
+    """Refuse to execute what a run names that was not made here.
+
+    Args:
+        directory: The run.
+        does: What executing it does, in words.
+        again: The command that does it all the same.
+
+    Raises:
+        UsageError: It was not made here.
+    """
+    if not made_here(directory):
+        raise UsageError(
+            f"{directory} was not made here (it has no signature of this machine's), and this {does}. "
+            f"If you trust it: {' '.join(again)}"
+        )

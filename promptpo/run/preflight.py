@@ -1,0 +1,198 @@
+"""Before a run starts: what its episodes are, what the budget pays for, and what it may cost."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptpo.llm.base import Usage
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+    from promptpo.run.config import Config
+    from promptpo.spec import TaskSpec
+
+SOURCES: Mapping[str, str] = {
+    "user": "--max-episode-steps",
+    "time limit": "its registered time limit",
+    "environment": "an attribute of the environment",
+    "source": "a condition in its step",
+    "documentation": "its documentation",
+    "spec file": "the spec file",
+    "none": "no limit of its own: what the budget pays for; set --max-episode-steps",
+}
+"""Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What is known before anything is asked or rolled out.
+
+    Attributes:
+        horizon: Longest episode, in steps.
+        horizon_source: Where that comes from, in words.
+        episodes: For training, for validation and for the test, per policy.
+        policies: How many the model is asked for.
+        steps: The budget; None without a limit.
+        training_steps: What trying all policies out takes if every episode is as long as it can be.
+        judging_steps: What looking once at each round's best takes in the same case.
+        evaluation_steps: One policy's training and validation in the same case.
+        unknown: What the description of the task could not find out.
+        calls: Of the language model, at most.
+        tokens: (input, output) of these calls, at most.
+        usd: What they cost at most; None where the price is not known.
+        steps_per_second: Of the environment alone, as measured.
+        seconds: For all steps of the budget and the test, without the model's thinking; None where it is not known.
+    """
+
+    horizon: int
+    horizon_source: str
+    episodes: tuple[int, int, int]
+    policies: int
+    steps: int | None
+    training_steps: int
+    judging_steps: int
+    evaluation_steps: int
+    unknown: tuple[str, ...]
+    calls: int
+    tokens: tuple[int, int]
+    usd: float | None
+    steps_per_second: float | None
+    seconds: float | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the budget pays for one full evaluation whatever happens."""
+        return self.steps is None or self.evaluation_steps <= self.steps
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``result.json`` has it."""
+        values = asdict(self)
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {
+            "evaluation_fits": self.fits
+        }
+
+    def lines(self) -> list[str]:
+        """As a terminal shows it."""
+        found = [f"Episodes: at most {_steps(self.horizon)}, by {self.horizon_source}."]
+        found.append(self._division())
+        if self.unknown:
+            found.append(f"Not found out: {'; '.join(self.unknown)}. An edited --spec or --hint can say it.")
+        if self.calls:
+            given, written = self.tokens
+            price = "of unknown price (--price)" if self.usd is None else f"at most ${self.usd:.2f}"
+            found.append(
+                f"Model: at most {self.calls} calls, {given:,} tokens in and {written:,} out, {price}."
+            )
+        else:
+            found.append("Model: none is asked.")
+        if self.steps_per_second and self.seconds is not None:
+            rate = float(f"{self.steps_per_second:.2g}")
+            found.append(
+                f"Time: about {_duration(self.seconds)} for all steps at {rate:,.0f} a second and process, "
+                "without what the policies and the model think."
+            )
+        return found
+
+    def _division(self) -> str:
+        train, validation, test = self.episodes
+        each = f"{train} training, {validation} validation and {test} test episodes"
+        if self.steps is None:
+            return f"Steps: no limit; {each}."
+        if not self.fits:
+            return (
+                f"Steps: {self.steps:,} may not pay for one full evaluation ({self.evaluation_steps:,}: {each}): "
+                "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
+            )
+        trying, judging = self.training_steps, self.judging_steps
+        rest = max(0, self.steps - trying - judging)
+        if not rest:
+            paid = self.steps * self.policies // max(1, trying + judging)
+            return (
+                f"Steps: {self.steps:,} pay for about {paid} of {self.policies} policies if episodes are as long as "
+                f"they can be, and for no tuning; {each}."
+            )
+        return (
+            f"Steps: of {self.steps:,} at most {_share(trying, self.steps)} try {self.policies} policies, "
+            f"{_share(judging, self.steps)} choose the best, the others tune numbers; {each}."
+        )
+
+
+def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflight:
+    """What is known before a run.
+
+    Args:
+        spec: Of the task.
+        config: With its numbers of episodes decided.
+        llm: Who will be asked.
+        horizon: Longest episode in steps, decided.
+    """
+    budget, policies = config.budget, config.budget.rounds * config.candidates
+    calls = _most_calls(config, llm)
+    given, written = calls * config.max_prompt_tokens, calls * config.max_output_tokens
+    if budget.tokens is not None and given + written > budget.tokens:
+        share = budget.tokens / (given + written)
+        given, written = round(given * share), round(written * share)
+    rate = spec.sample_rate or None
+    test = config.test_episodes * horizon * (2 if config.task.held_out else 1)
+    total = None if budget.steps is None else budget.steps + test
+    processes = config.jobs or os.cpu_count() or 1
+    return Preflight(
+        horizon=horizon,
+        horizon_source=SOURCES[spec.horizon_source],
+        episodes=(config.train_episodes, config.score_episodes, config.test_episodes),
+        policies=policies,
+        steps=budget.steps,
+        training_steps=policies * config.train_episodes * horizon,
+        judging_steps=budget.rounds * config.score_episodes * horizon,
+        evaluation_steps=(config.train_episodes + config.score_episodes) * horizon,
+        unknown=spec.gaps,
+        calls=calls,
+        tokens=(given, written),
+        usd=_most_usd(config, llm, calls),
+        steps_per_second=rate,
+        seconds=total / rate / processes if rate and total is not None else None,
+    )
+
+
+def _most_calls(config: Config, llm: LLM) -> int:
+    """Every policy answered badly once and repaired as often as is allowed; the feedback class likewise."""
+    if not llm.language_model:
+        return 0
+    rounds, recipe = config.budget.rounds, config.switches
+    repairs = config.repairs if "repair" in llm.purposes else 0
+    again = 1 if "repair" in llm.purposes else 0
+    calls = rounds * config.candidates * (1 + again + repairs)
+    if recipe.feedback_class and "feedback" in llm.purposes:
+        calls += 1 + repairs
+    if recipe.reflection and "reflection" in llm.purposes:
+        calls += rounds - 1
+    return calls if config.budget.calls is None else min(calls, config.budget.calls)
+
+
+def _most_usd(config: Config, llm: LLM, calls: int) -> float | None:
+    if not calls:
+        return 0.0
+    price = getattr(llm, "price", None)
+    one = price.cost(Usage(config.max_prompt_tokens, 0, config.max_output_tokens)) if price else None
+    if one is None:
+        return None
+    limit = math.inf if config.budget.usd is None else config.budget.usd
+    return float(min(calls * one, limit))
+
+
+def _steps(count: int) -> str:
+    return f"{count:,} step{'' if count == 1 else 's'}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.0%})"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:  # noqa: PLR2004 - up to two minutes in seconds
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004

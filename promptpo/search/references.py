@@ -1,0 +1,212 @@
+"""What a random policy and the zero action earn: marks that every result is held against.
+
+Both are programs like those that the model writes: they run in the sandbox, on the same seeds as the
+candidates, so that they are compared in pairs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import BudgetSpentError, EnvironmentFaultError
+from promptpo.run.evidence import Evidence
+from promptpo.run.records import REFERENCE_TEST, Seeds
+from promptpo.run.spender import Subject
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Spender
+
+Space = spaces.Space[Any]
+
+SHARE = 0.02
+"""Share of the step budget that both may take at the start of a run, in the worst case."""
+
+TEST_FIRST = 10
+"""So many test episodes tell how long all of them take."""
+
+PATIENCE = 20.0
+"""Seconds that all test episodes of a reference may take in any case; else twice the winner's own test."""
+
+
+def programs(action_space: Space) -> Mapping[str, str]:
+    """The sources of both policies, by name."""
+    return {"random": random_policy(action_space), "zero": zero_policy(action_space)}
+
+
+def random_policy(action_space: Space) -> str:
+    """A policy that draws every action evenly from the space (as its own ``sample`` does where it is unbounded)."""
+    return _module("Acts at random.", "self.rng = np.random.default_rng()", _drawn(action_space))
+
+
+def zero_policy(action_space: Space) -> str:
+    """A policy that always gives zeros, or what of the space is nearest to them."""
+    return _module("Always acts with zeros.", "pass", _zero(action_space))
+
+
+async def measured_at_start(
+    spender: Spender, action_space: Space, config: Config, horizon: int
+) -> dict[str, Evidence]:
+    """Roll both out on training seeds and on the validation seeds that judging begins with.
+
+    There are fewer episodes, or none, where they could take more than a small share of the step budget.
+    What has no result, since the budget is spent or the environment fails, is left out.
+    """
+    steps, wanted, seeds = config.budget.steps, config.train_episodes, Seeds(config.seed)
+    most = 2 * wanted if steps is None else min(2 * wanted, int(SHARE * steps) // (2 * horizon))
+    training = (most + 1) // 2
+    chosen = (*seeds.train(training), *seeds.validation(most - training))
+
+    async def one(name: str, source: str) -> Evaluation | None:
+        if not chosen and spender.journal.find("reference", name) is None:
+            return None
+        subject = Subject(source, None, name)
+        with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
+            return (await spender.roll_out("reference", name, subject, chosen, horizon=horizon)).evaluation
+        return None
+
+    found = await _each(one, action_space)
+    return {name: Evidence.of(evaluation.episodes) for name, evaluation in found.items()}
+
+
+async def measured_on_test(
+    spender: Spender, action_space: Space, seeds: Sequence[int], horizon: int, *, seconds: float
+) -> dict[str, Evaluation]:
+    """Roll both out on the seeds of the final test, outside the step budget like the test itself.
+
+    Args:
+        spender: Rolls out.
+        action_space: What they return.
+        seeds: Those of the winner's test.
+        horizon: Longest episode, in steps.
+        seconds: How long the winner's test took. Where all episodes of a reference would take much
+            longer, the first few stand for them.
+    """
+
+    def worth_it(early: Evaluation) -> bool:
+        expected = early.seconds / max(1, len(early.episodes)) * len(seeds)
+        return early.outcome == "ok" and expected <= max(PATIENCE, 2 * seconds)
+
+    async def one(name: str, source: str) -> Evaluation | None:
+        with contextlib.suppress(EnvironmentFaultError):
+            played = await spender.roll_out(
+                "reference",
+                f"{name}{REFERENCE_TEST}",
+                Subject(source, None, name),
+                seeds,
+                horizon=horizon,
+                first=TEST_FIRST,
+                go_on=worth_it,
+            )
+            return played.evaluation
+        return None
+
+    return await _each(one, action_space)
+
+
+async def _each(one: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:
+    sources = programs(action_space)
+    found = await asyncio.gather(*(one(name, source) for name, source in sources.items()))
+    return {
+        name: evaluation
+        for name, evaluation in zip(sources, found, strict=True)
+        if evaluation is not None and evaluation.outcome == "ok" and evaluation.episodes
+    }
+
+
+def _module(docstring: str, begin: str, action: str) -> str:
+    return (
+        f'"""{docstring}"""\n\nimport numpy as np\n\n\nclass Policy:\n'
+        f"    def __init__(self):\n        {begin}\n\n"
+        f"    def act(self, obs):\n        return {action}\n"
+    )
+
+
+def _drawn(space: Space) -> str:
+    """An expression for a random element of a space."""
+    if isinstance(space, spaces.Discrete):
+        return f"int(self.rng.integers({int(space.start)}, {int(space.start + space.n)}))"
+    if isinstance(space, spaces.MultiDiscrete):
+        start, n = _array(space.start), _array(space.nvec)
+        return f"({start} + self.rng.integers(0, {n}, size={space.shape!r})).astype(np.{space.dtype})"
+    if isinstance(space, spaces.MultiBinary):
+        return f"self.rng.integers(0, 2, size={space.shape!r}).astype(np.{space.dtype})"
+    if isinstance(space, spaces.Box):
+        return _drawn_from_box(space)
+    if isinstance(space, spaces.Text):
+        letters = "".join(space.character_list)
+        length = f"int(self.rng.integers({space.min_length}, {space.max_length + 1}))"
+        return f'"".join({letters!r}[int(self.rng.integers(0, {len(letters)}))] for _ in range({length}))'
+    return _nested(space, _drawn)
+
+
+def _drawn_from_box(space: spaces.Box) -> str:
+    shape = f"size={space.shape!r}"
+    if np.issubdtype(space.dtype, np.integer) or space.dtype == np.bool_:
+        least, most = (_array(bound.astype(np.int64)) for bound in (space.low, space.high))
+        return f"self.rng.integers({least}, {most}, {shape}, endpoint=True).astype(np.{_dtype(space)})"
+    below, above = space.bounded_below, space.bounded_above
+    low, high = np.where(below, space.low, 0.0), np.where(above, space.high, 0.0)
+    both = below & above
+    between = _array(np.where(both, low, 0.0)), _array(np.where(both, high, 0.0))
+    parts = {
+        f"self.rng.uniform({', '.join(between)}, {shape})": both,
+        f"{_array(low)} + self.rng.exponential({shape})": below & ~above,
+        f"{_array(high)} - self.rng.exponential({shape})": ~below & above,
+        f"self.rng.normal({shape})": ~below & ~above,
+    }
+    used = [(text, where) for text, where in parts.items() if where.any()]
+    text = used[0][0] if used else f"np.zeros({space.shape!r})"
+    for other, where in used[1:]:
+        text = f"np.where({_array(where)}, {other}, {text})"
+    bounds = ", ".join(_array(bound) for bound in (space.low, space.high))
+    return f"np.clip({text}, {bounds}).astype(np.{_dtype(space)})"
+
+
+def _zero(space: Space) -> str:
+    """An expression for the element of a space that is nearest to zeros."""
+    if isinstance(space, spaces.Discrete):
+        return repr(int(min(max(0, space.start), space.start + space.n - 1)))
+    if isinstance(space, spaces.MultiDiscrete):
+        nearest = np.clip(np.zeros_like(space.start), space.start, space.start + space.nvec - 1)
+        return f"np.full({space.shape!r}, {_array(nearest)}, np.{space.dtype})"
+    if isinstance(space, spaces.MultiBinary):
+        return f"np.zeros({space.shape!r}, np.{space.dtype})"
+    if isinstance(space, spaces.Box):
+        low, high = space.low, space.high
+        nearest = np.clip(np.zeros(space.shape), low, high)
+        return f"np.full({space.shape!r}, {_array(nearest)}, np.{_dtype(space)})"
+    if isinstance(space, spaces.Text):
+        return repr(space.character_list[0] * space.min_length)
+    return _nested(space, _zero)
+
+
+def _nested(space: Space, inner: Callable[[Space], str]) -> str:
+    if isinstance(space, spaces.Dict):
+        return "{" + ", ".join(f"{key!r}: {inner(item)}" for key, item in space.spaces.items()) + "}"
+    if isinstance(space, spaces.Tuple):
+        return "(" + "".join(f"{inner(item)}, " for item in space.spaces) + ")"
+    raise TypeError(f"no policy can be written for a {type(space).__name__}")
+
+
+def _dtype(space: Space) -> str:
+    return "bool_" if space.dtype == np.bool_ else str(space.dtype)
+
+
+def _array(values: Any) -> str:
+    """Numbers as an expression, once where all are the same."""
+    flat = np.asarray(values).ravel()
+    if flat.size and (flat == flat[0]).all():
+        return _named(repr(flat[0].item()))
+    return f"np.array({_named(repr(np.asarray(values).tolist()))})"
+
+
+def _named(text: str) -> str:
+    return text.replace("inf", "np.inf").replace("nan", "np.nan")

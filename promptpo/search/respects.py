@@ -1,0 +1,157 @@
+"""In which respect a program is to be improved: what the evidence on it suggests."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from promptpo.spec.reading import read
+from promptpo.telling import scores
+from promptpo.telling.feedback import far_below, number
+
+if TYPE_CHECKING:
+    from promptpo.run.evidence import Evidence
+    from promptpo.run.records import Attempt
+    from promptpo.search.history import History
+    from promptpo.spec import TaskSpec
+
+LONG = 3000
+"""Characters from which on a program is worth making simpler."""
+
+RELATED = 0.6
+"""Correlation of return and length from which on length is worth a request of its own."""
+
+OFTEN = 1 / 3
+"""Share of the shared starts on which a clearly worse program has to be better to be worth merging."""
+
+WORST = 3
+"""Starts named as the worst."""
+
+_EFFORT = re.compile(r"ctrl|control|effort|torque|energy|fuel|action\b.*(\*\*|square|norm)", re.IGNORECASE)
+
+
+def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[str]:
+    """Respects in which to improve a program, the most promising first; at least one.
+
+    Args:
+        history: What is known.
+        attempt: The program.
+        spec: The task; its reward says whether effort costs.
+    """
+    evidence = history.evidence(attempt)
+    names = scores.starts(history)
+    found = [
+        _success(evidence, names),
+        _robustness(evidence, names),
+        _length(evidence),
+        _level(evidence),
+        _effort(spec),
+        _simplicity(attempt),
+    ]
+    return [text for text in found if text]
+
+
+def merger(history: History, one: Attempt, other: Attempt) -> str:
+    """What either program is better at, by start; empty where the other has little to give."""
+    mine = {e.seed: e.return_ for e in history.evidence(one).episodes}
+    theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
+    gains = {seed: theirs[seed] - mine[seed] for seed in mine if seed in theirs and theirs[seed] > mine[seed]}
+    difference = history.against(other, one)
+    if not gains or (difference.verdict < 0 and len(gains) < OFTEN * len(difference.returns)):
+        return ""
+    names = scores.starts(history)
+    best = sorted(gains, key=lambda seed: -gains[seed])[:WORST]
+    listed = ", ".join(f"{names.get(seed, seed)} (+{number(gains[seed])})" for seed in best)
+    return (
+        f"Of {len(difference.returns)} starts that both played, {other.id} is better than {one.id} on {len(gains)}, most on "
+        f"{listed}. On the whole: {scores.difference(difference, one.id)}."
+    )
+
+
+def _success(evidence: Evidence, names: Mapping[int, str]) -> str:
+    failed = [e for e in evidence.episodes if e.success is False]
+    if not failed or len(failed) == len(evidence.episodes):
+        return ""
+    listed = ", ".join(names.get(e.seed, str(e.seed)) for e in failed[: 2 * WORST])
+    return (
+        f"Success: {len(failed)} of {len(evidence.episodes)} episodes do not succeed (starts {listed}). Make these "
+        "succeed without losing the others."
+    )
+
+
+def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
+    values = evidence.returns
+    if len(values) < 3 or len(set(values)) == 1:  # noqa: PLR2004 - no worst of two
+        return ""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    low = far_below(values) or order[: min(WORST, len(values) // 2)]
+    listed = ", ".join(
+        f"{names.get(evidence.episodes[i].seed, '?')} ({number(values[i])})" for i in low[: 2 * WORST]
+    )
+    one = len(low) == 1
+    return (
+        f"Robustness: it is worst on {'start' if one else 'starts'} {listed}, against a median of "
+        f"{number(statistics.median(values))}. Find out what is special about {'it' if one else 'them'}, and make "
+        f"{'it' if one else 'them'} go well without losing the others."
+    )
+
+
+def _length(evidence: Evidence) -> str:
+    """Where longer episodes earn more or less, to last longer or to be quicker."""
+    lengths = [float(e.steps) for e in evidence.episodes]
+    if len(set(lengths)) < 3 or len(set(evidence.returns)) < 3:  # noqa: PLR2004 - too few to be related
+        return ""
+    related = statistics.correlation(lengths, evidence.returns)
+    middle = f"{statistics.median(lengths):.0f}"
+    if related > RELATED:
+        return (
+            f"Lasting longer: episodes of {number(min(lengths))} to {number(max(lengths))} steps (median {middle}), and "
+            "those that end early earn least. See what ends them, and prevent it earlier."
+        )
+    if related < -RELATED:
+        return (
+            f"Speed: episodes take {number(min(lengths))} to {number(max(lengths))} steps (median {middle}), and short "
+            "ones earn most. Find the steps that are wasted, and get there in fewer."
+        )
+    return ""
+
+
+def _level(evidence: Evidence) -> str:
+    middle = statistics.median(evidence.returns) if evidence.returns else 0.0
+    if len(set(evidence.returns)) == 1:
+        return (
+            f"Level: every episode earns {number(middle)}. Work out from the reward what limits it, and change that, "
+            "though it may need another way of moving or deciding."
+        )
+    return (
+        f"Level: what a typical episode earns (median {number(middle)}), rather than the bad ones. Work out from the "
+        "reward what limits it, and change that, though it may need another way of moving or deciding."
+    )
+
+
+def _effort(spec: TaskSpec | None) -> str:
+    if spec is None:
+        return ""
+    try:
+        reward = read(spec.text).reward
+    except SyntaxError:
+        return ""
+    if reward is None or not _EFFORT.search(ast.unparse(reward)):
+        return ""
+    return (
+        "Effort: the reward charges for actions. Find actions that cost and bring nothing, and make them smaller, "
+        "smoother or rarer at the same result."
+    )
+
+
+def _simplicity(attempt: Attempt) -> str:
+    source = attempt.candidate.source
+    if len(source) < LONG:
+        return ""
+    return (
+        f"Simplicity: the program has {len(source.splitlines())} lines. Write it anew with half of them, keeping the "
+        "few parts that the evidence shows to matter, and spend what that saves on one better idea."
+    )

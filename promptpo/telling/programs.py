@@ -1,0 +1,68 @@
+"""What prompts say of a program besides its code: its idea, its numbers, and whether two differ in more."""
+
+from __future__ import annotations
+
+import re
+
+from promptpo.program import Program
+from promptpo.run.records import Attempt
+from promptpo.telling.feedback import number
+from promptpo.telling.replies import shortened
+
+MOST_PARAMETERS = 12
+"""Parameters listed of two programs that differ in numbers only; the others are counted."""
+
+AT_BOUND = 0.005
+"""A value this close to a bound, as a share of the range, stands at it."""
+
+
+def idea(attempt: Attempt, most: int) -> str:
+    """What a program tries, by its own docstring, else by what its author said of it; ends like a sentence."""
+    program = Program.parse(attempt.candidate.source)
+    text = program.docstring or next(iter(program.class_docstrings("Policy")), "")
+    text = " ".join((text or attempt.prose).split())
+    whole = ""
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        if len(whole) + len(sentence) >= most:
+            break
+        whole = f"{whole} {sentence}".strip()
+    if len(whole) < most / 2:  # a heading rather than a sentence
+        whole = shortened(text, most)
+    return whole if not whole or whole.endswith((".", "!", "?", "…")) else f"{whole}."
+
+
+def parameters(source: str, other: str, name: str) -> str:
+    """The parameters in which a program differs from another of the same structure.
+
+    Args:
+        source: The program, whose values are told.
+        other: The one it differs from.
+        name: What the other is called.
+
+    Returns:
+        A line for each: name, value, that of the other, bounds, and a mark at a bound; those that moved most
+        within their bounds first.
+    """
+    mine, theirs = Program.parse(source).params, Program.parse(other).params
+    moved = {key for key in mine if key in theirs and mine[key][0] != theirs[key][0]}
+
+    def move(key: str) -> float:
+        value, low, high = mine[key]
+        return abs(value - theirs[key][0]) / ((high - low) or 1.0)
+
+    ordered = sorted(moved, key=lambda key: (not _mark(*mine[key]), -move(key)))
+    lines = [
+        f"{key} {number(mine[key][0])} ({name}: {number(theirs[key][0])}) in {number(mine[key][1])} .. "
+        f"{number(mine[key][2])}{_mark(*mine[key])}"
+        for key in ordered[:MOST_PARAMETERS]
+    ]
+    if len(ordered) > MOST_PARAMETERS:
+        lines.append(f"{len(ordered) - MOST_PARAMETERS} others moved less")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _mark(value: float, low: float, high: float) -> str:
+    near = AT_BOUND * (high - low)
+    if value <= low + near:
+        return ", at its lower bound"
+    return ", at its upper bound" if value >= high - near else ""

@@ -1,0 +1,79 @@
+"""What an answer may hold besides a policy: strategies, the word that the task is at its ceiling, a legend."""
+
+from __future__ import annotations
+
+import re
+
+from promptpo.program import Program
+
+MOST_STRATEGIES, LONGEST = 5, 200
+"""Strategies that are kept, and characters of each."""
+
+MOST_REASON, MOST_LEGEND = 300, 900
+
+_FENCES = re.compile(r"(`{3,}|~{3,}).*?(\1|\Z)", re.DOTALL)
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_STRATEGY = re.compile(r"^\W*strategy\s*\d*\W*[:.)\u2013\u2014-]\W*(\w.*)$", re.IGNORECASE | re.MULTILINE)
+_HEADING = re.compile(r"^\W*[^\n]*strateg[^\n]*:?\W*$", re.IGNORECASE | re.MULTILINE)
+_ITEM = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])\s*(\S.*)$")
+_CEILING = re.compile(r"^\W*ceiling\W*:\W*(\w.*)$", re.IGNORECASE | re.MULTILINE)
+
+
+def strategies(text: str) -> tuple[str, ...]:
+    """The strategies that an answer names, as asked (``STRATEGY 1: ...``) or as a list below a heading."""
+    outside = _outside_code(text)
+    found = [match[1] for match in _STRATEGY.finditer(outside)]
+    if len(found) < 2:  # noqa: PLR2004 - one line that begins with the word may be prose
+        found = _listed(outside)
+    named = dict.fromkeys(shortened(item.strip(" *_`"), LONGEST) for item in found)
+    return tuple(item for item in named if item)[:MOST_STRATEGIES]
+
+
+def _listed(text: str) -> list[str]:
+    heading = _HEADING.search(text)
+    if heading is None:
+        return []
+    items: list[str] = []
+    for line in text[heading.end() :].splitlines():
+        item = _ITEM.match(line)
+        if item:
+            items.append(item[1])
+        elif line.strip():
+            if items:
+                break
+            return []
+    return items if len(items) > 1 else []
+
+
+def without_strategies(text: str) -> str:
+    """Prose without the lines that name strategies."""
+    return re.sub(r"\n{3,}", "\n\n", _STRATEGY.sub("", text)).strip()
+
+
+def ceiling(text: str) -> str:
+    """Why nothing better is possible, where an answer says so instead of giving code; else nothing."""
+    found = _CEILING.search(_outside_code(text))
+    return shortened(found[1].strip(" *_`"), MOST_REASON) if found else ""
+
+
+def legend(source: str) -> str:
+    """What a feedback class says about its labels: ``LEGEND``, or a docstring; empty where it says nothing."""
+    program = Program.parse(source)
+    text = program.text("LEGEND") or next(iter(program.class_docstrings()), "")
+    return shortened(text, MOST_LEGEND)
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most so many characters, cut between words."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    kept = text[: most - 2]
+    if not text[most - 2].isspace():
+        kept = kept.rsplit(None, 1)[0] if len(kept.split()) > 1 else kept
+    return kept.rstrip(" ,;:") + " …"
+
+
+def _outside_code(text: str) -> str:
+    text = _THINKING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _FENCES.sub("\n", text)

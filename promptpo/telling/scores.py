@@ -1,0 +1,114 @@
+"""Evidence in words: the one number that is told of a candidate, and how candidates differ."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from promptpo.telling.feedback import brief, far_below, number
+
+if TYPE_CHECKING:
+    from promptpo.run.evidence import Difference, Evidence
+    from promptpo.run.records import Attempt
+    from promptpo.search.history import History
+
+ALL = 20
+"""So many returns are listed; of more the quartiles are told."""
+
+
+def score(evidence: Evidence) -> str:
+    """Mean and standard error: ``293.1 ± 3.2 over 26 episodes``."""
+    n = len(evidence.episodes)
+    if not n:
+        return "no finished episode"
+    error = evidence.standard_error
+    about = f" ± {brief(error)}" if not math.isnan(error) else ""
+    success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
+    return f"{number(evidence.mean_return)}{about} over {'1 episode' if n == 1 else f'{n} episodes'}{success}"
+
+
+def difference(difference: Difference, other: str) -> str:
+    """``3.1 ± 0.8 below r3c1 over 20 shared episodes``, or that there is none."""
+    n = len(difference.returns)
+    if not n:
+        return f"no episode shared with {other}"
+    shared = f"over {n} shared episode{'s' if n > 1 else ''}"
+    if difference.tie:
+        same = (
+            "the same return in the one shared episode"
+            if n == 1
+            else f"the same return in all {n} shared episodes"
+        )
+        return f"no difference from {other}: {same}"
+    mean, error = difference.mean, difference.standard_error
+    about = "" if math.isnan(error) else f" ± {brief(error)}"
+    if n > 1 and difference.verdict == 0:
+        return f"no clear difference from {other} ({'+' if mean >= 0 else ''}{number(mean)}{about} {shared})"
+    text = f"{number(abs(mean))}{about} {'above' if mean > 0 else 'below'} {other} {shared}"
+    if any(difference.successes) and difference.verdict * mean < 0:
+        more = "more" if difference.verdict > 0 else "fewer"
+        text += f", but with {more} successes"
+    return text
+
+
+def starts(history: History) -> Mapping[int, str]:
+    """A short name for each seed: training starts are 1, 2, ...; those of validation v1, v2, ..."""
+    from promptpo.run.records import SEEDS_PER_PURPOSE
+
+    seeds = {e.seed for a in history.attempts for e in a.evaluation.episodes}
+    trained = {seed: str(n) for n, seed in enumerate(sorted(seeds), 1)}
+    looked = {e.seed for looks in history.looks.values() for look in looks for e in look.episodes}
+    return {**trained, **{seed: f"v{seed - SEEDS_PER_PURPOSE + 1}" for seed in sorted(looked - set(trained))}}
+
+
+def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
+    """All returns by start; of many the quartiles."""
+    episodes = evidence.episodes
+    if len(episodes) < 2:  # noqa: PLR2004 - the mean says it
+        return ""
+    if len(set(evidence.returns)) == 1:
+        return f"Every episode returned {number(evidence.returns[0])}."
+    if len(episodes) <= ALL:
+        listed = ", ".join(f"{names.get(e.seed, e.seed)}: {number(e.return_)}" for e in episodes)
+        return f"Return by start: {listed}."
+    low, middle, high = statistics.quantiles(evidence.returns, n=4)
+    return (
+        f"Returns: lowest {number(min(evidence.returns))}, quartiles {number(low)}, {number(middle)} and "
+        f"{number(high)}, highest {number(max(evidence.returns))}."
+    )
+
+
+def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
+    """Which starts go badly, where the returns fall into two groups."""
+    low = far_below(evidence.returns)
+    if not low or 2 * len(low) >= len(evidence.returns):
+        return ""
+    listed = ", ".join(
+        f"{names.get(evidence.episodes[i].seed, '?')} ({number(evidence.returns[i])})" for i in low[:6]
+    )
+    more = f" and {len(low) - 6} others" if len(low) > 6 else ""  # noqa: PLR2004
+    few = "starts goes" if len(low) == 1 else "starts go"
+    return (
+        f"{len(low)} of {len(evidence.returns)} {few} far worse than the median of "
+        f"{number(statistics.median(evidence.returns))}: {listed}{more}."
+    )
+
+
+def alike(history: History, attempt: Attempt) -> str:
+    """That a candidate behaves as another does, in a sentence; empty where it does not.
+
+    Where all fail alike, equal returns say little: episodes must be equally long as well.
+    """
+    other = attempt.candidate.duplicate_of
+    if other:
+        return f"{attempt.id} is the same program as {other}"
+    stands = history.find(history.alike.get(attempt.id, ""))
+    if stands is None:
+        return ""
+    lengths = {e.seed: e.steps for e in history.evidence(stands).episodes}
+    if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
+        return ""
+    n = len(history.against(attempt, stands).returns)
+    return f"{attempt.id} behaves exactly like {stands.id} (same return in all {n} episodes)"

@@ -1,0 +1,116 @@
+"""Where a run is, in words: what is left, whether numbers will be tuned, what knows-nothing policies earn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpo.telling import scores
+from promptpo.telling.feedback import number
+
+if TYPE_CHECKING:
+    from promptpo.run.evidence import Evidence
+    from promptpo.run.records import Attempt
+
+STEP_SECONDS, EPISODE_SECONDS = 1, 60
+"""What the sandbox gives one call of `act`, and one episode's calls together."""
+
+REFERENCES = {"random": "random actions", "zero": "doing nothing"}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a run is when a round begins.
+
+    Attributes:
+        round: Counted from 1.
+        rounds: At most so many.
+        candidates: Requests of the round.
+        starts: Training episodes, the same for all candidates.
+        steps: Limit on environment steps; None without one.
+        steps_left: Of them.
+        calls_left: Model calls; None without a limit.
+        tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
+        tuning_steps: About so many steps will go into tuning this round's numbers.
+        length: Steps of an episode, about.
+        threshold: Mean return at which the task counts as solved; None without one.
+    """
+
+    round: int
+    rounds: int
+    candidates: int = 1
+    starts: int = 1
+    steps: int | None = None
+    steps_left: int | None = None
+    calls_left: int | None = None
+    tunes: bool = False
+    tuning_steps: int = 0
+    length: float = 0.0
+    threshold: float | None = None
+
+    def in_words(self) -> str:
+        """One paragraph."""
+        parts = [
+            f"This is round {self.round} of {self.rounds}"
+            + (
+                f", with {self.candidates} requests that ask for different things."
+                if self.candidates > 1
+                else "."
+            )
+        ]
+        left = []
+        if self.steps is not None and self.steps_left is not None:
+            left.append(f"{self.steps_left:,} of {self.steps:,} environment steps")
+        if self.calls_left is not None:
+            left.append(f"{self.calls_left} model calls")
+        if left:
+            parts.append(f"Left: {' and '.join(left)}.")
+        if self.tunes:
+            parts.append(self._tuning())
+        if self.starts > 1:
+            parts.append(
+                f"All candidates play the same {self.starts} starts (1 to {self.starts}), the better ones "
+                "others as well (v1, v2, ...); all returns below are of both kinds together."
+            )
+        if self.threshold is not None:
+            parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")
+        return " ".join(parts)
+
+    def _tuning(self) -> str:
+        episodes = int(self.tuning_steps / self.length) if self.length else 0
+        if episodes < 1:
+            return "No steps are left for tuning this round's PARAMS: write the values that you believe in."
+        many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
+        return (
+            f"Numbers in PARAMS of this round's programs will be tuned, with up to about {many} of about "
+            f"{_steps(self.length)} for all of them together."
+        )
+
+
+def _steps(length: float) -> str:
+    return "1 step" if round(length) == 1 else f"{round(length):,} steps"
+
+
+def references_in_words(references: Mapping[str, Evidence]) -> str:
+    """What policies that know nothing earn; empty where that is not known."""
+    known = [
+        f"{REFERENCES.get(name, name)} earn{'s' if name == 'zero' else ''} {scores.score(evidence)}"
+        for name, evidence in references.items()
+        if evidence.episodes
+    ]
+    text = "; ".join(known)
+    return f"For comparison: {text}." if text else ""
+
+
+def seconds_in_words(attempt: Attempt) -> str:
+    """How long a program took to act, against its limit."""
+    evaluation = attempt.evaluation
+    if not evaluation.steps:
+        return ""
+    each = 1000 * evaluation.policy_seconds / evaluation.steps
+    took = "less than 1 ms" if each < 1 else f"about {number(float(f'{each:.1g}'))} ms"
+    return (
+        f"A call of its `act` took {took} on average; allowed are {STEP_SECONDS} s, and {EPISODE_SECONDS} s "
+        "for all calls of an episode."
+    )

@@ -1,0 +1,140 @@
+"""The steps of an episode around what went wrong in it, as a table."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpo.telling.columns import called, components
+from promptpo.telling.feedback import brief, compact
+
+if TYPE_CHECKING:
+    from sandbox import Episode
+
+STEPS, AFTER = 20, 5
+"""Steps shown, and how many of them come after the event."""
+
+FEW = 10
+"""Rows of its short form."""
+
+SHORTEST, LONGEST = 5, 25
+"""Steps over which rewards before and after a step are averaged: a fiftieth of the episode within these."""
+
+NOISE = 2.0
+"""So many standard deviations of the rewards, over as many steps, a loss has to be."""
+
+MOST_EXACT, NOTHING = 1e6, 1e-4
+"""Whole numbers below the one are told exactly; numbers below the other as 0."""
+
+LARGE = 40
+"""Entries of an array from which on its entries are not shown."""
+
+MOST_OBSERVED, MOST_DONE = 8, 6
+"""Columns; of an observation those that change most are shown."""
+
+
+def trace(episode: Episode, names: Mapping[str, str]) -> str:
+    """Some twenty consecutive steps around the event: observation and action with their names, and reward.
+
+    Args:
+        episode: Recorded, of at least one step.
+        names: From `promptpo.spec.reading.names_of`.
+    """
+    trajectory = episode.trajectory
+    if trajectory is None or not len(trajectory.rewards):
+        return ""
+    rewards = [float(reward) for reward in trajectory.rewards]
+    at, what = event(rewards, terminated=episode.terminated)
+    end = min(len(rewards), max(STEPS, at + 1 + AFTER))
+    steps = range(max(0, end - STEPS), end)
+    observed = _columns([trajectory.observations[t] for t in steps], "obs", names, MOST_OBSERVED)
+    done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
+    heading = ["step", *observed, *done, "reward"]
+    rows = [
+        [str(t), *(column[i] for column in (*observed.values(), *done.values())), cell(rewards[t])]
+        for i, t in enumerate(steps)
+    ]
+    # Runs of equal steps are one row: a robot that stands still needs no twenty.
+    table = _folded(rows)
+    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", "|".join(heading), *table])
+
+
+def shorter(table: str) -> str:
+    """The part of a trace nearest to the event."""
+    about, heading, *rows = table.splitlines()
+    kept = rows[-FEW:]
+    if len(kept) < len(rows):
+        first = kept[0].split("|")[0]
+        about = f"Steps {first} to {about.partition(' to ')[2]}"
+    return "\n".join([about, heading, *kept])
+
+
+def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
+    """The step that matters most, and why in words: where reward fell most, or else the end.
+
+    A fall counts from the smaller of what was earned just before and what is usual in the episode, so that
+    the step after a rare bonus is none; it has to be larger than the noise of the rewards makes likely.
+    """
+    last = len(rewards) - 1
+    usual, spread = statistics.median(rewards), statistics.pstdev(rewards)
+    window = min(max(SHORTEST, len(rewards) // 50), LONGEST)
+    most, at, base = 0.0, last, usual
+    for t in range(1, len(rewards)):
+        before = min(usual, statistics.fmean(rewards[max(0, t - window) : t]))
+        loss = sum(before - reward for reward in rewards[t : t + window])
+        if loss > most:
+            most, at, base = loss, t, before
+    if most > NOISE * spread * math.sqrt(window) or (most > 0 and len(rewards) <= STEPS):
+        after = range(at, min(len(rewards), at + window))
+        lowest = min(after, key=lambda t: rewards[t])
+        if base - rewards[lowest] > most / 2:  # one step did it
+            at = lowest
+        if at < last:
+            return at, f"around step {at}, where reward fell most"
+    return last, "up to where the episode was terminated" if terminated else "the last ones"
+
+
+def cell(value: float) -> str:
+    """A number in a table: whole ones exactly, as codes are, others with two digits; next to nothing as 0."""
+    if abs(value) < MOST_EXACT and float(value).is_integer():
+        return f"{value:.0f}"
+    return "0" if abs(value) < NOTHING else brief(value)
+
+
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: int) -> dict[str, list[str]]:
+    """Name to one text for each step; the columns that change most, in their own order.
+
+    Parts of an observation that never change, and entries of large arrays, which say nothing one by one,
+    are left out.
+    """
+    parts = [dict(components(value, kind)) for value in values]
+    labels = {label: called(label, names) for label in parts[0]}
+    if not labels:  # text, which has no numbers
+        return {kind: [compact(value, 60) for value in values]}
+    texts = {label: [cell(part[label]) if label in part else "" for part in parts] for label in labels}
+    sizes = Counter(name.split("[")[0] for name in labels.values())
+    kept = [
+        label
+        for label, name in labels.items()
+        if kind != "obs" or (len(set(texts[label])) > 1 and sizes[name.split("[")[0]] <= LARGE)
+    ]
+    by_change = sorted(kept, key=lambda label: -len(set(texts[label])))[:most]
+    return {labels[label]: texts[label] for label in labels if label in by_change}
+
+
+def _folded(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines; those that repeat the one before but for the step are counted."""
+    lines: list[str] = []
+    repeated = 0
+    for n, row in enumerate(rows):
+        same = n > 0 and row[1:] == rows[n - 1][1:]
+        repeated = repeated + 1 if same else 0
+        if same:
+            more = f" (and the next {repeated})" if repeated > 1 else " (and the next step)"
+            lines[-1] = lines[-1].split(" (and the next")[0] + more
+        else:
+            lines.append("|".join(row))
+    return lines

@@ -1,0 +1,158 @@
+"""A model whose answers are odd texts: every command shows them, on a real terminal, and none obeys them or fails."""
+
+import json
+import re
+import shutil
+import sys
+
+import pytest
+
+from promptpo.cli.app import run
+from promptpo.output.exporting import MARKER
+from promptpo.run.journal import JOURNAL
+from tests.promptpo.cli.test_border import NASTY, shown_raw
+from tests.promptpo.cli.test_command_line import SHORT
+from tests.promptpo.cli.test_terminal import on_terminal
+
+HUGE = "0x" + "f" * 6000
+POLICIES = {
+    "sound": "class Policy:\n    def act(self, obs):\n        return int(obs[2] > 0)\n",
+    "raises": f"class Policy:\n    def act(self, obs):\n        raise ValueError({NASTY!r} + '\\ud800')\n",
+    "prints": f"# {NASTY.replace(chr(10), ' ')}\nclass Policy:\n    '''{NASTY}'''\n    def act(self, obs):\n        print({NASTY!r} + '\\udfff')\n        return 0\n",
+    "huge": f"X = {HUGE}\nPARAMS = {{'a': ({HUGE}, 0, {HUGE})}}\nclass Policy:\n    def act(self, obs):\n        return {HUGE}\n",
+    "base": f"class Policy(x[{HUGE}]):\n    def act(self, obs):\n        return 0\n",
+    "says": f"class Policy:\n    def act(self, obs):\n        raise ValueError({HUGE})\n",
+    "marker": f"'''before\n{MARKER}\nafter'''\nclass Policy:\n    def act(self, obs):\n        return 0\n\n\n{MARKER}\n# [assistant]\n",
+}
+MODEL = """
+import pathlib, sys
+answers = {answers!r}
+for n in range(len(answers)):  # several ask at once: each takes its own
+    try:
+        pathlib.Path(f"{counter}{{n}}").touch(exist_ok=False)
+        break
+    except FileExistsError:
+        pass
+sys.stdout.buffer.write(answers[n].encode("utf-8", "surrogatepass"))
+"""
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """Where a run is that asked for one candidate with each odd policy, on a terminal."""
+    home = tmp_path_factory.mktemp("odd")
+    answers = [f"{NASTY}\ud800\n```python\n{source}```\n{NASTY}" for source in POLICIES.values()]
+    (home / "model.py").write_text(MODEL.format(answers=answers, counter=str(home / "counter")))
+    shown, code = on_terminal(
+        "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", str(len(answers)), "--tune", "none", "--repairs", "0",
+        "--option", "feedback_class=false", "--jobs", "1", "--model", f"exec:{sys.executable} model.py", "--out", "run",
+        "--no-film", columns=200, cwd=home,
+    )  # fmt: skip
+    harmless(shown)
+    assert code == 0
+    return home
+
+
+def harmless(shown):
+    """Nothing raw, no traceback of ours, no line that looks like our result and is the model's."""
+    assert not shown_raw(shown), shown
+    assert not re.search(r"(?m)^Traceback", shown)
+    assert not re.search(r"(?m)^Held-out return 500", shown)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "run"],
+        *(["show", "run", f"r1c{n + 1}"] for n in range(len(POLICIES))),
+        ["list", "."],
+        ["compare", "run", "run", "-o", "compare.html"],
+        ["report", "run", "--no-film"],
+        ["export", "run", "-o", "policy.py"],
+        ["export", "run"],
+        ["resume", "run", "--no-film"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_shows_them_as_text(odd, arguments):
+    """Exit code 0, and what was cut out can be read."""
+    shown, code = on_terminal(*arguments, columns=200, cwd=odd)
+    if (arguments[:1] == ["show"] and len(arguments) > 2) or arguments == [
+        "export",
+        "run",
+    ]:  # the model's words, as such
+        assert not shown_raw(shown)
+        assert not re.search(r"(?m)^Traceback", shown)
+    else:
+        harmless(shown)
+    assert code == 0, shown
+
+
+def test_the_journal_is_clean_and_says_what_was_there(odd):
+    """Escapes as Python writes them, so that nothing is lost."""
+    text = (odd / "run" / JOURNAL).read_text()
+    answers = [json.loads(line) for line in text.splitlines() if '"completion"' in line]
+    assert len(answers) == len(POLICIES)
+    for event in answers:
+        assert "\\x1b]0;owned\\x07" in event["data"]["text"]
+        assert "\\xed\\xa0\\x80" in event["data"]["text"]  # half a character, in bytes
+
+
+@pytest.mark.parametrize("command", ["evaluate", "play"])
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_in_files(odd, tmp_path, command, name):
+    """A failed policy is exit code 1 and a sentence; the marker of exported files in one that is none cuts nothing."""
+    (tmp_path / "policy.py").write_text(POLICIES[name])
+    extra = ["--video", "x.gif"] if command == "play" else []
+    shown, code = on_terminal(command, "policy.py", "--env", "CartPole-v1", "--episodes", "1", *extra, columns=200, cwd=tmp_path)  # fmt: skip
+    harmless(shown)
+    assert code == (0 if name in {"sound", "prints", "marker"} else 1), shown
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("result.json", "5"),
+        ("result.json", "[" * 100_000),
+        ("result.json", '{"best": 5}'),
+        ("result.json", '{"env_id": "a", "stop_reason": "b", "best": {"candidate": "\\ud800"}, "test": {"returns": 3}}'),
+        ("config.toml", "x = " + "[" * 100_000),
+        ("config.toml", "seed = " + "9" * 6000),
+        (JOURNAL, '{"n": 0, "t": 0, "kind": "attempt", "key": "\\ud800", "data": 5}\n{}\n'),
+        (JOURNAL, "[" * 100_000 + "\n{}\n"),
+        (JOURNAL, '{"n": 0, "t": 0, "kind": "spec", "key": "spec", "data": {"text": ' + "9" * 6000 + "}}\n{}\n"),
+    ],
+)  # fmt: skip
+def test_files_from_anywhere_are_a_sentence(odd, tmp_path, monkeypatch, capsys, file, content):
+    """A run with a file that is no such file is told in one line by every command that looks at it."""
+    shutil.copytree(odd / "run", tmp_path / "run")
+    (tmp_path / "run" / file).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["show", "run"], ["report", "run"], ["export", "run"], ["compare", "run", "run"]):
+        assert run(arguments) == 1, arguments
+        said = capsys.readouterr()
+        assert said.err.count("\n") == 1
+        assert said.err.startswith("promptpo: ")
+    assert run(["list", "."]) == 0
+    assert "run" in capsys.readouterr().err
+
+
+def test_a_strangers_result_is_clean(odd, tmp_path, monkeypatch, capsys):
+    """Lone surrogates and escapes in the files of a run reach neither the terminal nor a page."""
+    shutil.copytree(odd / "run", tmp_path / "run")
+    path = tmp_path / "run" / "result.json"
+    result = json.loads(path.read_text())
+    result["stop_reason"] = f"\ud800{NASTY}"
+    result["model"] = f"\ud800{NASTY}"
+    path.write_text(json.dumps(result))
+    monkeypatch.chdir(tmp_path)
+    for arguments in (
+        ["show", "run"],
+        ["report", "run", "--no-film"],
+        ["list", "."],
+        ["compare", "run", "run"],
+    ):
+        assert run(arguments) == 0
+        said = capsys.readouterr()
+        assert not shown_raw(said.out + said.err)
+        assert not any(line.startswith("Held-out") for line in said.out.splitlines())

@@ -1,0 +1,50 @@
+"""Action spaces survive being recorded, as far as exporting looks at them."""
+
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.envs.recorded_space import recorded, space_of
+from promptpo.envs.task import Task
+from promptpo.output.exporting import Provenance, exported
+
+POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
+ORIGIN = Provenance(Task("CartPole-v1"), "m", "1", "r", "c", "d")
+SPACES = [
+    spaces.Discrete(3, start=-1),
+    spaces.Box(-1, 1, (6,), np.float32),
+    spaces.Box(np.array([-1.0, -np.inf]), np.array([0.1, np.inf]), dtype=np.float64),
+    spaces.Box(0, 255, (2, 2), np.uint8),
+    spaces.Box(-1, 1, (), np.float32),
+    spaces.Box(-1, 1, (0,), np.float32),
+    spaces.MultiDiscrete([2, 3], start=[1, -1]),
+    spaces.MultiDiscrete([[2, 3], [4, 5]]),
+    spaces.MultiBinary([2, 2]),
+    spaces.Dict(a=spaces.Discrete(2)),
+    spaces.Text(5),
+]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_the_exported_file_is_the_same(space):
+    """With the recorded space as with the environment's own."""
+    again = space_of(json.loads(json.dumps(recorded(space))))
+    assert exported(POLICY, ORIGIN, action_space=again) == exported(POLICY, ORIGIN, action_space=space)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["low", "high", "n"]), inner)),
+       st.sampled_from([recorded(space) for space in SPACES]), st.sampled_from(["kind", "dtype", "shape", "low", "high", "n", "start", "nvec"]))  # fmt: skip
+def test_a_record_from_anywhere_is_a_space_or_a_sentence(value, record, name):
+    """Nothing else comes out, and nothing that is no number gets into code."""
+    try:
+        space = space_of({**record, name: value})
+    except ValueError:
+        return
+    assert isinstance(space, gymnasium.Space)
+    compile(exported(POLICY, ORIGIN, action_space=space), "policy.py", "exec")

@@ -1,0 +1,179 @@
+"""What a result is worth, in words: chosen by what happened, whatever that was."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import promptpo
+from promptpo.cli.app import run as command_line
+from promptpo.cli.display import outcome
+from promptpo.cli.show import overview
+from promptpo.output.report.page import write_report
+from promptpo.output.verdict import Facts, verdict
+from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.evidence import Evidence
+
+LOCKED = "tests.environments:Test/Locked-v0"
+
+
+def evidence(returns, success=None):
+    """Episodes with these returns."""
+    return Evidence(tuple(EpisodeRecord(n, value, 10, success) for n, value in enumerate(returns)))
+
+
+RETURNS = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=8)
+FACTS = st.builds(
+    Facts,
+    test=st.one_of(st.none(), st.builds(evidence, RETURNS, st.sampled_from([None, True, False]))),
+    failed=st.integers(0, 3),
+    references=st.fixed_dictionaries(
+        {}, optional={"random": RETURNS.map(evidence), "zero": RETURNS.map(evidence)}
+    ),
+    threshold=st.one_of(st.none(), st.floats(-1e6, 1e6)),
+    language_model=st.booleans(),
+    tried=st.integers(0, 9),
+    ties=st.integers(0, 5),
+    flat=st.one_of(st.none(), st.floats(-5, 5)),
+    never_succeeded=st.booleans(),
+    constant=st.sampled_from(["", "2", "[0.0, 1.0]"]),
+    at_bounds=st.lists(st.sampled_from(["kp", "kd", "gain", "bias"]), unique=True).map(tuple),
+    longest=st.integers(0, 10_000),
+    budget=st.one_of(st.none(), st.integers(1, 500_000)),
+    out_of_steps=st.booleans(),
+    rounds=st.tuples(st.integers(0, 3), st.integers(3, 5)),
+)
+
+
+@given(FACTS)
+def test_there_is_always_a_sentence_and_never_false_praise(facts):
+    """Whatever happened there are whole sentences, without NaN or praise that was not earned.
+
+    "Solved" is said at the threshold or with success only, and what is
+    clearly worse than a mark is always called worse.
+    """
+    text = verdict(facts)
+    assert text[0].isupper()
+    assert text.endswith(".")
+    assert "nan" not in text.lower()
+    assert "  " not in text
+    if facts.test is None:
+        assert text.startswith(("No policy ran", "The best policy failed"))
+        return
+    mean = facts.test.mean_return
+    reached = facts.threshold is not None and mean >= facts.threshold
+    if text.startswith("Solved"):
+        assert not facts.failed
+        assert reached or facts.test.success_rate == 1.0
+    signs = [facts.test.against(mark).verdict for mark in facts.references.values()]
+    assert text.startswith("Worse than") == (min(signs, default=0) < 0)
+    if text.startswith("Better than"):
+        assert min(signs) > 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"flat": 0.0, "test": evidence([0, 0, 0])}, "Every episode of every policy earned 0"),
+        ({"never_succeeded": True}, "No episode of any policy succeeded"),
+        ({"out_of_steps": True, "budget": 1000, "longest": 400}, "One episode took 400 of the 1,000 steps"),
+        ({"ties": 4}, "All 4 policies earned the same"),
+        ({"constant": "2"}, "It gives the same action in every step (2)"),
+        ({"at_bounds": ("kp",)}, "kp stands at the end of its range"),
+        ({"at_bounds": ("a", "b", "c", "d")}, "a, b, c and 1 more stand at the end"),
+        ({"out_of_steps": True, "rounds": (2, 5)}, "after 2 of 5 rounds"),
+        ({}, "(--hint)"),
+        ({"language_model": False}, "cannot plan a route: use a language model"),
+    ],
+)
+def test_the_cause_is_named_with_what_to_do(facts, words):
+    """Below random actions, each of the known causes is told where it is the one that applies."""
+    marks = {"random": evidence([5, 6, 7])}
+    text = verdict(Facts(**{"test": evidence([1, 2, 2.5]), "references": marks, **facts}))
+    assert text.startswith("Worse than random actions: ")
+    assert words in text
+    assert "--" in text or "promptpo resume" in text
+
+
+def test_solved_says_so_and_no_more():
+    """A result at the threshold and above the marks needs no advice; one that random actions reach too has a but."""
+    marks = {"random": evidence([20, 21, 22]), "zero": evidence([9, 9, 8])}
+    solved = verdict(Facts(test=evidence([500, 500, 499]), references=marks, threshold=475))
+    assert solved == "Solved: the held-out return of 499.7 reaches 475."
+    easy = verdict(Facts(test=evidence([500, 480, 499]), references={"random": evidence([490, 500, 491])}, threshold=475))  # fmt: skip
+    assert "but random actions earned as much" in easy
+
+
+def test_differences_are_paired():
+    """Starts differ by hundreds, the policies by five in each: that is better, though levels overlap."""
+    theirs = [100.0, 900.0, -300.0, 450.0]
+    mine = [value + 5 + n / 10 for n, value in enumerate(theirs)]
+    text = verdict(Facts(test=evidence(mine), references={"random": evidence(theirs)}, threshold=math.inf))
+    assert text.startswith("Better than random actions")
+    assert "difference 5.15 ± 0.0645 over 4 shared episodes" in text
+    assert "below the" in text
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory):
+    """Program search on a grid where it finds nothing: no reward is ever seen."""
+    return promptpo.optimize(
+        LOCKED,
+        model="search",
+        rounds=1,
+        candidates=2,
+        episodes=3,
+        validation_episodes=3,
+        test_episodes=5,
+        max_steps=8000,
+        out=tmp_path_factory.mktemp("runs") / "run",
+    )
+
+
+def test_a_failure_is_called_one_everywhere(locked):
+    """The terminal, `result.json`, `show`, the report and the exported file say the same, marks beside it."""
+    said = locked.data["verdict"]
+    assert "No better" in said or "The same as" in said
+    assert "use a language model (--model)" in said
+    stored = json.loads((locked.directory / "result.json").read_text())
+    for name in ("random", "zero"):
+        mark = stored["references"][name]
+        assert mark["episodes"] == 5
+        assert mark["ci95"][0] <= mark["mean_return"] <= mark["ci95"][1]
+    page = write_report(locked.directory, episode=False).read_text()
+    for text in (outcome(locked), overview(locked.directory), page, locked.policy_path.read_text()):
+        assert said in text.replace("&#39;", "'")
+        assert "random actions" in text.lower()
+
+
+def test_the_exit_status_of_a_poor_result_is_0(tmp_path, capsys):
+    """A verdict is no error, and `--json` has it."""
+    command = [
+        "optimize",
+        LOCKED,
+        "--model",
+        "search",
+        "--rounds",
+        "1",
+        "-n",
+        "1",
+        "--episodes",
+        "2",
+        "--no-film",
+    ]
+    limits = ["--validation-episodes", "2", "--test-episodes", "2", "--max-steps", "2000"]
+    assert command_line([*command, *limits, "--json", "--out", str(tmp_path / "run")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"]
+    assert set(found["references"]) == {"random", "zero"}
+
+
+def test_a_constant_action_is_noticed(tmp_path):
+    """A policy that always does the same is told from its trajectories, not from its returns."""
+    from tests.promptpo.optimizing import Model, optimize
+
+    always = "class Policy:\n    def act(self, obs):\n        return 1\n"
+    run = optimize(Model(default=always), tmp_path / "run", rounds=1, candidates=1)
+    assert "It gives the same action in every step (1)" in run.data["verdict"]

@@ -1,0 +1,307 @@
+"""Runs that were not made here: looked at like any other, executed only when the user says so."""
+
+import json
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run
+from promptpo.envs.task import Task
+from promptpo.errors import PromptPOError, UsageError
+from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.journal import JOURNAL
+from promptpo.run.origin import ORIGIN, key_path, made_here, save_own
+from promptpo.run.state import read_state
+from tests.promptpo.cli.test_command_line import QUICK
+from tests.promptpo.cli.test_command_line import promptpo as command
+
+MODULE = """
+from pathlib import Path
+from typing import ClassVar
+import gymnasium
+from gymnasium.envs.classic_control import CartPoleEnv
+
+Path({trace!r}).touch()
+gymnasium.register("Theirs-v0", entry_point=CartPoleEnv, max_episode_steps=20)
+"""
+MODEL = """
+import pathlib, sys
+pathlib.Path({trace!r}).touch()
+print("```python\\nclass Policy:\\n    def act(self, obs):\\n        return int(obs[2] > 0)\\n```")
+"""
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """A finished run with a module and a command of its own, made on another machine."""
+    home = tmp_path_factory.mktemp("theirs")
+    trace = home / "trace"
+    (home / "their_env.py").write_text(MODULE.format(trace=str(trace)))
+    (home / "model.py").write_text(MODEL.format(trace=str(trace)))
+    model = f"exec:{shlex.quote(sys.executable)} {home / 'model.py'}"
+    done = command(
+        "optimize", "their_env:Theirs-v0", *QUICK, "--model", model, "--out", "run", "--no-film", "--allow-weaker-sandbox",
+        cwd=home, XDG_STATE_HOME=str(home / "state"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    shutil.copy(home / "their_env.py", home / "run" / "their_env.py")
+    return home
+
+
+@pytest.fixture
+def foreign(theirs, tmp_path):
+    """A copy of it that this machine was given, and where it would leave a trace."""
+    shutil.copytree(theirs / "run", tmp_path / "run")
+    trace = theirs / "trace"
+    trace.unlink(missing_ok=True)
+    return tmp_path / "run", trace
+
+
+def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path):
+    """The key is for its owner only; a changed configuration, or one without a signature, is not ours."""
+    config = Config(Task("CartPole-v1"), model="search")
+    assert save_own(config, tmp_path)
+    assert made_here(tmp_path)
+    assert stat.S_IMODE(key_path().stat().st_mode) == 0o600
+    path = tmp_path / CONFIG
+    before = path.read_text()
+    path.write_text(before.replace("search", "exec:true"))
+    assert not made_here(tmp_path)
+    path.write_text(before)
+    (tmp_path / ORIGIN).write_text("00" * 32 + "\n")
+    assert not made_here(tmp_path)
+    (tmp_path / ORIGIN).unlink()
+    assert not made_here(tmp_path)
+
+
+def test_a_kill_between_signature_and_configuration_loses_nothing(tmp_path, monkeypatch):
+    """The configuration that is there stays known until the next one is."""
+    save_own(Config(Task("CartPole-v1")), tmp_path)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("promptpo.run.origin.save_config", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save_own(Config(Task("CartPole-v1"), seed=1), tmp_path)
+    assert made_here(tmp_path)
+
+
+def test_a_machine_without_a_place_for_keys_says_so(tmp_path):
+    """The run is made all the same."""
+    (tmp_path / "file").touch()
+    done = command("optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", "--no-film",
+                   cwd=tmp_path, XDG_STATE_HOME=str(tmp_path / "file"))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "cannot be signed" in done.stderr
+
+
+def test_many_processes_make_one_key(tmp_path):
+    """All of them sign with the same one."""
+    code = "from promptpo.run.origin import _key; print(_key(create=True).hex())"
+    import os
+
+    environment = os.environ | {"XDG_STATE_HOME": str(tmp_path)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment, text=True)
+        for _ in range(4)
+    ]
+    assert len({process.communicate()[0] for process in running}) == 1
+    assert [path.name for path in (tmp_path / "promptpo").iterdir()] == ["key"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "."],
+        ["show", ".", "best"],
+        ["list", "."],
+        ["compare", ".", ".", "-o", "compare.html"],
+        ["report", "."],
+        ["report", ".", "--no-film"],
+        ["export", ".", "-o", "policy.py"],
+        ["export", ".", "r1c1"],
+        ["track", ".", "--to", "monitor:monitor.csv"],
+    ],
+)
+def test_looking_imports_and_starts_nothing(foreign, arguments):
+    """From inside of its directory too."""
+    directory, trace = foreign
+    done = command(*arguments, cwd=directory)
+    assert done.returncode == 0, done.stderr
+    assert not trace.exists()
+    if arguments == ["report", "."]:
+        assert "--trust" in done.stderr
+        assert "--trust" in (directory / "report.html").read_text()
+
+
+def test_resuming_wants_trust_and_says_what_it_does(foreign):
+    """Without it nothing happens; with it once, the run is the user's."""
+    directory, trace = foreign
+    refused = command("resume", ".", "--rounds", "2", "--no-film", cwd=directory)
+    assert refused.returncode == 2
+    assert "imports the module their_env" in refused.stderr
+    assert "starts the command" in refused.stderr
+    assert "--trust" in refused.stderr
+    assert not trace.exists()
+    done = command("resume", ".", "--rounds", "2", "--no-film", "--trust", cwd=directory)
+    assert done.returncode == 0, done.stderr
+    assert trace.exists()
+    assert "imports the module their_env" in done.stderr
+    assert made_here(directory)
+    assert not load_config(directory / CONFIG).allow_weaker_sandbox
+    assert command("resume", ".", "--rounds", "3", "--no-film", cwd=directory).returncode == 0
+
+
+def test_the_film_of_the_report_wants_trust(foreign):
+    """With it, the module is imported."""
+    directory, trace = foreign
+    done = command("report", ".", "--trust", cwd=directory)
+    assert done.returncode == 0, done.stderr
+    assert "imports the module their_env" in done.stderr
+    assert trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("own", "flag", "obeyed"), [(False, False, False), (False, True, True), (True, False, True)]
+)
+def test_weaker_sandboxes_are_accepted_here(foreign, monkeypatch, own, flag, obeyed):
+    """A stranger's run cannot accept one in the user's name."""
+    from promptpo.output.report import episode, page
+
+    directory, _ = foreign
+    if own:
+        save_own(load_config(directory / CONFIG), directory)
+    seen = []
+    monkeypatch.setattr(
+        episode, "show_episode", lambda *_, allow_weaker, **__: seen.append(allow_weaker) or "none"
+    )
+    page.write_report(directory, trust=True, allow_weaker_sandbox=flag)
+    assert seen == [obeyed]
+
+
+class _Listener(BaseHTTPRequestHandler):
+    """Notes the keys that arrive."""
+
+    keys: ClassVar[list] = []
+
+    def do_POST(self):
+        """Refuse, having seen the key."""
+        self.keys.append(self.headers.get("Authorization") or "")
+        self.send_error(400)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+def test_keys_go_to_hosts_that_the_user_named(tmp_path, monkeypatch):
+    """A stranger's address gets none, trusted or not, until it is named again."""
+    server = HTTPServer(("127.0.0.1", 0), _Listener)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/v1"
+    save_own(Config(Task("CartPole-v1"), model="openai:any", base_url=address), tmp_path)
+    (tmp_path / ORIGIN).unlink()
+    (tmp_path / JOURNAL).touch()
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
+    try:
+        with pytest.raises(UsageError, match=f"sends your key for openai to {address}.*--trust --base-url"):
+            promptpo.resume(tmp_path)
+        with pytest.raises(UsageError, match="name it yourself"):
+            promptpo.resume(tmp_path, trust=True)
+        assert _Listener.keys == []
+        promptpo.resume(tmp_path, trust=True, base_url=address, rounds=1)
+    except PromptPOError as error:
+        assert "--trust" not in str(error)  # noqa: PT017 - the server refuses
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert _Listener.keys
+    assert all("secret-of-mine" in key for key in _Listener.keys)
+
+
+def test_a_policy_file_from_somebody_builds_nothing_unasked(foreign, monkeypatch):
+    """Its environment is the user's word, or Gymnasium's own, or of a run that was made here."""
+    directory, trace = foreign
+    monkeypatch.chdir(directory)
+    with pytest.raises(UsageError, match="imports the module their_env"):
+        promptpo.load_policy(directory)
+    assert not trace.exists()
+    save_own(load_config(directory / CONFIG), directory)
+    with promptpo.load_policy(directory) as policy:
+        assert policy.action_space.n == 2
+    text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "other_env:Theirs-v0")
+    (directory / "best.py").write_text(text)
+    with pytest.raises(UsageError, match="imports the module other_env"):
+        promptpo.load_policy(directory)
+
+
+def test_an_older_run_is_exported_with_its_environment(foreign, monkeypatch):
+    """Its action space is not recorded: a stranger's needs trust for that."""
+    directory, trace = foreign
+    path = directory / JOURNAL
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "spec":
+            del line["data"]["action_space"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    monkeypatch.chdir(directory)
+    with pytest.raises(UsageError, match="--trust"):
+        promptpo.export(directory)
+    assert not trace.exists()
+    assert "class Policy" in promptpo.export(directory, trust=True)
+
+
+def test_what_is_exported_is_the_same_without_the_environment(foreign, monkeypatch):
+    """The recorded action space says what the environment would."""
+    directory, _ = foreign
+    without = promptpo.export(directory)
+    state = read_state(directory)
+    monkeypatch.setattr(
+        "promptpo.api._action_space", lambda *_, **__: __import__("gymnasium").spaces.Discrete(2)
+    )
+    assert state.action_space == {"kind": "discrete", "n": 2, "start": 0}
+    assert promptpo.export(directory) == without
+
+
+@pytest.mark.parametrize(
+    "table", ["[resume]\ntrust = true", '[resume]\nbase-url = "http://x"', "[report]\ntrust = true"]
+)
+def test_files_cannot_say_it_for_the_user(tmp_path, monkeypatch, capsys, table):
+    """Trust, and where keys go when a run is resumed, are given on the command line."""
+    (tmp_path / "promptpo.toml").write_text(table)
+    monkeypatch.chdir(tmp_path)
+    assert run(["show", "."]) == 2
+    assert "on the command line only" in capsys.readouterr().err
+
+
+def test_defaults_that_came_with_a_run_are_not_read(foreign):
+    """A file of flags in somebody's run directory sets nothing; in one's own it does."""
+    directory, _ = foreign
+    (directory / "promptpo.toml").write_text("[export]\noutput = 'planted.py'\n")
+    assert command("export", ".", cwd=directory).returncode == 0
+    assert not (directory / "planted.py").exists()
+    save_own(load_config(directory / CONFIG), directory)
+    assert command("export", ".", cwd=directory).returncode == 0
+    assert (directory / "planted.py").exists()
+
+
+def test_own_runs_need_no_flags(tmp_path):
+    """Also when they are moved, and with a module of one's own, which is named before it is imported."""
+    (tmp_path / "my_env.py").write_text(MODULE.format(trace=str(tmp_path / "trace")))
+    done = command(
+        "optimize", "my_env:Theirs-v0", *QUICK, "--model", "search", "--out", "run", "--no-film", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    Path(tmp_path / "run").rename(tmp_path / "moved")
+    again = command("resume", "moved", "--rounds", "2", "--no-film", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "resuming moved imports the module my_env" in again.stderr

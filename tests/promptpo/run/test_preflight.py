@@ -1,0 +1,114 @@
+"""What is said before a run begins."""
+
+import json
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.api import estimate
+from promptpo.cli.app import run as command_line
+from promptpo.envs.task import Task
+from promptpo.llm.prices import Price
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.config import Budget, Config
+from promptpo.spec.gaps import gaps_in
+from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.policies import WEAK
+
+CARTPOLE = Config(Task("CartPole-v1"), model="search")
+
+
+class Priced(ScriptedLLM):
+    """A model whose price is known."""
+
+    price = Price(3.0, 15.0)
+
+
+def ahead(config=CARTPOLE, **budget):
+    """The estimate with this budget."""
+    model = Model()
+    found = estimate(replace(config, budget=replace(config.budget, **budget)), llm=Priced(model))
+    assert not model.requests
+    return found
+
+
+def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    """`--estimate` tells limit, division, calls and time, exits with 0, and leaves no run and no call behind."""
+    monkeypatch.chdir(tmp_path)
+    assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
+    said = capsys.readouterr().out
+    assert "at most 500 steps, by its registered time limit" in said
+    assert "100,000 (20%) try 20 policies" in said
+    assert "Time: about" in said
+    assert not list(tmp_path.iterdir())
+    assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["horizon"] == 500
+    assert found["evaluation_fits"] is True
+    assert found["steps_per_second"] > 0
+
+
+def test_calls_tokens_and_dollars_are_bounds():
+    """Every policy asked for twice and repaired twice, and the feedback class; limits lower each of them."""
+    found = ahead()
+    assert found.calls == 5 * 4 * 4 + 3
+    assert found.tokens == (found.calls * 24_000, found.calls * 16_384)
+    assert found.usd == pytest.approx(found.calls * (24_000 * 3 + 16_384 * 15) / 1e6)
+    assert ahead(calls=7).calls == 7
+    assert ahead(usd=0.5).usd == 0.5
+    assert sum(ahead(tokens=1000).tokens) == pytest.approx(1000, abs=1)
+
+
+def test_a_budget_that_pays_for_no_evaluation_is_told():
+    """With fewer steps than one policy may take, the line says so and what to change."""
+    found = ahead(steps=1000)
+    assert not found.fits
+    assert any(
+        "may not pay for one full evaluation" in line and "--max-steps" in line for line in found.lines()
+    )
+    tight = ahead(steps=20_000)
+    assert tight.fits
+    assert any("for no tuning" in line for line in tight.lines())
+
+
+def test_a_limit_of_the_user_or_none_is_told():
+    """Who bounds the episodes is in the first line."""
+    limited = ahead(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))
+    assert limited.lines()[0] == "Episodes: at most 77 steps, by --max-episode-steps."
+    endless = ahead(replace(CARTPOLE, task=Task("tests.environments:Test/Endless-v0")))
+    assert "set --max-episode-steps" in endless.lines()[0]
+
+
+def test_a_result_has_what_was_said_before(tmp_path):
+    """`result.json` keeps the preflight."""
+    run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1)
+    assert run.data["preflight"]["horizon"] == 500
+    assert run.data["preflight"]["policies"] == 1
+
+
+def test_what_stays_unknown_is_named():
+    """Unnamed numbers and actions, an unknown reward, and observations outside their Box."""
+    box = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    sources = {"State": "space", "Action": "space", "reward": "nothing found"}
+    seen = [np.float32([0, 0.5]), np.float32([0, 3.0])]
+    found = gaps_in(box, spaces.Discrete(3), sources, named_actions=False, observations=seen)
+    assert found == (
+        "what the numbers of the observation mean",
+        "what each of the 3 actions does",
+        "what is rewarded",
+        "the true range of obs[1]: seen from 0.5 to 3, declared -1 to 1",
+    )
+    nested = spaces.Dict({"a": box})
+    known = {"State": "documentation", "Action": "documentation", "reward": "source"}
+    inside = [{"a": np.float32([1.0, -1.0])}]
+    assert not gaps_in(nested, spaces.Discrete(2), known, named_actions=True, observations=inside)
+
+
+def test_a_documented_environment_has_no_gaps():
+    """CartPole says all of it."""
+    assert gymnasium.spec("CartPole-v1")
+    assert not ahead().unknown
+    assert Budget().steps == 500_000

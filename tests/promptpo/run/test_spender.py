@@ -1,0 +1,175 @@
+"""One spender: in the journal first, counted, never twice; what is asked is received."""
+
+import asyncio
+import time
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.errors import BudgetSpentError
+from promptpo.llm.base import Completion, Message
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.rollouts.fake import FakeExecutor
+from promptpo.run.config import Budget, Config
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
+from promptpo.run.spender import UNTOLD, Spender, Subject
+from sandbox import Failure
+
+SUBJECT = Subject("class Policy: ...", None, "r1c1")
+
+
+class Work:
+    """A spender with a journal of its own, a scripted model and an executor without processes."""
+
+    def __init__(self, directory, answer=lambda _: "text", play=lambda _, trial: float(trial.seed), **limits):
+        config = Config(Task("CartPole-v1"), budget=Budget(**limits))
+        self.journal = Journal(directory)
+        self.ledger = Ledger(config.budget, self.journal.events)
+        self.journal.listen(self.ledger.add)
+        self.llm = ScriptedLLM(answer)
+        self.executor = FakeExecutor(play)
+        self.spender = Spender(self.llm, self.executor, config, self.journal, self.ledger)
+
+    def ask(self, key="r1.c1"):
+        """One call."""
+        return self.spender.ask(key, "policy", [Message("user", "?")], system="s", candidate="r1c1")
+
+    def roll(self, kind="evaluation", key="a", seeds=(1, 2, 3, 4), **more):
+        """Episodes of at most ten steps."""
+        return self.spender.roll_out(kind, key, SUBJECT, seeds, horizon=10, **more)
+
+
+def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_path):
+    """The second time it comes from the journal, in this process and in the next."""
+    asked = []
+    first = Work(tmp_path, lambda request: asked.append(request.key) or "answer")
+    assert asyncio.run(first.ask()).text == "answer"
+    assert asyncio.run(first.ask()).text == "answer"
+    event = next(first.journal.of_kind("completion"))
+    assert event.data["candidate"] == "r1c1"
+    first.journal.close()
+    assert asyncio.run(Work(tmp_path, lambda _: pytest.fail("asked again")).ask()).text == "answer"
+    assert asked == ["r1.c1"]
+
+
+def test_what_was_asked_is_received_though_the_search_ends(tmp_path):
+    """Cancelling the one who waits does not cancel the call; `receive` waits until it is on disk."""
+
+    async def slow(_):
+        await asyncio.sleep(0.2)
+        return Completion("late", "m", cost_usd=1.0)
+
+    work = Work(tmp_path, slow)
+
+    async def search():
+        waiting = asyncio.ensure_future(work.ask())
+        await asyncio.sleep(0.05)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert work.ledger.calls == 0
+        await work.spender.receive()
+
+    asyncio.run(search())
+    assert work.ledger.calls == 1
+    assert work.ledger.cost_usd == 1.0
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_an_answer_that_never_comes_is_given_up(tmp_path, repeats):
+    """After the time that it is given; at once where asking again costs nothing."""
+
+    async def never(_):
+        await asyncio.sleep(60)
+
+    work = Work(tmp_path, never)
+    work.llm.repeats = repeats
+
+    async def search():
+        waiting = asyncio.ensure_future(work.ask())
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        await work.spender.receive(5.0 if repeats else 0.3)
+        waiting.cancel()
+        return time.monotonic() - began
+
+    assert asyncio.run(search()) < 3
+
+
+def test_a_call_beyond_the_limit_is_not_made(tmp_path):
+    """And takes nothing away from the one before it."""
+    work = Work(tmp_path, lambda _: "answer", calls=1)
+    assert asyncio.run(work.ask("r1.c1")).text == "answer"
+    with pytest.raises(BudgetSpentError, match="1 language-model calls"):
+        asyncio.run(work.ask("r1.c2"))
+    assert work.ledger.calls == 1
+
+
+def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path):
+    """Each kind has its purpose; the test is outside the budget."""
+    work = Work(tmp_path, steps=80)
+    played = asyncio.run(work.roll())
+    assert played.evaluation.returns == (1.0, 2.0, 3.0, 4.0)
+    assert asyncio.run(work.roll()).rollout is None
+    asyncio.run(work.roll("validation", "b"))
+    asyncio.run(work.roll("test", "c"))
+    assert len(work.executor.asked) == 3
+    steps = {purpose: n for purpose, n in work.ledger.steps.items() if n}
+    assert steps == {"train": 40, "validation": 40, "test": 40}
+    assert {event.data["candidate"] for event in work.journal.of_kind("evaluation")} == {"r1c1"}
+    with pytest.raises(BudgetSpentError, match="80 environment steps"):
+        asyncio.run(work.roll("validation", "d"))
+
+
+def test_what_is_hopeless_early_is_not_rolled_out_further(tmp_path):
+    """Two stages in one event: the others only where the first are worth it."""
+    work = Work(tmp_path)
+    poor = asyncio.run(work.roll(first=2, go_on=lambda early: max(early.returns) > 2))
+    good = asyncio.run(work.roll(key="b", first=3, go_on=lambda early: max(early.returns) > 2))
+    assert (poor.evaluation.returns, good.evaluation.returns) == ((1.0, 2.0), (1.0, 2.0, 3.0, 4.0))
+    assert len(list(work.journal.of_kind("evaluation"))) == 2
+
+
+def test_a_failure_ends_training_but_not_the_test(tmp_path):
+    """In the test it is one episode of many, and counted."""
+
+    def play(_, trial):
+        return Failure("crashed", "it broke", seed=trial.seed) if trial.seed == 2 else 5.0
+
+    work = Work(tmp_path, play=play)
+    assert asyncio.run(work.roll()).evaluation.outcome == "crashed"
+    test = asyncio.run(work.roll("test", "t")).evaluation
+    assert (test.outcome, test.failed, test.returns) == ("crashed", 1, (5.0, 5.0, 5.0))
+
+
+def test_trajectories_wait_for_their_feedback(tmp_path):
+    """Kept beside the journal until something was said about them; gone afterwards."""
+    work = Work(tmp_path)
+    asyncio.run(work.roll(record=True))
+    assert [path.name for path in (tmp_path / UNTOLD).iterdir()] == ["a"]
+    again = asyncio.run(work.spender.again("a", SUBJECT, (1, 2, 3, 4), horizon=10))
+    assert [episode.return_ for episode in again.episodes] == [1.0, 2.0, 3.0, 4.0]
+    assert len(work.executor.asked) == 1
+    work.spender.told("a")
+    assert not (tmp_path / UNTOLD).exists()
+    asyncio.run(work.spender.again("a", SUBJECT, (3,), horizon=10))
+    assert len(work.executor.asked) == 2
+    assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
+
+
+def test_damaged_trajectories_are_rolled_out_once_more(tmp_path):
+    """A file cut by a full disk is no trajectory."""
+    work = Work(tmp_path)
+    asyncio.run(work.roll(record=True))
+    file = tmp_path / UNTOLD / "a"
+    file.write_text(file.read_text()[:40])
+    again = asyncio.run(work.spender.again("a", SUBJECT, (1, 2), horizon=10))
+    assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
+
+
+def test_work_that_only_asks_has_no_executor(tmp_path):
+    """A draft of a spec, for one."""
+    work = Work(tmp_path)
+    spender = Spender(work.llm, None, Config(Task("CartPole-v1")), work.journal, work.ledger)
+    with pytest.raises(RuntimeError, match="only asks"):
+        _ = spender.executor

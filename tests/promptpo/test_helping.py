@@ -1,0 +1,130 @@
+"""Helping a run: a hint in every prompt, and policies to begin with."""
+
+import pytest
+
+import promptpo
+from promptpo.api import policies_in
+from promptpo.cli.app import run as command_line
+from promptpo.cli.display import outcome
+from promptpo.errors import UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.report.page import write_report
+from promptpo.run.config import CONFIG, load_config
+from promptpo.run.journal import read_run
+from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
+
+
+def code_of(answer):
+    """The module in a scripted answer."""
+    return promptpo.program.answers.extract(answer).source if "```" in answer else answer
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A good controller in a file."""
+    path = tmp_path / "own.py"
+    path.write_text(code_of(GOOD))
+    return path
+
+
+def test_a_hint_is_in_every_prompt_and_recorded(tmp_path):
+    """All lines of it, also where they look like code; a resumed run still has it."""
+    model = Model(default=WEAK)
+    optimize(model, tmp_path / "run", rounds=1, candidates=1, hint="The pole falls\nwhere obs[2] points.")
+    for request in model.requests:
+        assert "# The pole falls\n# where obs[2] points.\n" in request.system
+    assert load_config(tmp_path / "run" / CONFIG).hint.startswith("The pole falls")
+    again = Model(default=WEAK)
+    promptpo.resume(tmp_path / "run", llm=ScriptedLLM(again), rounds=2)
+    assert again.requests
+    assert all("# The pole falls" in request.system for request in again.requests)
+
+
+def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path, own):
+    """It is rolled out and judged without a call, is the parent of the first round, and wins where it is the best."""
+    model = Model(default=WEAK)
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=2, start=[own])
+    assert run.data["best"]["candidate"] == "r0c1"
+    assert run.data["best"]["round"] == 0
+    assert run.mean_return > 300
+    assert "written by its user" in run.policy_path.read_text()
+    assert "Given at the start" in outcome(run)
+    asked = [request for request in model.requests if request.purpose == "policy"]
+    assert len(asked) == 2
+    assert all("0.5 * obs[3]" in request.messages[-1].content for request in asked)
+    found = attempts_of(run)
+    assert found["r1c1"]["parents"] == ["r0c1"]
+    assert found["r0c1"]["judged_by"]["episodes"] > 4
+    assert not any(event.data.get("candidate") == "r0c1" for event in read_run(run.directory)["completion"])
+
+
+def test_what_takes_ids_takes_round_0(tmp_path, own, capsys):
+    """`show`, `export`, the report and the evolutionary recipe's islands know "r0c1" and tell who gave it."""
+    model = Model(default=WEAK)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=2, start=[own], recipe="evolve")
+    assert command_line(["show", str(run.directory)]) == 0
+    assert "Given at the start" in capsys.readouterr().out
+    assert command_line(["show", str(run.directory), "r0c1"]) == 0
+    assert "Given by the user." in capsys.readouterr().out
+    assert "0.5 * obs[3]" in promptpo.export(run.directory, candidate="r0c1")
+    assert "r0c1" in write_report(run.directory, episode=False).read_text()
+
+
+def test_numbers_of_a_given_policy_are_tuned(tmp_path):
+    """A controller with PARAMS is improved like one that the model wrote, in the first round."""
+    path = tmp_path / "mine.py"
+    path.write_text(code_of(TUNABLE))
+    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=30_000)  # fmt: skip
+    best = run.data["best"]
+    assert best["candidate"] == "r0c1t"
+    assert best["tuned"]
+
+
+def test_an_exported_file_or_a_run_begins_another(tmp_path, own):
+    """What the exporter added is cut off, so last week's best goes on as it was written."""
+    first = optimize(Model(default=GOOD), tmp_path / "first", rounds=1, candidates=1)
+    exported, directory = policies_in([first.policy_path, first.directory])
+    assert exported == directory
+    assert "argparse" not in exported
+    assert "def predict" not in exported
+    second = optimize(
+        Model(default=WEAK), tmp_path / "second", rounds=1, candidates=1, start=exported_path(first)
+    )
+    assert second.data["best"]["candidate"] == "r0c1"
+
+
+def exported_path(run):
+    """One path alone, as a person may give it."""
+    return str(run.policy_path)
+
+
+def test_a_resumed_run_needs_the_file_no_more(tmp_path, own):
+    """The run keeps what it began with; nothing of it is rolled out again."""
+    run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, start=[own])
+    own.unlink()
+    again = promptpo.resume(run.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
+    assert again.data["best"]["candidate"] == "r0c1"
+    evaluations = read_run(run.directory)["evaluation"]
+    assert sum(event.data["candidate"] == "r0c1" for event in evaluations) == 1
+
+
+def test_a_file_without_a_policy_is_refused_before_anything_starts(tmp_path, capsys):
+    """One sentence and exit status 2; no run directory is left."""
+    path = tmp_path / "notes.py"
+    path.write_text("print('no policy')\n")
+    with pytest.raises(UsageError, match="no class Policy"):
+        policies_in([path])
+    command = [
+        "optimize",
+        "CartPole-v1",
+        "--model",
+        "search",
+        "--start",
+        str(path),
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    assert command_line(command) == 2
+    assert "no class Policy" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,244 @@
+"""promptpo from Python: options, history, Ctrl-C, running inside an event loop, progress."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+import promptpo
+from promptpo.errors import MissingExtraError, UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.run_result import HISTORY
+from tests.docs.snippets import ROOT
+from tests.promptpo.optimizing import QUICK, Model, optimize
+from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"roundz": 1}, "did you mean rounds"),
+        ({"reveel": "bare"}, "did you mean reveal"),
+        ({"max_step": 1}, "did you mean max_steps"),
+        ({"reveal": "bares"}, "Did you mean bare"),
+        ({"rounds": "many"}, "rounds must be a whole number"),
+        ({"model": 3}, "model must be text"),
+        ({"model": ["exec:cat", 3]}, "models"),
+        ({"llm": "anthropic"}, "named with model="),
+        ({"observer": print}, r"takes a promptpo\.Observer"),
+        ({"progress": "yes"}, "progress must be true or false"),
+        ({"out": 3}, "out must be a path"),
+        ({"env_kwargs": [1]}, "env_kwargs must be a mapping"),
+    ],
+)
+def test_a_wrong_option_is_told_with_the_nearest_right_one(tmp_path, monkeypatch, options, match):
+    """Parameters of `optimize` and settings alike, in a sentence, before anything starts."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=match):
+        promptpo.optimize("CartPole-v1", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path):
+    """As for `optimize`."""
+    run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
+    with pytest.raises(UsageError, match="did you mean rounds"):
+        promptpo.resume(run.directory, roundz=3)
+    with pytest.raises(UsageError, match="rounds must be a whole number"):
+        promptpo.resume(run.directory, rounds="many")
+
+
+def test_history_has_a_row_for_every_candidate(tmp_path):
+    """A pandas frame, tuned candidates and those that did not run included."""
+    pytest.importorskip("pandas")
+    model = Model({"r1.c1": CRASH, "r1.c2": TUNABLE, "r2.c1": GOOD, "r2.c2": TUNABLE})
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=2, repairs=0)
+    frame = promptpo.load_run(run.directory).history
+    assert tuple(frame.columns) == HISTORY
+    rows = frame.set_index("candidate")
+    assert rows.outcome["r1c1"] != "ok"
+    assert rows.tuned["r1c2t"]
+    assert rows.parents["r1c2t"] == ("r1c2",)
+    assert rows.duplicate_of["r2c2"] == "r1c2"
+    assert rows.mean_return[run.data["best"]["candidate"]] == pytest.approx(
+        run.data["validation"]["mean_return"]
+    )
+    assert rows.episodes[run.data["best"]["candidate"]] == run.data["validation"]["episodes"]
+    assert set(frame.model) == {"scripted"}
+    assert 0 < rows.steps["r1c1"] <= rows.steps["r2c2"] <= run.data["steps"]["total"]
+
+
+def test_history_says_what_to_do_without_pandas(tmp_path, monkeypatch):
+    """One sentence, with another way to the same."""
+    run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"pip install pandas.*promptpo show"):
+        _ = run.history
+
+
+def interrupting(seen):
+    """A model that answers once, and has Ctrl-C pressed while the second answer is awaited."""
+
+    async def model(request):
+        seen.append(request.key)
+        if request.purpose == "feedback":
+            return FEEDBACK
+        if request.key == "r1.c1":
+            return WEAK
+        if request.key == "r2.c1":
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(60)
+        return variant(WEAK, len(seen))
+
+    return ScriptedLLM(model)
+
+
+def in_plain_python(options):
+    """No event loop is running."""
+    return promptpo.optimize("CartPole-v1", **options)
+
+
+def in_a_notebook(options):
+    """An event loop is running in the main thread, and Ctrl-C raises KeyboardInterrupt there."""
+
+    async def cell():
+        return promptpo.optimize("CartPole-v1", **options)
+
+    return asyncio.new_event_loop().run_until_complete(cell())
+
+
+@pytest.mark.parametrize("run_in", [in_plain_python, in_a_notebook])
+def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(tmp_path, monkeypatch, run_in):
+    """The run has its result and can be resumed, no thread stays, and the next seed does not begin."""
+    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
+    before, seen, begun = threading.active_count(), [], []
+
+    def loop():
+        for seed in range(3):
+            begun.append(seed)
+            more = {"out": tmp_path / f"seed-{seed}", "seed": seed, "candidates": 1, "rounds": 3}
+            run_in({"llm": interrupting(seen), **more, **QUICK})
+
+    with pytest.raises(KeyboardInterrupt, match="resume"):
+        loop()
+    assert begun == [0]
+    run = promptpo.load_run(tmp_path / "seed-0")
+    assert run.stop_reason == "interrupted by Ctrl-C"
+    assert run.data["best"]["candidate"] == "r1c1"
+    assert threading.active_count() <= before + 1  # the executor's pool may wind down
+    more = promptpo.resume(run.directory, llm=ScriptedLLM(Model(default=GOOD)))
+    assert more.mean_return > 300
+
+
+async def slow(request):
+    """Answers after a while."""
+    await asyncio.sleep(0.05)
+    return FEEDBACK if request.purpose == "feedback" else GOOD
+
+
+def test_runs_go_on_beside_other_work(tmp_path):
+    """Two at once, while the loop stays free."""
+
+    async def main():
+        ticks, ticking = 0, True
+
+        async def tick():
+            nonlocal ticks
+            while ticking:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        other = asyncio.ensure_future(tick())
+        options = {**QUICK, "rounds": 1, "candidates": 1}
+        runs = await asyncio.gather(*(
+            promptpo.optimize_async("CartPole-v1", llm=ScriptedLLM(slow), out=tmp_path / str(seed), seed=seed, **options)
+            for seed in range(2)
+        ))  # fmt: skip
+        ticking = False
+        await other
+        return runs, ticks
+
+    runs, ticks = asyncio.run(main())
+    assert all(run.mean_return > 300 for run in runs)
+    assert ticks > 10
+
+
+def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(tmp_path, monkeypatch):
+    """Its best so far is tested and written; it can be resumed at once."""
+    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
+    second = threading.Event()
+
+    async def model(request):
+        if request.key == "r2.c1":
+            second.set()
+            await asyncio.sleep(60)
+        return FEEDBACK if request.purpose == "feedback" else GOOD
+
+    async def main():
+        options = {**QUICK, "rounds": 3, "candidates": 1, "out": tmp_path / "run"}
+        task = asyncio.ensure_future(
+            promptpo.optimize_async("CartPole-v1", llm=ScriptedLLM(model), **options)
+        )
+        await asyncio.to_thread(second.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert promptpo.load_run(tmp_path / "run").stop_reason == "cancelled"
+    resumed = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=WEAK)))
+    assert resumed.mean_return > 300
+
+
+def test_progress_is_shown_when_it_is_wanted(tmp_path, capsys):
+    """As lines where nobody watches a terminal, on standard error; an observer is told as well."""
+    told = []
+
+    class Counting(promptpo.Observer):
+        def event(self, event):
+            told.append(event.kind)
+
+    optimize(Model(default=GOOD), tmp_path / "quiet", rounds=1, candidates=1)
+    assert capsys.readouterr() == ("", "")
+    optimize(
+        Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1, progress=True, observer=Counting()
+    )
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "round 1" in printed.err
+    assert "Held-out return" in printed.err
+    assert "attempt" in told
+
+
+CELL = """
+import promptpo
+promptpo.optimize("CartPole-v1", model="search", rounds=2, max_steps=6000, test_episodes=5, out="run");
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_notebook_shows_a_live_cell(tmp_path, monkeypatch):
+    """In a real kernel: one output, which was updated and in the end holds the result."""
+    client = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    updates = []
+
+    class Watching(client.NotebookClient):
+        def process_message(self, msg, cell, cell_index):
+            updates.append(msg["msg_type"])
+            return super().process_message(msg, cell, cell_index)
+
+    Watching(notebook, timeout=200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for output in notebook.cells[0].outputs if output.output_type == "display_data"]
+    assert len(outputs) == 1
+    assert "Held-out return" in outputs[0].data["text/plain"]
+    assert "Held-out return" in outputs[0].data["text/html"]
+    assert updates.count("update_display_data") > 2

@@ -1,0 +1,63 @@
+"""One process's work on a run, as Python's callers meet it."""
+
+import asyncio
+import json
+
+import pytest
+
+import promptpo
+from promptpo.errors import RunError, UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.run_result import BEST
+from promptpo.run.journal import read_run
+from tests.promptpo.optimizing import QUICK, Model, optimize
+from tests.promptpo.policies import GOOD
+
+
+def test_a_run_leaves_what_it_promises(tmp_path):
+    """Configuration, journal, policies, the best policy, the result and the report."""
+    run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
+    names = {path.name for path in run.directory.iterdir()}
+    assert {"config.toml", "journal.jsonl", "policies", BEST, "result.json", "report.html"} <= names
+    assert not (run.directory / "untold").exists()
+    assert json.loads((run.directory / "result.json").read_text()) == run.data
+    assert [event.data["reason"] for event in read_run(run.directory)["stop"]] == [run.stop_reason]
+
+
+def test_a_worse_end_never_overwrites_a_result(tmp_path):
+    """A policy that is there stays there, whatever becomes of the journal."""
+    run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
+    before = run.policy_path.read_text()
+    journal = run.directory / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:2]))  # as after restoring a copy from the very beginning
+    with pytest.raises(RunError, match="is kept"):
+        promptpo.resume(run.directory, llm=ScriptedLLM(Model()), seconds=0.001)
+    assert run.policy_path.read_text() == before
+
+
+def test_it_works_inside_a_running_event_loop(tmp_path):
+    """As in a notebook."""
+
+    async def cell():
+        return optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
+
+    assert asyncio.run(cell()).mean_return > 300
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"recipe": "papr"}, "Did you mean paper?"),
+        ({"reveal": "bar"}, "Did you mean bare?"),
+        ({"rounds": "x"}, "rounds must be a whole number"),
+        ({"recipe_options": {"validate": 0}}, "validate must be at least 1"),
+        ({"roundz": 1}, "there is no setting 'roundz'"),
+        ({"max_steps": -5}, "the limit on steps must be more than 0"),
+    ],
+)
+def test_settings_are_refused_before_anything_is_written(tmp_path, settings, words):
+    """One sentence that names the setting and what it may be; no directory is left."""
+    with pytest.raises(UsageError, match=words.replace("?", r"\?")):
+        optimize(Model(), tmp_path / "run", **{**QUICK, **settings})
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,187 @@
+"""What the model is told in real runs, and what it may answer besides a policy."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import promptpo
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.journal import read_run
+from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, SYNTAX_ERROR, TUNABLE, WEAK, variant
+
+POLICY = """```python
+\"\"\"Do the same in every step.\"\"\"
+import numpy as np
+
+
+class Policy:
+    def act(self, obs):
+        return ACTION
+```
+"""
+
+TASKS = {
+    "CartPole-v1": ("0", "1"),
+    "Pendulum-v1": ("np.array([0.1])", "np.array([9.0])"),
+    "MiniGrid-Empty-5x5-v0": ("2", "0"),
+}
+
+COUNTING = FEEDBACK.replace("class Feedback", 'LEGEND = "turns = n"\n\n\nclass Feedback').replace(
+    'return f"the', 'return f"turns {len(angles)}; the'
+)
+
+BROKEN = {"r1.c2": CRASH, "r1.c3": SYNTAX_ERROR, "r2.c2": "no code at all", "r2.c3": SYNTAX_ERROR}
+
+
+def prompts_of(env, recipe, out):
+    """Every request of a short run, failing candidates included."""
+    actions = TASKS[env]
+    answers = {"feedback": "no code", **BROKEN, "r2.c1": POLICY.replace("ACTION", actions[1])}
+    model = Model(answers, default=POLICY.replace("ACTION", actions[0]))
+    small = {"episodes": 3, "validation_episodes": 5, "test_episodes": 2, "repairs": 1}
+    promptpo.optimize(
+        env, llm=ScriptedLLM(model), out=out, recipe=recipe, rounds=4, candidates=3, max_steps=9000, **small
+    )
+    return model.requests
+
+
+@pytest.mark.parametrize("recipe", ["default", "paper", "evolve"])
+@pytest.mark.parametrize("env", TASKS)
+def test_every_prompt_of_a_run_is_sound(env, recipe, tmp_path):
+    """Code compiles, sentences are true, and no two requests of a round are the same but in `paper`."""
+    requests = prompts_of(env, recipe, tmp_path / "run")
+    assert {"policy", "repair"} <= {request.purpose for request in requests}
+    broken = SYNTAX_ERROR.split("```python\n")[1].split("```")[0].strip()
+    for request in requests:
+        told = [message.content for message in request.messages if message.role == "user"]
+        for text in (request.system, *told):
+            assert text.count("```") % 2 == 0 or "```python fence" in text
+            for code in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+                if code.strip() != broken:
+                    compile(code, request.key, "exec")
+            assert not re.search(r"\b(\d+) of \1 ended|\b0 of \d+ ended|nan|None\b.*return", text)
+            if env != "Pendulum-v1":
+                assert "clipped" not in text
+    for round_ in (1, 2, 3, 4):
+        asked = [r.messages[-1].content for r in requests if re.fullmatch(rf"r{round_}\.c\d", r.key)]
+        if asked:
+            assert len(set(asked)) == (1 if recipe == "paper" else len(asked))
+
+
+FIVE = "\n".join(f"STRATEGY {n}: way {n} to balance" for n in range(1, 6))
+
+
+def test_strategies_that_the_model_names_are_dealt_out(tmp_path):
+    """Asked for once, recorded with the round, and offered in later rounds."""
+    model = Model({"r1.c1": f"I push.\n\n{FIVE}\n{WEAK}"})
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=3)
+    first = {r.key: r.messages[-1].content for r in model.requests}
+    assert "STRATEGY 1:" in first["r1.c1"]
+    assert "STRATEGY" not in first["r1.c2"]
+    assert re.search(r"way \d to balance", first["r3.c2"])
+    events = read_run(run.directory)
+    assert events["round"][0].data["strategies"][0] == "way 1 to balance"
+    assert next(e.data["prose"] for e in events["attempt"] if e.key == "r1c1") == "I push."
+
+
+CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode until the end."
+
+
+def test_the_model_may_say_that_the_task_is_solved(tmp_path):
+    """Half of the answers of a round without gain end the run: no repair, no candidate, no second call."""
+    model = Model({"r1.c1": GOOD, "r2.c1": CEILING, "r2.c2": CEILING, "r2.c3": variant(WEAK, 1)})
+    run = optimize(model, tmp_path / "run", rounds=6, candidates=3)
+    assert run.stop_reason == (
+        "the model considers the task solved: the pole stands in every episode until the end"
+    )
+    assert run.data["rounds"] == 2
+    assert not any("again" in key or "repair" in key for key in model.asked())
+    assert set(read_run(run.directory)["round"][1].data["ceiling"]) == {"0", "1"}
+    assert run.data["best"]["candidate"] == "r1c1"
+
+
+def test_one_voice_of_three_does_not_end_a_run(tmp_path):
+    """Nor does any where the round brought something better."""
+    model = Model({"r1.c1": GOOD, "r2.c1": CEILING})
+    assert optimize(model, tmp_path / "a", rounds=3, candidates=3).data["rounds"] == 3
+    gaining = Model({"r2.c1": CEILING, "r2.c2": GOOD}, default=variant(WEAK, 1))
+    assert optimize(gaining, tmp_path / "b", rounds=3, candidates=2).data["rounds"] == 3
+
+
+@pytest.mark.parametrize(("recipe", "key"), [("default", "r1.c1"), ("paper", "r2.c1")])
+def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe, key, tmp_path):
+    """In the first round, and in the published procedure, it is an answer without code."""
+    model = Model({key: CEILING, f"{key}.again": GOOD})
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, recipe=recipe)
+    assert f"{key}.again" in model.asked()
+    assert run.data["rounds"] == 2
+
+
+def test_the_feedback_class_can_be_replaced(tmp_path):
+    """With the first round's results; the new one speaks from the next round on, with its legend."""
+    answers = {
+        "r2.c1": f"{GOOD}\nNow the tool:\n{COUNTING}",
+        "r2.c2": f"{variant(WEAK, 2)}\n{FEEDBACK.replace('largest', 'greatest')}",  # not offered: not taken
+        "r3.c1": variant(WEAK, 3),
+    }
+    model = Model(answers)
+    run = optimize(model, tmp_path / "run", rounds=4, candidates=2)
+    told = {r.key: r.messages[-1].content for r in model.requests}
+    offer = re.compile(r"a second ```python fence with a new\s+class `Feedback`")
+    assert [key for key in told if offer.search(told[key])] == ["r2.c1", "r3.c1", "r4.c1"]
+    assert "turns = n" not in told["r3.c1"]  # the second round was still told by the first class
+    assert "turns = n" in told["r4.c1"]
+    events = read_run(run.directory)
+    assert [e.data["by"] for e in events["decision"] if e.key.endswith(".feedback")] == ["r2.c1"]
+    by = {e.key.split(".")[-1]: e.data["diagnosis"]["by"] for e in events["feedback"]}
+    assert by == {"r1": "feedback", "r2": "feedback", "r3": "r2.c1"}
+    assert "turns" in events["feedback"][-1].data["text"]
+
+
+def test_a_new_feedback_class_that_is_broken_gives_way_to_the_old(tmp_path):
+    """After its repair failed too."""
+    broken = COUNTING.replace("angles =", "nothing = 1 / 0\n        angles =")
+    model = Model(
+        {
+            "r1.c1": WEAK,
+            "r2.c1": f"{GOOD}\n{broken}",
+            "feedback.r2.c1.repair1": broken,
+            "r3.c1": variant(WEAK, 3),
+        }
+    )
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, repairs=1)
+    assert "feedback.r2.c1.repair1" in model.asked()
+    feedback = read_run(run.directory)["feedback"][-1].data
+    assert feedback["diagnosis"]["by"] == "feedback"
+    assert "the largest lean" in feedback["text"]
+
+
+@pytest.mark.parametrize("after", ["r2.c1", "r3.c1"])
+def test_a_resumed_run_asks_the_same_questions(after, tmp_path):
+    """Strategies, the feedback class in force, what was left: a run cut after any answer goes on alike."""
+    answers = {
+        "r1.c1": f"{FIVE}\n{TUNABLE}",
+        "r2.c1": f"{variant(WEAK, 2)}\n{COUNTING}",
+        "r3.c1": variant(WEAK, 3),
+        "r4.c1": GOOD,
+    }
+    settings = {"rounds": 4, "candidates": 2, "max_steps": 20_000}
+    whole = Model(answers)
+    optimize(whole, tmp_path / "whole", **settings)
+
+    class Cut(promptpo.Observer):
+        def event(self, event):
+            if event.kind == "completion" and event.key == after:
+                raise KeyboardInterrupt
+
+    half = Model(answers)
+    with pytest.raises(KeyboardInterrupt):
+        optimize(half, tmp_path / "half", observer=Cut(), **settings)
+    promptpo.resume(tmp_path / "half", llm=ScriptedLLM(half))
+    first = {r.key: replace(r, situation=None) for r in whole.requests}
+    second = {r.key: replace(r, situation=None) for r in half.requests}
+    assert first.keys() == second.keys()
+    for key, request in first.items():
+        assert second[key].messages == request.messages, key
