@@ -37,8 +37,14 @@ def task_of(
     """The task with an environment in any of the forms that people have.
 
     Raises:
-        UsageError: An object cannot travel to the workers, or the variants do not fit each other.
+        UsageError: An object cannot travel to the workers, the variants do not fit each other, or an argument is of
+            another kind.
     """
+    if env_kwargs is not None and not isinstance(env_kwargs, Mapping):
+        raise UsageError(f"env_kwargs must be a mapping, not {env_kwargs!r}.")
+    for name, several in {"wrappers": wrappers, "variants": variants, "held_out": held_out}.items():
+        if isinstance(several, str | Mapping) or not isinstance(several, Iterable):
+            raise UsageError(f"{name} must be a list, not {several!r}.")
     return Task(
         named(env),
         env_kwargs or {},

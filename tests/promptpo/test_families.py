@@ -110,6 +110,23 @@ def test_the_exported_file_plays_all_variants_in_their_wrappers(family, tmp_path
     assert len(task.variants) == 3
 
 
+def test_a_run_says_its_family_and_parts_of_it_are_changed(family, capsys):
+    """Evaluate plays what a run or its file is about; arguments replace the variants, and the wrappers stay."""
+    rows = promptpo.evaluate(family.directory, episodes=3).as_json()["by_variant"]
+    assert [row["variant"] for row in rows] == ["floors=6", "floors=9", "floors=12"]
+    kwargs = ["--env-kwargs", '{"floors": 4}', "--env-kwargs", '{"floors": 5}']
+    assert command(["evaluate", str(family.policy_path), *kwargs, "--episodes", "2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["by_variant"]
+    assert [row["variant"] for row in rows] == ["floors=4", "floors=5"]
+    assert all(4 < row["mean_return"] <= 5 for row in rows)
+    one = promptpo.evaluate(family.directory, env_kwargs={"floors": 4}, episodes=2)
+    assert one.task.env_kwargs == {"floors": 4}
+    assert not one.task.is_family
+    assert one.task.wrappers == load_config(family.directory / CONFIG).task.wrappers
+    plain = promptpo.evaluate(family.directory, Lift, env_kwargs={"floors": 4}, episodes=2)
+    assert plain.evaluation.mean_return > 9
+
+
 def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path):
     """Where the policy tells variants apart by their number alone."""
     source = GOING_UP.replace("obs[0], obs[1]", 'obs["observation"]').replace(
