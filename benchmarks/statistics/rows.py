@@ -87,7 +87,7 @@ class FinishedCell:
         if not self.cell.method.learns:
             return 0
         steps = self.content["steps"]
-        return int(steps["total"] - steps.get("test", 0))
+        return int(self.content.get("searched_steps", steps["total"] - steps.get("test", 0)))
 
     @property
     def llm(self) -> Mapping[str, Any]:

@@ -85,7 +85,7 @@ def measure(task: Task, method: str, budget: int, seed: int, jobs: int = 0) -> M
             **asked,
         )
     seconds, cpu = clock.spent
-    best, steps = run.data["best"], run.data["steps"]
+    best = run.data["best"]
     return Measurement(
         env=task.name,
         method=method,
@@ -94,7 +94,7 @@ def measure(task: Task, method: str, budget: int, seed: int, jobs: int = 0) -> M
         before=before,
         after=run.mean_return if best else -math.inf,
         episodes=TEST_EPISODES,
-        steps=steps["total"] - steps.get("test", 0),
+        steps=run.data["searched_steps"],
         seconds=round(seconds, 2),
         cpu_seconds=round(cpu, 2),
         winner=_winner(best["candidate"], list(sources)) if best else "",

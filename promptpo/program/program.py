@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -151,9 +152,12 @@ class Program:
                 named = isinstance(node, ast.Assign) and any(
                     isinstance(target, ast.Name) and target.id == name for target in node.targets
                 )
-                value = literal(node.value) if isinstance(node, ast.Assign) and named else None
-                if isinstance(value, str) and value.strip():
-                    return value.strip()
+                if not isinstance(node, ast.Assign) or not named:
+                    continue
+                with contextlib.suppress(ValueError):
+                    value = literal(node.value)
+                    if isinstance(value, str) and value.strip():
+                        return value.strip()
         return ""
 
     @property

@@ -52,7 +52,7 @@ def test_it_works_inside_a_running_event_loop(tmp_path):
         ({"reveal": "bar"}, "Did you mean bare?"),
         ({"rounds": "x"}, "rounds must be a whole number"),
         ({"recipe_options": {"validate": 0}}, "validate must be at least 1"),
-        ({"roundz": 1}, "there is no setting 'roundz'"),
+        ({"roundz": 1}, "optimize has no option 'roundz'; did you mean rounds?"),
         ({"max_steps": -5}, "the limit on steps must be more than 0"),
     ],
 )

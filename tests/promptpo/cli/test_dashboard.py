@@ -61,7 +61,8 @@ def drawn(progress, *, width, plain):
 
 def test_samples_are_followed(events):
     """Asked, answered, done: each sample shows what it is at, and a new round begins anew."""
-    assert dict(progress_after(events, "prompt", events[1][2].key).samples) == {
+    asked = next(event.key for event in events[1] if event.kind == "prompt")
+    assert dict(progress_after(events, "prompt", asked).samples) == {
         "r1c1": "asking",
         "r1c2": "asking",
     }

@@ -2,6 +2,8 @@
 
 import signal
 
+import pytest
+
 import promptpo
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.journal import read_run
@@ -26,16 +28,18 @@ class CtrlC(promptpo.Observer):
 def test_the_best_so_far_survives_an_interruption(tmp_path):
     """Cut in the middle, the run delivers the tuned numbers; resumed, it goes on and never gets worse."""
     model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 20}
-    run = promptpo.optimize(
-        "CartPole-v1",
-        llm=ScriptedLLM(model),
-        out=tmp_path / "run",
-        observer=CtrlC(6),
-        rounds=1,
-        candidates=1,
-        max_steps=60_000,
-        **more,
-    )
+    with pytest.raises(KeyboardInterrupt):
+        promptpo.optimize(
+            "CartPole-v1",
+            llm=ScriptedLLM(model),
+            out=tmp_path / "run",
+            observer=CtrlC(6),
+            rounds=1,
+            candidates=1,
+            max_steps=60_000,
+            **more,
+        )
+    run = promptpo.load_run(tmp_path / "run")
     assert run.stop_reason == "interrupted by Ctrl-C"
     assert run.data["best"]["candidate"].startswith("r1c1t")
     assert run.data["best"]["tuned"]
