@@ -11,7 +11,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, json_object
+from promptpo.cli.arguments import (
+    AsJson,
+    EnvId,
+    Horizon,
+    ManyEnvKwargs,
+    Quiet,
+    ShowVariant,
+    TasksFile,
+    Wrappers,
+    task_from_flags,
+)
 from promptpo.cli.terminal import print_json
 
 LAZY: Mapping[str, tuple[str, str]] = {
@@ -98,8 +108,11 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         seed: Seed = 0,
         hyperparams: Rows = "zoo",
         n_envs: NEnvs = None,
-        env_kwargs: EnvKwargs = "{}",
+        env_kwargs: ManyEnvKwargs = None,
         max_episode_steps: Horizon = None,
+        wrapper: Wrappers = None,
+        tasks: TasksFile = None,
+        show_variant: ShowVariant = False,
         eval_every: EvalEvery = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
@@ -112,12 +125,18 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
     ) -> None:
         from baselines.extras import BASELINES, require
         from baselines.settings import TrainingSettings
-        from promptpo.envs.task import Task
 
         require(BASELINES, what=algorithm.upper())
         settings = TrainingSettings(
             algorithm=algorithm,
-            task=Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps),
+            task=task_from_flags(
+                env_id,
+                env_kwargs,
+                max_episode_steps,
+                wrappers=wrapper,
+                tasks=tasks,
+                show_variant=show_variant,
+            ),
             steps=steps,
             seed=seed,
             hyperparameters=hyperparams,
@@ -146,8 +165,11 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         env_id: EnvId,
         steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0,
         seed: Seed = 0,
-        env_kwargs: EnvKwargs = "{}",
+        env_kwargs: ManyEnvKwargs = None,
         max_episode_steps: Horizon = None,
+        wrapper: Wrappers = None,
+        tasks: TasksFile = None,
+        show_variant: ShowVariant = False,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
         out: Out = None,
@@ -156,10 +178,11 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         as_json: AsJson = False,
     ) -> None:
         from baselines.fixed import run_fixed
-        from promptpo.envs.task import Task
 
         del steps
-        task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+        task = task_from_flags(
+            env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
+        )
         directory = out or _default_directory(task)
         content = run_fixed(
             method,

@@ -13,6 +13,8 @@ from baselines.hyperparameters import Hyperparameters
 from baselines.settings import TrainingSettings
 from promptpo.envs.task import Task
 from promptpo.output.report import RESULT, scored, versions
+from promptpo.output.report.result import setting
+from promptpo.output.report.variants import by_variant
 from promptpo.rollouts.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -78,8 +80,12 @@ def trained_result(
         "network": _network(settings, model),
         "best": {"steps": best.get("steps")},
         "validation": _validation(best),
-        "test": scored(best_test),
-        "final": {"steps": final["steps"], "validation": _validation(final), "test": scored(final_test)},
+        "test": _tested(settings.task, best_test),
+        "final": {
+            "steps": final["steps"],
+            "validation": _validation(final),
+            "test": _tested(settings.task, final_test),
+        },
         "steps": _steps(record.steps, record.validation_steps, sum(test.steps for test in tests)),
         "llm": NO_MODEL,
         "curve": [{k: v for k, v in point.items() if k != "returns"} for point in record.curve],
@@ -100,8 +106,8 @@ def fixed_result(
     return {
         **_head(method, task, seed),
         "best": {"steps": 0},
-        "validation": scored(validation),
-        "test": scored(test),
+        "validation": _tested(task, validation),
+        "test": _tested(task, test),
         "steps": _steps(0, validation.steps, test.steps),
         "llm": NO_MODEL,
         "curve": [{"steps": 0, "wall_seconds": 0.0, **_scored(validation)}],
@@ -116,11 +122,14 @@ def _head(method: str, task: Task, seed: int) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "method": method,
-        "env_id": task.env_id,
-        "env_kwargs": dict(task.env_kwargs),
+        **setting(task),
         "max_episode_steps": task.max_episode_steps,
         "seed": seed,
     }
+
+
+def _tested(task: Task, evaluation: Evaluation) -> dict[str, Any]:
+    return {**_scored(evaluation), **by_variant(task, evaluation.episodes)}
 
 
 def _scored(evaluation: Evaluation) -> dict[str, Any]:

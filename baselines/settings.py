@@ -11,6 +11,7 @@ from baselines.algorithms import Algorithm
 from promptpo.envs.task import Task
 from promptpo.errors import RunError, UsageError
 from promptpo.output.report import write_atomically
+from promptpo.run.journal import from_json
 
 CONFIG = "config.json"
 EVALUATIONS = 20
@@ -79,7 +80,7 @@ def load_settings(directory: Path) -> TrainingSettings:
     """
     try:
         data = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
-        return TrainingSettings(**{**data, "task": Task(**data["task"])})
+        return TrainingSettings(**{**data, "task": from_json(Task, data["task"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunError(f"{directory} is not a run of a baseline: it has no readable {CONFIG}.") from error
 

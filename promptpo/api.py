@@ -15,12 +15,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
 from promptpo.envs.recorded_space import space_of
-from promptpo.envs.task import Task
+from promptpo.envs.task import Task, Variant
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
 from promptpo.llm.ensemble import one_or_several
-from promptpo.output.exporting import BEST, exported, file_and_task, policy_part
+from promptpo.output.exporting import BEST, exported, file_and_task, policy_part, with_changes
+from promptpo.output.report.variants import by_variant
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -28,7 +30,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
-from promptpo.run.origin import asks, builds, built_in, check_trust, made_here, resuming
+from promptpo.run.origin import asks, builds, built_in, check_trust, made_here, modules_of, resuming
 from promptpo.run.threads import run_async
 from promptpo.session import Session, default_name, provenance
 
@@ -44,9 +46,12 @@ AGENTS = "promptpo.agents"
 NOT_OPTIONS = frozenset({"env_id", "run", "settings", "budget", "task", "models"})
 """Names in signatures and of settings that are given in another way."""
 
+TASK_OPTIONS = ("env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant")
+"""Options of `optimize` that say how the environment is made."""
+
 
 def optimize(
-    env_id: str,
+    env_id: EnvLike,
     *,
     model: str | Sequence[str] | None = None,
     repair_model: str | None = None,
@@ -56,6 +61,10 @@ def optimize(
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[WrapperLike] = (),
+    variants: Sequence[Mapping[str, Any] | Variant] = (),
+    held_out: Sequence[Mapping[str, Any] | Variant] = (),
+    show_variant: bool = False,
     max_episode_steps: int | None = None,
     max_steps: int | None = 500_000,
     max_calls: int | None = None,
@@ -69,10 +78,11 @@ def optimize(
     progress: bool | None = None,
     **settings: Any,
 ) -> RunResult:
-    """Search for a policy for a Gymnasium environment.
+    """Search for a policy for a Gymnasium environment, or for a family of variants of one.
 
     Args:
-        env_id: As Gymnasium writes it, ``module:EnvId`` included.
+        env_id: As Gymnasium writes it, ``module:EnvId`` included; a class or function that builds an environment,
+            itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
         model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
             by the keys in the environment. Several models share the samples: ["anthropic:A", "2=openai:B"], where the
             second is asked twice as often; ``model_choice="bandit"`` asks by what each has brought per dollar.
@@ -82,7 +92,12 @@ def optimize(
         episodes: Training episodes per candidate; None chooses by the step budget.
         seed: Decides training seeds and everything random on our side.
         out: Run directory; must not hold a run. None makes one under ``runs/``.
-        env_kwargs: For ``gymnasium.make``.
+        env_kwargs: For the environment.
+        wrappers: Put around it, the first one innermost: names as ``--wrapper`` takes them, classes, or pairs of
+            either with a mapping of arguments.
+        variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant: one policy is to solve all.
+        held_out: The same for variants that only the test plays.
+        show_variant: Observations become ``{"observation": ..., "variant": n}``.
         max_episode_steps: Horizon; None keeps the environment's.
         max_steps: Environment steps for everything but the final test.
         max_calls: Language-model calls.
@@ -112,6 +127,10 @@ def optimize(
         seed=seed,
         out=out,
         env_kwargs=env_kwargs,
+        wrappers=wrappers,
+        variants=variants,
+        held_out=held_out,
+        show_variant=show_variant,
         max_episode_steps=max_episode_steps,
         max_steps=max_steps,
         max_calls=max_calls,
@@ -140,7 +159,7 @@ class _Prepared:
     progress: bool | None
 
 
-def _prepared(env_id: str, **options: Any) -> _Prepared:
+def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
     """The options of `optimize` as a configuration and what else is needed.
 
     Raises:
@@ -160,7 +179,7 @@ def _prepared(env_id: str, **options: Any) -> _Prepared:
     start = given.pop("start")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
     config = config_of(
-        task=Task(env_id, given.pop("env_kwargs") or {}, given.pop("max_episode_steps")),
+        task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
         model=llm.name if llm is not None else single,
         models=several,
         repair_model=repair_model,
@@ -221,6 +240,7 @@ def _begun(
 def resume(
     run: str | os.PathLike[str],
     *,
+    env: EnvLike | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
@@ -236,6 +256,7 @@ def resume(
 
     Args:
         run: The run directory.
+        env: The environment, where the run was begun with an object that no module has.
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
         progress: Show what happens, as for `optimize`.
@@ -260,6 +281,7 @@ def resume(
         return _unless_interrupted(
             continued(
                 run,
+                env=env,
                 llm=llm,
                 observer=shown,
                 price=price,
@@ -277,6 +299,7 @@ def continued(
     run: str | os.PathLike[str],
     *,
     observer: Observer,
+    env: EnvLike | None = None,
     llm: LLM | None = None,
     price: tuple[float, float] | None = None,
     max_prompt_tokens: int | None = None,
@@ -289,7 +312,9 @@ def continued(
     """The work that is left of a run; see `resume`."""
     directory = _path(run, "run")
     config = _trusted(directory, base_url, weaker=allow_weaker_sandbox, trust=trust, given=llm is not None)
-    if ":" in config.task.env_id or asks(config) or config.spec_file:
+    if env is not None:
+        same_environment(config.task, env)
+    if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")
     changes = {name: value for name, value in budget.items() if value is not None}
     config = replace(
@@ -302,7 +327,7 @@ def continued(
     return Session(checked(config), directory, llm, observer)
 
 
-async def optimize_async(env_id: str, **options: Any) -> RunResult:
+async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
     """`optimize` for programs that have an event loop: it works in a thread, and the loop is never kept waiting.
 
     Cancelling it ends the search: the best so far is tested and written, and the run is closed before the
@@ -447,11 +472,13 @@ class Played:
         env_id: The environment.
         evaluation: Outcome, returns, steps, error.
         seconds: Wall time.
+        task: What was played.
     """
 
     env_id: str
     evaluation: Evaluation
     seconds: float
+    task: Task
 
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""
@@ -467,16 +494,19 @@ class Played:
             "seconds": round(self.seconds, 3),
             "outcome": evaluation.outcome,
             "error": evaluation.error or None,
+            **by_variant(self.task, evaluation.episodes),
         }
 
 
 def evaluate(
     policy: str | os.PathLike[str],
-    env_id: str | None = None,
+    env_id: EnvLike | Task | None = None,
     *,
     episodes: int = 10,
     seed: int = 0,
     env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[WrapperLike] = (),
+    variants: Sequence[Mapping[str, Any] | Variant] = (),
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
@@ -486,10 +516,13 @@ def evaluate(
     Args:
         policy: An exported file, a bare policy module, or a run directory, which means its best; or a zip file of stable-baselines3, which is
             loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment; None where the run or the exported file says it.
+        env_id: The environment, in any form that `optimize` takes; a whole task, and then none of the following
+            about it; or None where the run or the exported file says it, of which the following change parts.
         episodes: How many.
         seed: Of the first episode; the following ones count up.
-        env_kwargs: For ``gymnasium.make``.
+        env_kwargs: For the environment.
+        wrappers: As for `optimize`.
+        variants: As for `optimize`; episodes take turns.
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
@@ -499,6 +532,7 @@ def evaluate(
         EnvironmentFaultError: The environment failed.
     """
     from promptpo.envs.building import make_env
+    from promptpo.envs.family import longest
     from promptpo.program import Program
     from promptpo.run.config import UNBOUNDED_HORIZON
     from sandbox import Limits, Trial
@@ -507,22 +541,17 @@ def evaluate(
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
-    named = Task(env_id, dict(env_kwargs or {}), max_episode_steps) if env_id is not None else None
-    path, task = file_and_task(policy, named)
-    if named is None:
-        horizon = max_episode_steps or task.max_episode_steps
-        task = replace(task, env_kwargs=env_kwargs or task.env_kwargs, max_episode_steps=horizon)
-    env_id = task.env_id
+    if isinstance(env_id, Task):
+        path, task = file_and_task(policy, env_id.checked())
+    else:
+        path, task = _path_and_task(policy, env_id, env_kwargs, max_episode_steps, wrappers, variants)
     if path.suffix == ".zip":
         started = time.monotonic()
-        return Played(
-            env_id, _play_agent(path, task, range(seed, seed + episodes)), time.monotonic() - started
-        )
+        evaluation = _play_agent(path, task, range(seed, seed + episodes))
+        return Played(task.env_id, evaluation, time.monotonic() - started, task)
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
-    horizon = (
-        (env.spec.max_episode_steps if env.spec else None) or task.max_episode_steps or UNBOUNDED_HORIZON
-    )
+    horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
     env.close()
     params = Program.parse(source).values
     trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))
@@ -536,7 +565,24 @@ def evaluate(
 
     started = time.monotonic()
     evaluation = run_async(work)
-    return Played(env_id, evaluation, time.monotonic() - started)
+    return Played(task.env_id, evaluation, time.monotonic() - started, task)
+
+
+def _path_and_task(
+    policy: str | os.PathLike[str],
+    env: EnvLike | None,
+    env_kwargs: Mapping[str, Any] | None,
+    max_episode_steps: int | None,
+    wrappers: Sequence[WrapperLike],
+    variants: Sequence[Mapping[str, Any] | Variant],
+) -> tuple[Path, Task]:
+    """The file that a policy is in, and what it is to play: this environment, or the one that it is from."""
+
+    def made(name: EnvLike) -> Task:
+        return task_of(name, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
+
+    path, task = file_and_task(policy, made(env) if env is not None else None)
+    return path, task if env is not None else with_changes(task, made(task.env_id))
 
 
 def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:

@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
@@ -52,6 +52,7 @@ class Outcome:
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds.
         references: What policies that serve as marks earn on the same test seeds.
+        held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
     """
 
@@ -61,6 +62,7 @@ class Outcome:
     test: Evaluation | None
     stop: str
     references: Mapping[str, Evaluation] = field(default_factory=dict)
+    held_out: Evaluation | None = None
 
 
 async def optimize(
@@ -105,19 +107,27 @@ async def optimize(
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
-    seeds = Seeds(config.seed).test(config.test_episodes)
-    test = await spender.roll_out(
-        "test",
-        f"{best.candidate.digest}.{config.test_episodes}",
-        loop.sampler.subject(best.candidate),
-        seeds,
-        horizon=horizon,
-        first=TEST_FIRST,
-        go_on=lambda early: bool(early.episodes),
+    n, seeds = config.test_episodes, Seeds(config.seed)
+    tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
+    tests += [("held_out", seeds.held_out(n))] if config.task.held_out else []
+    tested = [
+        await spender.roll_out(
+            kind,
+            f"{best.candidate.digest}.{n}",
+            loop.sampler.subject(best.candidate),
+            each,
+            horizon=horizon,
+            first=TEST_FIRST,
+            go_on=lambda early: bool(early.episodes),
+        )
+        for kind, each in tests
+    ]
+    test, held_out = (*(played.evaluation for played in tested), None)[:2]
+    seconds = tested[0].evaluation.seconds
+    marks = await references.measured_on_test(
+        spender, spec.action_space, seeds.test(n), horizon, seconds=seconds
     )
-    seconds = test.evaluation.seconds
-    marks = await references.measured_on_test(spender, spec.action_space, seeds, horizon, seconds=seconds)
-    return Outcome(history, best, history.evidence(best), test.evaluation, stop, marks)
+    return Outcome(history, best, history.evidence(best), test, stop, marks, held_out)
 
 
 class _Loop:

@@ -198,7 +198,7 @@ class Session:
     ) -> RunResult:
         history, best = outcome.history, outcome.best
         content = result(
-            task_name=(config.task.env_id, config.task.env_kwargs),
+            task=config.task,
             model=_model_name(llm, journal),
             language_model=llm.language_model,
             seed=config.seed,
@@ -206,6 +206,7 @@ class Session:
             best=best,
             evidence=outcome.evidence,
             test=outcome.test,
+            held_out=outcome.held_out,
             rounds=history.rounds,
             attempts=len(history.attempts),
             stop=outcome.stop,

@@ -31,7 +31,7 @@ from promptpo.cli.run_flags import (
     BudgetFlags,
     NewBudgetFlags,
     ShowingFlags,
-    TaskFlags,
+    TestedFlags,
     TrustFlags,
     TryingFlags,
 )
@@ -159,7 +159,7 @@ def optimize(
     asking: AskingFlags,
     trying: TryingFlags,
     limits: BudgetFlags,
-    making: TaskFlags,
+    making: TestedFlags,
     showing: ShowingFlags,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from promptpo.cli.terminal import print_json, reserve_for_json
 from promptpo.errors import UsageError
 from sandbox.text import clean
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Task
 
 
 def env_ids(incomplete: str) -> list[str]:
@@ -65,6 +68,33 @@ PolicyFile = Annotated[
 ]
 EnvKwargs = Annotated[
     str, typer.Option(metavar="JSON", help="Keyword arguments for gymnasium.make, as a JSON object.")
+]
+ManyEnvKwargs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env-kwargs",
+        metavar="JSON",
+        help="Keyword arguments for the environment, as a JSON object; given several times, one policy is to play all of these variants.",
+    ),
+]
+Wrappers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--wrapper",
+        metavar="NAME",
+        help="Put this wrapper around the environment: module:Wrapper, file.py:Wrapper or one of gymnasium.wrappers, with arguments as 'module:Wrapper{\"n\": 4}'; repeatable, the first is innermost.",
+    ),
+]
+TasksFile = Annotated[
+    Path | None,
+    typer.Option("--tasks", metavar="FILE", help="A TOML file with the variants that one policy is to play."),
+]
+ShowVariant = Annotated[
+    bool,
+    typer.Option(
+        "--show-variant",
+        help='Observations become {"observation": ..., "variant": n}, n the number of the variant.',
+    ),
 ]
 Horizon = Annotated[
     int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")
@@ -127,6 +157,44 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
     return value
+
+
+def task_from_flags(
+    env_id: str,
+    env_kwargs: Sequence[str] | str | None,
+    max_episode_steps: int | None,
+    *,
+    wrappers: Sequence[str] | None = None,
+    tasks: Path | None = None,
+    held_out_kwargs: Sequence[str] | None = None,
+    show_variant: bool = False,
+) -> Task:
+    """The task that flags describe.
+
+    ``--env-kwargs`` given once are the environment's arguments. Given several times, or with held-out ones, each is
+    a variant of its own.
+
+    Raises:
+        UsageError: A flag's value cannot be read, or the variants do not fit each other.
+    """
+    from promptpo.envs.task import Task, Variant, Wrapping
+    from promptpo.envs.task_file import read_tasks
+
+    given = [env_kwargs] if isinstance(env_kwargs, str) else list(env_kwargs or ())
+    objects = [json_object(text, "--env-kwargs") for text in given]
+    base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
+    variants = tuple(Variant(one) for one in objects) if len(objects) > 1 else ()
+    held_out = tuple(Variant(json_object(text, "--held-out-kwargs")) for text in held_out_kwargs or ())
+    if tasks is not None:
+        if variants or held_out:
+            raise UsageError(
+                "name the variants in --tasks or by --env-kwargs and --held-out-kwargs, not in both ways."
+            )
+        variants, held_out = read_tasks(tasks)
+    elif held_out and not variants:
+        base, variants = {}, (Variant(base),)
+    wrapping = tuple(Wrapping.parse(text) for text in wrappers or ())
+    return Task(env_id, base, max_episode_steps, wrapping, variants, held_out, show_variant).checked()
 
 
 def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None) -> None:

@@ -70,7 +70,7 @@ class Progress:
     def doing(self) -> str:
         """What is going on, for a person who waits."""
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
-        if last in ("test", "stop"):
+        if last in ("test", "held_out", "stop"):
             return "writing the result"
         if len(state.rounds) >= state.config.budget.rounds:
             return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"

@@ -89,8 +89,8 @@ def _spelled(flag: str) -> str:
 
 def _value(value: Any, *, several: bool) -> Any:
     """As the command line would give it: a table is a JSON object, one value of a repeatable flag a list of one."""
-    if several and not isinstance(value, list):
-        return [value]
+    if several:
+        return [_value(item, several=False) for item in (value if isinstance(value, list) else [value])]
     return json.dumps(value) if isinstance(value, dict) else value
 
 

@@ -14,6 +14,7 @@ from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import references_in_words
+from promptpo.output.report.variants import table
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
@@ -201,6 +202,13 @@ def outcome(run: RunResult) -> str:
         f"Held-out return {run.mean_return:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes{success}), "
         f"candidate {data['best']['candidate']}."
     )
+    beyond = test.get("held_out")
+    if beyond and beyond["mean_return"] is not None:
+        low, high = beyond["ci95"]
+        lines.append(
+            f"On variants held out from training {beyond['mean_return']:.6g} ({low:.6g} to {high:.6g}, {beyond['episodes']} episodes)."
+        )
+    lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
     lines.extend([data["verdict"]] if data.get("verdict") else [])

@@ -83,11 +83,9 @@ def evaluate(
     path, task = environment.for_policy(policy, environment.env)
     result = roll_out(
         path,
-        task.env_id,
+        task,
         episodes=episodes,
         seed=seed,
-        env_kwargs=task.env_kwargs,
-        max_episode_steps=task.max_episode_steps,
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )

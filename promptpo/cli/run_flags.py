@@ -6,7 +6,7 @@ written out, and a test compares them with the types of `promptpo.run.config`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,20 +14,25 @@ import typer
 
 from promptpo.cli.arguments import (
     AsJson,
-    EnvKwargs,
     EnvOption,
     Film,
     Horizon,
     Jobs,
+    ManyEnvKwargs,
     ModelPrice,
     Quiet,
+    ShowVariant,
+    TasksFile,
     Track,
     Trust,
     Weaker,
-    json_object,
+    Wrappers,
+    task_from_flags,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptpo.envs.task import Task
     from promptpo.run.config import Budget
 
@@ -36,18 +41,27 @@ if TYPE_CHECKING:
 class TaskFlags:
     """How the environment is made."""
 
-    env_kwargs: EnvKwargs = "{}"
+    env_kwargs: ManyEnvKwargs = None
     max_episode_steps: Horizon = None
+    wrapper: Wrappers = None
+    tasks: TasksFile = None
+    show_variant: ShowVariant = False
 
-    def task(self, env_id: str) -> Task:
+    def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """The task with this environment.
 
         Raises:
-            UsageError: The keyword arguments are no JSON object.
+            UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
-        from promptpo.envs.task import Task
-
-        return Task(env_id, json_object(self.env_kwargs, "--env-kwargs"), self.max_episode_steps)
+        return task_from_flags(
+            env_id,
+            self.env_kwargs,
+            self.max_episode_steps,
+            wrappers=self.wrapper,
+            tasks=self.tasks,
+            held_out_kwargs=held_out_kwargs,
+            show_variant=self.show_variant,
+        )
 
     def for_policy(self, policy: Path, env_id: str | None) -> tuple[Path, Task]:
         """The file that a policy is in and its task: this environment, or the one that the policy is from.
@@ -55,16 +69,29 @@ class TaskFlags:
         Raises:
             UsageError: No environment is known, or there is no policy.
         """
-        from dataclasses import replace
-
-        from promptpo.output.exporting import file_and_task
+        from promptpo.output.exporting import file_and_task, with_changes
 
         if env_id is not None:
             return file_and_task(policy, self.task(env_id))
         path, task = file_and_task(policy, None)
-        given = json_object(self.env_kwargs, "--env-kwargs")
-        horizon = self.max_episode_steps or task.max_episode_steps
-        return path, replace(task, env_kwargs=given or task.env_kwargs, max_episode_steps=horizon)
+        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
+        return path, with_changes(task, replace(given, show_variant=self.show_variant))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestedFlags(TaskFlags):
+    """How the environment is made, and what only the test sees of it."""
+
+    held_out_kwargs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JSON", help="Keyword arguments of a variant that only the test plays; repeatable."
+        ),
+    ] = None
+
+    def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
+        """See `TaskFlags.task`."""
+        return super().task(env_id, held_out_kwargs or self.held_out_kwargs)
 
 
 @dataclass(frozen=True, kw_only=True)

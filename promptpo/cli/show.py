@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.report.result import REFERENCES, failures_in_words
+from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -122,6 +124,7 @@ def played(result: Played) -> str:
     lines = _rolled_out(result.evaluation, result.env_id)
     if result.evaluation.episodes:
         lines[-1] += f" in {result.seconds:.1f} s"
+        lines += families(by_variant(result.task, result.evaluation.episodes))
     return "\n".join(lines)
 
 
@@ -209,6 +212,7 @@ def _ending(view: RunView) -> str:
     test, best = view.result["test"], view.result["best"]
     if best is None or test is None:
         return f"Stopped: {reason}. No policy ran."
+    beyond = test.get("held_out")
     text = f"Stopped: {reason}. Best: {clean_line(best['candidate'])}"
     if test["mean_return"] is not None:
         low, high = test["ci95"]
@@ -216,4 +220,17 @@ def _ending(view: RunView) -> str:
             f", held-out return {test['mean_return']:.6g} "
             f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)"
         )
-    return f"{text}. {clean_line(failures_in_words(test))}".strip()
+    lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
+    if beyond is not None:
+        held = "nothing ran"
+        if beyond["mean_return"] is not None:
+            low, high = beyond["ci95"]
+            held = f"return {beyond['mean_return']:.6g} (95 % interval {low:.6g} to {high:.6g}, {beyond['episodes']} episodes)"
+        failed = clean_line(failures_in_words(beyond))
+        lines += [f"On variants held out from training: {held}. {failed}".strip(), *families(beyond)]
+    return "\n".join(lines)
+
+
+def families(part: Mapping[str, Any]) -> list[str]:
+    """The lines about variants in a part of a result; none where there is one environment."""
+    return [clean_line(line) for line in table(part.get("by_variant", ()))]

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Output, json_object, write_output
+from promptpo.cli.arguments import (
+    AsJson,
+    EnvId,
+    Horizon,
+    ManyEnvKwargs,
+    Output,
+    ShowVariant,
+    TasksFile,
+    Wrappers,
+    task_from_flags,
+    write_output,
+)
 from promptpo.cli.terminal import print_json, say
 from promptpo.files import read_text
 from sandbox.text import clean_lines
@@ -29,8 +40,11 @@ def spec(
     check: Annotated[
         Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")
     ] = None,
-    env_kwargs: EnvKwargs = "{}",
+    env_kwargs: ManyEnvKwargs = None,
     max_episode_steps: Horizon = None,
+    wrapper: Wrappers = None,
+    tasks: TasksFile = None,
+    show_variant: ShowVariant = False,
     reveal: Annotated[
         Literal["named", "anonymous", "bare"],
         typer.Option(help="How much it tells about which environment it is."),
@@ -55,9 +69,9 @@ def spec(
 
     With --check, exit code 1 means that the file says something that the environment contradicts.
     """
-    from promptpo.envs.task import Task
-
-    task = Task(env_id, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
+    task = task_from_flags(
+        env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
+    )
     if check is not None:
         _check(check, task, as_json=as_json)
         return

@@ -9,15 +9,20 @@ import importlib.util
 import io
 import re
 import sys
+import zlib
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium import error
+from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs import meta_world
 from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
+from promptpo.envs.family import make_family
+from promptpo.envs.foreign import builder_of
+from promptpo.envs.objects import OBJECTS
 from promptpo.envs.repeat import repeating
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.errors import (
@@ -31,10 +36,9 @@ from promptpo.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
-    from gymnasium.envs.registration import EnvSpec
-
-    from promptpo.envs.task import Task
+    from promptpo.envs.task import Task, Wrapping
 
 
 ENTRY_POINTS = "promptpo.environments"
@@ -63,10 +67,12 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
     Ids are Gymnasium's, ``module:EnvId`` included (the module may lie in the current directory). Ids of
     Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
-    given by its own name. The passive environment checker is left out: it costs time at every step.
+    given by its own name. A class, or a function that builds an environment, is ``module:Class`` or
+    ``./file.py:Class``. The passive environment checker is left out: it costs time at every step.
+    The environment of a family plays the variant that the seed decides; see `Task.variant_of`.
 
     Args:
-        task: The id, its keyword arguments and the horizon.
+        task: The id, its keyword arguments, the horizon, wrappers and variants.
         render_mode: As for ``gymnasium.make``.
 
     Raises:
@@ -74,12 +80,18 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
         MissingExtraError: The environment's package is not installed; the sentence has the pip command.
         EnvironmentFaultError: The environment's own constructor failed.
         UnsupportedSpaceError: No policy can be written for one of its spaces.
-        UsageError: The module of a ``module:EnvId`` cannot be imported.
+        UsageError: A module or file cannot be imported, a wrapper does not exist, or the variants of a family
+            have different spaces.
     """
+    if task.is_family:
+        return make_family(task, lambda single: make_env(single, render_mode=render_mode))
     env = _built(task, render_mode)
     try:
         with _one_sentence(task):
-            env = with_standard_spaces(repeating(env))
+            env = repeating(env)
+            for wrapping in task.wrappers:
+                env = _wrapped(env, wrapping)
+            env = with_standard_spaces(env)
             check_spaces(env, task.name)
     except PromptPOError:
         env.close()
@@ -104,7 +116,7 @@ def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
         _import_package("metaworld", task.env_id)
         with _one_sentence(task):
             return meta_world.make(meta_world_task, task, render_mode)
-    env_id = _registered(task.env_id)
+    env_id = _found(task.env_id)
     kwargs: dict[str, Any] = dict(task.env_kwargs)
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
@@ -129,19 +141,20 @@ def _one_sentence(task: Task) -> Iterator[None]:
         ) from fault
 
 
-def _registered(env_id: str) -> str:
-    """The id under which Gymnasium knows the environment, after importing what registers it."""
+def _found(env_id: str) -> str | EnvSpec:
+    """What Gymnasium makes the environment of: the id under which it knows it, or a class or function."""
     module, _, name = env_id.rpartition(":")
     if not name:
         raise UsageError("the environment's id is empty; name one as Gymnasium writes it: CartPole-v1.")
-    if module.endswith(".py") or name.endswith(".py"):
-        raise UsageError(_no_file(module or name, name))
-    if module:
-        _import_users_module(module, env_id)
+    if name.endswith(".py"):
+        raise UsageError(f"{env_id} is a file; name what builds the environment in it: {env_id}:YourEnv.")
+    loaded = _import_users_module(module, env_id) if module else None
     if name in gymnasium.registry:
         return name
-    if module and isinstance(getattr(sys.modules.get(module), name, None), type):
-        raise UnknownEnvironmentError(_no_class(module, name))
+    if loaded is not None:
+        return EnvSpec(
+            name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
+        )
     _import_advertised(name)
     if name in gymnasium.registry:
         return name
@@ -154,6 +167,58 @@ def _registered(env_id: str) -> str:
     if name in gymnasium.registry:
         return name
     raise UnknownEnvironmentError(_unknown(name))
+
+
+def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
+    """The environment in a wrapper.
+
+    Raises:
+        UsageError: There is no such wrapper, it failed, or gave no environment.
+    """
+    module, _, name = wrapping.name.rpartition(":")
+    loaded = _import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
+    wrapper = _attribute(loaded, name, wrapping.name, what="wrapper")
+    try:
+        wrapped = wrapper(env, **wrapping.kwargs)
+    except Exception as fault:  # the user's own wrapper: anything can come out of it
+        raise UsageError(
+            f"the wrapper {wrapping} raised {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
+        ) from fault
+    if not isinstance(wrapped, gymnasium.Env):
+        raise UsageError(
+            f"the wrapper {wrapping} gave a {type(wrapped).__name__} and no gymnasium.Env; "
+            "take one that is made for single environments."
+        )
+    return wrapped
+
+
+def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environment") -> Any:
+    """The class or function of that name in a module.
+
+    Raises:
+        UnknownEnvironmentError: There is none; the sentence names the nearest.
+    """
+    value: Any = loaded
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    if value is not None:
+        return value
+    kind = gymnasium.Wrapper if what == "wrapper" else gymnasium.Env
+    known = [key for key, one in vars(loaded).items() if isinstance(one, type) and issubclass(one, kind)]
+    if what == "environment":
+        known += [
+            i for i, spec in gymnasium.registry.items() if _module_of(spec.entry_point) == loaded.__name__
+        ]
+    near = difflib.get_close_matches(name, known, 3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known) or 'none'}."
+    raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} in {loaded.__name__}; {hint}")
+
+
+def _module_of(entry_point: Any) -> str:
+    """The module of what an id stands for."""
+    if isinstance(entry_point, str):
+        return entry_point.partition(":")[0]
+    return getattr(entry_point, "__module__", "")
 
 
 def _import_advertised(name: str) -> None:
@@ -169,47 +234,58 @@ def _import_advertised(name: str) -> None:
                 ) from fault
 
 
-def _no_file(path: str, name: str) -> str:
-    """One sentence about a file where a module belongs."""
-    module = ".".join(part for part in Path(path).with_suffix("").parts if part not in {"..", "/"})
-    cls = name if name.isidentifier() else "YourEnv"
-    return (
-        f"{path} is a file; an environment is named by its module and its id: write "
-        f'gymnasium.register("{cls}-v0", {cls}) into the file and name it {module}:{cls}-v0.'
-    )
+def _import_users_module(module: str, asked: str) -> ModuleType:
+    """Import what the user names, a module or a file; this is the one place that does.
 
-
-def _no_class(module: str, name: str) -> str:
-    """One sentence about a class where an id belongs, with the ids that its module registers."""
-    own = [i for i, spec in gymnasium.registry.items() if _class_named(spec.entry_point) == (module, name)]
-    if own:
-        return f"{module}:{name} is a class; its id is {' or '.join(f'{module}:{i}' for i in own)}."
-    return (
-        f'{module}:{name} is a class without an id; write gymnasium.register("{name}-v0", {name}) into {module} '
-        f"and name it {module}:{name}-v0."
-    )
-
-
-def _class_named(entry_point: Any) -> tuple[str, str]:
-    """Module and name of the class that an id stands for."""
-    if isinstance(entry_point, str):
-        module, _, name = entry_point.partition(":")
-        return module, name
-    return getattr(entry_point, "__module__", ""), getattr(entry_point, "__name__", "")
-
-
-def _import_users_module(module: str, env_id: str) -> None:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # last, so that nothing in it can shadow an installed package
+    Raises:
+        UsageError: There is none, or importing it raised.
+    """
     try:
-        importlib.import_module(module)
+        if module.endswith(".py"):
+            return _import_file(Path(module))
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)  # last, so that nothing in it can shadow an installed package
+        return importlib.import_module(module)
+    except FileNotFoundError as fault:
+        if module.endswith(".py") and not Path(module).is_file():
+            raise UsageError(f"{asked}: there is no file {module} here ({Path.cwd()}).") from fault
+        raise UsageError(
+            f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
+        ) from fault
     except Exception as fault:  # the user's own module: anything can come out of it
         if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
-            raise UsageError(f"{env_id}: there is no module {module!r} on the path or in {here}.") from fault
+            raise UsageError(
+                f"{asked}: there is no module {module!r} on the path or in {Path.cwd()}."
+            ) from fault
         raise UsageError(
-            f"{env_id}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
+            f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
         ) from fault
+
+
+def _import_file(path: Path) -> ModuleType:
+    """The module in a file, once in a process; it may import what lies beside it."""
+    path = path.resolve(strict=True)
+    name = path.stem
+    for known in (name, f"{name}_{path.parent.name}_{zlib.crc32(str(path).encode()):x}"):
+        loaded = sys.modules.get(known)
+        if loaded is not None and getattr(loaded, "__file__", None) == str(path):
+            return loaded
+        if loaded is None and (known != name or importlib.util.find_spec(name) is None):
+            name = known
+            break
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be read as Python")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def _import_quietly(module: str, name: str) -> None:
@@ -251,6 +327,11 @@ def _install(env_id: str, extra: Extra) -> str:
 
 def _unknown(name: str) -> str:
     """One sentence about an unknown id, with the nearest names."""
+    if name.startswith(OBJECTS):
+        return (
+            f"the environment {name.removeprefix(OBJECTS)} was given as a Python object, which only the program that "
+            f'gave it has; give it again: promptpo.resume("RUN", env=...).'
+        )
     if name.startswith("ALE/"):
         return f"{name} is one of the Arcade Learning Environment: pip install ale-py, and name it ale_py:{name}."
     game = ATARI.fullmatch(name)

@@ -3,28 +3,171 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from promptpo.errors import UsageError
+
+HELD_OUT_SEEDS = range(30_000_000, 40_000_000)
+"""Episode seeds that play a family's held-out variants; all others play the variants of training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """A wrapper to put around the environment.
+
+    Attributes:
+        name: "module:Wrapper", "./file.py:Wrapper", or the name of one of ``gymnasium.wrappers``.
+        kwargs: Its arguments after the environment, by name; JSON values.
+    """
+
+    name: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Wrapping:
+        """Read ``module:Wrapper{"n": 4}``; the braces may be left out.
+
+        Raises:
+            UsageError: What follows the name is no JSON object.
+        """
+        name, brace, rest = text.partition("{")
+        try:
+            kwargs = json.loads(brace + rest) if brace else {}
+        except ValueError as error:
+            raise UsageError(
+                f"the arguments of the wrapper {name.strip()} are not JSON: {error}; write them as "
+                f"'{name.strip()}{{\"n\": 4}}'."
+            ) from error
+        if not name.strip():
+            raise UsageError(f"{text!r} names no wrapper; write it as 'module:Wrapper{{\"n\": 4}}'.")
+        return cls(name.strip(), kwargs)
+
+    def __str__(self) -> str:
+        return f"{self.name}{json.dumps(dict(self.kwargs), sort_keys=True)}" if self.kwargs else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One member of a family of tasks.
+
+    Attributes:
+        env_kwargs: Keyword arguments beyond those of the task, and instead of them where both have one.
+        env_id: Another environment than the task's; empty for the task's own.
+    """
+
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    env_id: str = ""
+
+    @property
+    def name(self) -> str:
+        """In a few words, for tables."""
+        words = [f"{key}={json.dumps(value)}" for key, value in self.env_kwargs.items()]
+        return ", ".join([self.env_id, *words] if self.env_id else words) or "as it is"
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be solved.
+    """What is to be solved: one environment, or a family of variants that one policy is to solve.
 
     Attributes:
-        env_id: The environment as Gymnasium writes it, ``module:EnvId`` included.
-        env_kwargs: Keyword arguments for ``gymnasium.make``; JSON values.
+        env_id: The environment: an id as Gymnasium writes it, ``module:EnvId`` included, or a class or function
+            that builds one, as ``module:Class`` or ``./file.py:Class``.
+        env_kwargs: Keyword arguments for it; JSON values.
         max_episode_steps: Horizon in steps; None means the environment's own.
+        wrappers: Put around the environment, the first one innermost.
+        variants: The family that the policy is trained for; empty for the environment alone.
+        held_out: Variants that only the test plays.
+        show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
     """
 
     env_id: str
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     max_episode_steps: int | None = None
+    wrappers: tuple[Wrapping, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    held_out: tuple[Variant, ...] = ()
+    show_variant: bool = False
 
     @property
     def name(self) -> str:
-        """The id with its keyword arguments, as a person would write it."""
-        if not self.env_kwargs:
-            return self.env_id
-        return f"{self.env_id} {json.dumps(dict(self.env_kwargs), sort_keys=True)}"
+        """The id with its keyword arguments, wrappers and number of variants, as a person would write it."""
+        parts = [self.env_id]
+        if self.env_kwargs:
+            parts.append(json.dumps(dict(self.env_kwargs), sort_keys=True))
+        parts += [f"in {wrapping}" for wrapping in self.wrappers]
+        if self.is_family:
+            n = len(self.family)
+            parts.append(f"({n} variant{'' if n == 1 else 's'})")
+        return " ".join(parts)
+
+    @property
+    def is_family(self) -> bool:
+        """Whether episodes are of several variants."""
+        return bool(self.variants or self.held_out)
+
+    @property
+    def family(self) -> tuple[Variant, ...]:
+        """The variants that are trained; the environment as it is where none is named."""
+        return self.variants or (Variant(),)
+
+    def variant_of(self, seed: int) -> Variant:
+        """The variant that the episode of a seed plays.
+
+        Seeds take turns: any consecutive seeds play all variants, and each equally often up to one episode.
+        Whoever plays the same seed plays the same variant, so that candidates share episodes.
+        """
+        return self.playable[self.index_of(seed)]
+
+    @property
+    def playable(self) -> tuple[Variant, ...]:
+        """All variants: those of training, then those held out."""
+        return (*self.family, *self.held_out)
+
+    def index_of(self, seed: int) -> int:
+        """Position in `playable` of the variant that a seed plays; see `variant_of`."""
+        if self.held_out and seed in HELD_OUT_SEEDS:
+            return len(self.family) + seed % len(self.held_out)
+        return seed % len(self.family)
+
+    def single(self, variant: Variant) -> Task:
+        """The task of one variant alone."""
+        return replace(
+            self,
+            env_id=variant.env_id or self.env_id,
+            env_kwargs={**self.env_kwargs, **variant.env_kwargs},
+            variants=(),
+            held_out=(),
+            show_variant=False,
+        )
+
+    def singles(self) -> Iterator[Task]:
+        """The tasks of all variants, in the order of `playable`."""
+        return (self.single(variant) for variant in self.playable)
+
+    def checked(self) -> Task:
+        """The same, where its parts fit each other.
+
+        Raises:
+            UsageError: A variant is named twice, is trained and held out, or has no number to be shown.
+        """
+        seen: list[Task] = []
+        for variant, single in zip(self.playable, self.singles(), strict=True):
+            if single in seen:
+                both = variant in self.held_out and seen.index(single) < len(self.family)
+                raise UsageError(
+                    f"the variant {variant.name} is {'both trained and held out' if both else 'given twice'}; "
+                    "every variant is to be there once."
+                )
+            seen.append(single)
+        if self.show_variant and not self.variants:
+            raise UsageError(
+                "there is no number of a variant to show: name several with --env-kwargs or --tasks."
+            )
+        if self.show_variant and self.held_out:
+            raise UsageError(
+                "a held-out variant has no number that a policy could have been trained with: leave out "
+                "--show-variant or the held-out variants."
+            )
+        return self

@@ -9,12 +9,12 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import UsageError
+from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import read_text
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
@@ -85,14 +85,18 @@ def exported(
         action_space: Its bounds are applied by ``predict``, as they were during evaluation.
         filename: For the usage line.
     """
-    program = Program.parse(source)
+    program, task = Program.parse(source), provenance.task
     added = _template().render(
         needs=_needs(program),
         construction=_Construction.of(program),
         action=_Action.of(action_space),
-        env_id=provenance.task.env_id,
-        env_kwargs=json.dumps(dict(provenance.task.env_kwargs), default=str),
-        max_episode_steps=provenance.task.max_episode_steps,
+        env_id=task.env_id,
+        env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
+        max_episode_steps=task.max_episode_steps,
+        built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
+        wrappers=[str(wrapping) for wrapping in task.wrappers],
+        variants=json.dumps([asdict(variant) for variant in task.family], default=str),
+        show_variant=task.show_variant,
     )
     for name in sorted(program.names & _claimed(added)):
         program = program.renamed(name)
@@ -107,15 +111,30 @@ def policy_part(text: str) -> str:
 
 def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
-    from promptpo.envs.task import Task
+    from promptpo.envs.task import Task, Variant, Wrapping
 
     defaults = option_defaults(_parts(text)[1])
-    env_id, kwargs = defaults.get("--env"), defaults.get("--env-kwargs")
+    env_id = defaults.get("--env")
     try:
-        kwargs = json.loads(kwargs) if isinstance(kwargs, str) else {}
-    except ValueError:
+        kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
+        variants = json.loads(defaults.get("--variants") or "[{}]")
+        family = tuple(Variant(dict(one.get("env_kwargs", {})), one.get("env_id", "")) for one in variants)
+        wrappers = tuple(Wrapping.parse(each) for each in defaults.get("--wrapper") or ())
+    except (ValueError, TypeError, AttributeError, PromptPOError):
         return None
-    return Task(env_id, kwargs) if isinstance(env_id, str) and isinstance(kwargs, dict) else None
+    if not isinstance(env_id, str) or not isinstance(kwargs, dict):
+        return None
+    several = family if len(family) > 1 else ()
+    kwargs |= dict(family[0].env_kwargs) if family and not several else {}
+    return Task(
+        env_id, kwargs, wrappers=wrappers, variants=several, show_variant=bool(defaults.get("--show-variant"))
+    )
+
+
+def _is_built(env_id: str) -> bool:
+    """Whether a name looks like that of a class or function, rather than like an id that Gymnasium makes."""
+    module, _, name = env_id.rpartition(":")
+    return module.endswith(".py") or (bool(module) and re.search(r"-v\d+$", name) is None)
 
 
 def file_and_task(policy: str | os.PathLike[str], task: Task | None) -> tuple[Path, Task]:
@@ -145,6 +164,23 @@ def file_and_task(policy: str | os.PathLike[str], task: Task | None) -> tuple[Pa
     if task is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     return path, task
+
+
+def with_changes(task: Task, given: Task) -> Task:
+    """The task that a policy is from, with what a user named instead.
+
+    Arguments of the environment or variants replace both; they were made for each other.
+    """
+    made = given if given.env_kwargs or given.is_family else task
+    return replace(
+        task,
+        env_kwargs=made.env_kwargs,
+        max_episode_steps=given.max_episode_steps or task.max_episode_steps,
+        wrappers=given.wrappers or task.wrappers,
+        variants=made.variants,
+        held_out=made.held_out,
+        show_variant=given.show_variant or task.show_variant,
+    ).checked()
 
 
 def _parts(text: str) -> tuple[str, str]:

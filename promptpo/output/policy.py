@@ -12,6 +12,7 @@ import os
 import queue
 import threading
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -87,8 +88,12 @@ def _of_own_run(path: Path, task: Task) -> bool:
     """Whether a file lies in a run that was made here and names the task of that run."""
     if not made_here(path.parent):
         return False
-    own = load_config(path.parent / CONFIG).task
-    return (own.env_id, dict(own.env_kwargs)) == (task.env_id, dict(task.env_kwargs))
+    return _trained(load_config(path.parent / CONFIG).task) == _trained(task)
+
+
+def _trained(task: Task) -> list[Task]:
+    """What an exported file says of a task: each variant with its wrappers, without the horizon."""
+    return [replace(task.single(variant), max_episode_steps=None) for variant in task.family]
 
 
 class SandboxedPolicy:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
-from promptpo.output.report.result import RESULT
+from promptpo.output.report.result import RESULT, setting
 from promptpo.output.run_view import read_result, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG
@@ -51,6 +51,7 @@ class RunLine:
         usd: What they cost, as far as known.
         seconds: Wall time; None while the run is not finished.
         curve: How the best so far improved.
+        setting: Wrappers and variants, as ``result.json`` has them.
     """
 
     directory: Path
@@ -72,6 +73,7 @@ class RunLine:
     usd: float
     seconds: float | None
     curve: Curve
+    setting: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The run as ``--json`` shows it."""
@@ -98,7 +100,17 @@ class RunLine:
 
         None where they solved different tasks or one has no result.
         """
-        if (self.env_id, self.env_kwargs, self.horizon) != (other.env_id, other.env_kwargs, other.horizon):
+        mine, theirs = (
+            (
+                one.env_id,
+                one.env_kwargs,
+                one.horizon,
+                one.setting.get("wrappers"),
+                one.setting.get("variants"),
+            )
+            for one in (self, other)
+        )
+        if mine != theirs:
             return None
         shared = sorted(self.returns.keys() & other.returns.keys())
         returns = tuple(self.returns[seed] - other.returns[seed] for seed in shared)
@@ -156,7 +168,7 @@ def read_line(directory: Path) -> RunLine:
             best=view.best.id if view.best else "", mean_return=None, ci95=(None, None), success_rate=None,
             returns={}, steps=sum(llm.steps.values()),
             searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
-            curve=curve,
+            curve=curve, setting=_setting(setting(task)),
         )  # fmt: skip
     try:
         result = read_result(directory / RESULT)
@@ -218,4 +230,10 @@ def _from_result(
         usd=float(llm.get("cost_usd") or 0.0),
         seconds=result.get("wall_seconds"),
         curve=curve,
+        setting=_setting(result),
     )
+
+
+def _setting(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a result, beyond the arguments, says which task was solved."""
+    return {key: result[key] for key in ("wrappers", "variants", "held_out_variants") if result.get(key)}

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-import cloudpickle
 import gymnasium
 
 from promptpo.errors import (
@@ -16,7 +15,7 @@ from promptpo.errors import (
     UnsupportedSpaceError,
     place_of,
 )
-from promptpo.rollouts.jobs import Call, Job, Settings, Work
+from promptpo.rollouts.jobs import Call, Job, Settings, Work, adopt_all
 from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus, SandboxUnavailableError
 from sandbox.errors import SpaceBorderError
 
@@ -81,10 +80,7 @@ class Host:
     def __init__(self, settings: Settings, pulse: Pulse | None = None) -> None:
         self.settings = settings
         self._pulse = pulse
-        if settings.registration is not None:
-            from promptpo.envs.building import adopt
-
-            adopt(cloudpickle.loads(settings.registration))
+        adopt_all(settings.registration)
         self.sandbox = Sandbox(settings.limits, allow_weaker=settings.allow_weaker)
         self._envs: list[gymnasium.Env[Any, Any]] = []
         if pulse is not None:

@@ -57,8 +57,8 @@ class Settings:
         lanes: Episodes in lockstep.
         env_timeout: Seconds that one step of the environment (or its reset, or building it) may take, after
             which it counts as hung; what policies do has limits of its own, however long those take.
-        registration: The pickled registry entry of an environment that was registered in this process,
-            so that workers find environments of scripts and notebooks; see `with_registration`.
+        registration: The pickled registry entries of environments that were registered in this process,
+            so that workers find environments of scripts and notebooks; see `registrations`.
     """
 
     task: Task
@@ -102,7 +102,12 @@ class Executor(Protocol):
 
 
 def with_registration(settings: Settings) -> Settings:
-    """The settings, with the environment's registry entry of this process where it has one.
+    """The settings, with the environments' registry entries of this process where it has them."""
+    return replace(settings, registration=registrations(settings.task))
+
+
+def registrations(task: Task) -> bytes | None:
+    """The registry entries of a task's environments in this process, for another one; None where there are none.
 
     cloudpickle takes classes of a script or notebook along by value. This goes from us to our own
     workers; nothing that a policy's process sends is ever unpickled.
@@ -110,10 +115,23 @@ def with_registration(settings: Settings) -> Settings:
     import cloudpickle
     import gymnasium
 
-    entry = gymnasium.registry.get(settings.task.env_id)
-    if entry is None:
-        return settings
+    ids = dict.fromkeys(single.env_id for single in task.singles())
+    entries = [gymnasium.registry[env_id] for env_id in ids if env_id in gymnasium.registry]
+    if not entries:
+        return None
     try:
-        return replace(settings, registration=cloudpickle.dumps(entry))
-    except Exception:  # noqa: BLE001 - an entry that cannot travel is looked up by name over there
-        return settings
+        pickled: bytes = cloudpickle.dumps(entries)
+    except Exception:  # noqa: BLE001 - entries that cannot travel are looked up by name over there
+        return None
+    return pickled
+
+
+def adopt_all(registration: bytes | None) -> None:
+    """Register what `registrations` gave in another process."""
+    if registration is not None:
+        import cloudpickle
+
+        from promptpo.envs.building import adopt
+
+        for entry in cloudpickle.loads(registration):
+            adopt(entry)

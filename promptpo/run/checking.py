@@ -55,7 +55,7 @@ def checked(config: Config) -> Config:
     check_names(options, (field.name for field in fields(Recipe)), "recipes have no switch")
     values["task"] = _typed(
         type(config.task), {f.name: getattr(config.task, f.name) for f in fields(config.task)}
-    )
+    ).checked()
     typed = _typed(Config, values)
     switches = _typed(Recipe, {f.name: getattr(typed.switches, f.name) for f in fields(Recipe)})
     given = {name: getattr(switches, name) for name in options}

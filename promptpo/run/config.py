@@ -220,7 +220,8 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
 
     Ten for training and twenty for validation, fewer where episodes are so long that either would take
     more than a fifth of the step budget in the worst case; the rest of the budget is better spent on
-    finding numbers. The paper's recipe takes five, as published.
+    finding numbers. The paper's recipe takes five, as published. A family of variants takes as many more as
+    let every variant be played equally often.
 
     Args:
         config: As the user gave it.
@@ -244,6 +245,10 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
         if fifth is not None:
             affordable = fifth // (budget.rounds * recipe.validate * horizon)
             validation = min(validation, max(5, affordable))
+    if config.task.is_family:  # all variants equally often, where the numbers are ours to choose
+        turn = len(config.task.family)
+        train = config.episodes or -(-train // turn) * turn
+        validation = config.validation_episodes or -(-validation // turn) * turn
     return replace(config, episodes=train, validation_episodes=validation)
 
 
@@ -311,4 +316,6 @@ def load_config(path: Path) -> Config:
 def _without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value]
     return value

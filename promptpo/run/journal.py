@@ -39,6 +39,7 @@ Kind = Literal[
     "attempt",  # a candidate with its training evaluation
     "validation",
     "test",
+    "held_out",  # the test on variants of a family that are held out from training
     "round",
     "stop",
 ]

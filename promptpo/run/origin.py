@@ -112,12 +112,18 @@ def _key(*, create: bool = False) -> bytes:
 
 def builds(task: Task) -> str:
     """What making an environment does, in words."""
-    module = task.env_id.rpartition(":")[0]
-    return (
-        f"imports the module {clean_name(module)} for the environment {clean_name(task.name)}"
-        if module
-        else f"builds the environment {clean_name(task.name)}"
-    )
+    modules = [clean_name(module) for module in modules_of(task)]
+    if not modules:
+        return f"builds the environment {clean_name(task.name)}"
+    imported = f"module{'s' if len(modules) > 1 else ''} {' and '.join(modules)}"
+    return f"imports the {imported} for the environment {clean_name(task.name)}"
+
+
+def modules_of(task: Task) -> tuple[str, ...]:
+    """What making an environment imports because the task names it: for itself, its wrappers and its variants."""
+    ids = [single.env_id for single in task.singles()] if task.is_family else []
+    names = [task.env_id, *(wrapping.name for wrapping in task.wrappers), *ids]
+    return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
 
 
 def asks(config: Config) -> str:
@@ -140,11 +146,12 @@ def resuming(config: Config) -> str:
 
 
 def built_in(task: Task) -> bool:
-    """Whether an environment is one of Gymnasium's own, made without arguments, so that anyone may name it."""
+    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it."""
     import gymnasium
 
     entry = gymnasium.registry.get(task.env_id)
-    return entry is not None and not task.env_kwargs and str(entry.entry_point).startswith("gymnasium.envs.")
+    made_plainly = not (task.env_kwargs or task.wrappers or task.is_family)
+    return entry is not None and made_plainly and str(entry.entry_point).startswith("gymnasium.envs.")
 
 
 def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:

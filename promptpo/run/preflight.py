@@ -137,7 +137,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         share = budget.tokens / (given + written)
         given, written = round(given * share), round(written * share)
     rate = spec.sample_rate or None
-    test = config.test_episodes * horizon
+    test = config.test_episodes * horizon * (2 if config.task.held_out else 1)
     total = None if budget.steps is None else budget.steps + test
     processes = config.jobs or os.cpu_count() or 1
     return Preflight(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from promptpo.envs.task import HELD_OUT_SEEDS
 from promptpo.rollouts.evaluation import Evaluation
 
 StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
@@ -20,7 +21,8 @@ REFERENCE_TEST = ".test"
 """How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
 
 SEEDS_PER_PURPOSE = 10_000_000
-"""Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test."""
+"""Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
+more test the variants of a family that are held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ class Seeds:
     def test(self, n: int) -> tuple[int, ...]:
         """`n` held-out test seeds: they give the number that is reported, and nothing else."""
         return tuple(2 * SEEDS_PER_PURPOSE + i for i in range(n))
+
+    def held_out(self, n: int) -> tuple[int, ...]:
+        """`n` test seeds of variants that training never saw; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
+        return tuple(HELD_OUT_SEEDS[:n])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
@@ -42,7 +42,10 @@ UNTOLD = "untold"
 MOST_VALUES = 2_000_000
 """Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
 
-Kind = Literal["evaluation", "validation", "test", "reference"]
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference"]
+
+PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
+"""What steps of a kind of event count for, where the purpose has another name."""
 
 
 def check_wishes(config: Config, llm: LLM) -> None:
@@ -224,7 +227,7 @@ class Spender:
         """Roll a program out on some seeds and write what came out.
 
         Args:
-            kind: Kind of the journal event, which is also the purpose that the steps count for.
+            kind: Kind of the journal event, which says what the steps count for.
             key: Its name in the journal.
             program: What is rolled out.
             seeds: One episode each.
@@ -240,8 +243,8 @@ class Spender:
         found = self.journal.find(kind, key)
         if found is not None:
             return Played(from_json(Measured, found), None)
-        purpose: StepPurpose = "train" if kind == "evaluation" else kind
-        outside = kind == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
+        purpose = PURPOSES.get(kind) or cast("StepPurpose", kind)
+        outside = purpose == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
         with self.ledger.hold() as hold:
             first = first if 0 < first < len(seeds) else len(seeds)
             trials = program.trials(seeds, horizon)

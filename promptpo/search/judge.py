@@ -77,7 +77,8 @@ class Judge:
         """
         history.find_alike()
         alive = self._without_the_worse(history, self._contenders(history, attempts))
-        block = -(-self._config.score_episodes // BLOCKS)
+        turn = len(self._config.task.family)  # a block plays each variant of a family equally often
+        block = -(-self._config.score_episodes // (BLOCKS * turn)) * turn
         try:
             for n in range(BLOCKS):
                 key = f"r{round_}{part}.look{n + 1}"

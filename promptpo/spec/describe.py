@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
+from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
 from promptpo.envs.spaces import form_of, leaves
 from promptpo.errors import UsageError
@@ -42,6 +43,8 @@ from promptpo.spec.reward_code import with_values
 from promptpo.spec.rows import finite
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.user import UserSpec, merged, read_spec_file
+from promptpo.spec.variants import with_number, with_variants, without_number
+from promptpo.spec.wrapped import with_wrappers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -207,9 +210,16 @@ def describe_env(
     """
     observed = observe(env, task.name)
     facts = facts_from(env, observed.steps[-1].info, task)
-    parts, sources = _parts(env, task, facts, observed, ROOM[detail], clip_actions=clip_actions)
-    parts, more = with_places(parts, env, task)
-    parts = fitted(revealed(parts, env, reveal), TOKENS[detail])
+    shown = env if isinstance(env, ShownVariant) else None
+    within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
+    parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
+    parts, more = with_places(parts, within, task)
+    parts = with_wrappers(parts, within, task)
+    listed = with_variants(parts, within, task, seen, reveal)
+    parts = revealed(listed, within, reveal)
+    if reveal == "bare" and task.is_family:
+        parts = replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
+    parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail])
     text = render(parts)
     if user is not None:
         text, written = merged(user, parts)

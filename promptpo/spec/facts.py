@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.extras import installed
+from promptpo.envs.family import family_of
 from promptpo.spec.horizon import HorizonSource, horizon_and_source
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ class TaskFacts:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
+def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
+    """The registered threshold; of a family the one that all its variants share."""
+    family = family_of(env)
+    found = {
+        one.spec.reward_threshold if one.spec else None for one in (family.everyone() if family else [env])
+    }
+    return found.pop() if len(found) == 1 else None
+
+
 def task_facts(task: Task) -> TaskFacts:
     """Build the environment once and look at it; takes one environment step."""
     env = make_env(task)
@@ -78,7 +88,7 @@ def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], task: Task
         action_space=env.action_space,
         horizon=horizon,
         horizon_source=source,
-        reward_threshold=env.spec.reward_threshold if env.spec else None,
+        reward_threshold=_threshold(env),
         success_key=next((key for key in SUCCESS_KEYS if key in info), None),
         versions=installed(PACKAGES),
     )

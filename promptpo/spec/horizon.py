@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
+from promptpo.envs.family import family_of
 from promptpo.spec.documentation import docstring_of
 from promptpo.spec.folding import folded
 from promptpo.spec.source import Source
@@ -39,6 +41,10 @@ def horizon_and_source(
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
     """
+    family = family_of(env)
+    if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
+        found = [horizon_and_source(one, task) for one in family.everyone()]
+        return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     limit = env.spec.max_episode_steps if env.spec else None
     own = next(_own_limits(env.unwrapped), None)
     if limit is not None and (own is None or limit <= own):

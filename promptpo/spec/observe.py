@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 
@@ -22,6 +23,9 @@ STEPS_PER_EPISODE_SLOW = 8
 SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
 """Simulators that take a large part of a second for a step."""
 
+MOST_STEPS = 1000
+"""About so many in all, however many variants a family has."""
+
 REPEATED_STEPS = 5
 
 
@@ -35,6 +39,7 @@ class Step:
     next_observation: Any
     terminated: bool
     info: dict[str, Any]
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,9 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     limit = STEPS_PER_EPISODE_SLOW if module.startswith(SLOW_MODULES) else STEPS_PER_EPISODE
     started = time.perf_counter()
     try:
-        episodes = [_episode(env, seed, limit, name) for seed in SEEDS]
+        seeds = _seeds(env)
+        limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
+        episodes = [_episode(env, seed, limit, name) for seed in seeds]
         again = _episode(env, SEEDS[0], REPEATED_STEPS, name)
     except PromptPOError:
         raise
@@ -88,10 +95,16 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         steps=steps,
         observations=[*firsts, *(step.next_observation for step in steps)],
         spent=len(steps) + len(again),
-        episodes=len(SEEDS),
+        episodes=len(seeds),
         repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
         seconds=seconds,
     )
+
+
+def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
+    """Seeds to observe: at least two episodes of each variant of a family, those held out left out."""
+    family = family_of(env)
+    return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
 
 def _old_interface(fault: Exception) -> str:
@@ -115,7 +128,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> 
             following, reward, terminated, truncated, info = env.step(action)
         if following is None:
             raise TypeError("step returned None as the observation")
-        steps.append(Step(observation, action, float(reward), following, bool(terminated), info))
+        steps.append(Step(observation, action, float(reward), following, bool(terminated), info, seed))
         observation = following
         if terminated or truncated:
             break

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
+from promptpo.envs.family import differing
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
@@ -103,6 +105,8 @@ class Source:
             LookupError: It is changed somewhere, is missing, or is no short literal.
         """
         if (name in self._changing and name != SETTINGS) or name.startswith("__"):
+            raise LookupError(name)
+        if name in differing(self.env):  # what holds for one variant of a family is no constant of the family
             raise LookupError(name)
         try:
             value = inspect.getattr_static(self.env, name)

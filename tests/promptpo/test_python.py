@@ -32,6 +32,10 @@ from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, varian
         ({"progress": "yes"}, "progress must be true or false"),
         ({"out": 3}, "out must be a path"),
         ({"env_kwargs": [1]}, "env_kwargs must be a mapping"),
+        ({"wrappers": "ClipAction"}, "wrappers must be a list"),
+        ({"variants": {"gravity": 1}}, "variants must be a list"),
+        ({"held_out": 3}, "held_out must be a list"),
+        ({"variants": [3]}, "a variant is a mapping"),
     ],
 )
 def test_a_wrong_option_is_told_with_the_nearest_right_one(tmp_path, monkeypatch, options, match):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.envs.family import longest
 from promptpo.envs.task import Task
 from promptpo.program import Program
 from promptpo.rollouts import Job, Settings
@@ -44,9 +45,8 @@ def record(
     params = Program.parse(source).values
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
     try:
-        spec = host.envs(1)[0].spec
-        longest = horizon or (spec.max_episode_steps if spec else None) or LONGEST
-        return host.run(Job(source, tuple(Trial(seed, params, longest) for seed in seeds), record=True))
+        steps = horizon or longest(host.envs(1)[0]) or LONGEST
+        return host.run(Job(source, tuple(Trial(seed, params, steps) for seed in seeds), record=True))
     finally:
         host.close()
 

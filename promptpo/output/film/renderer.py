@@ -19,6 +19,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.output.film.images import png, smaller, write_video
+from promptpo.rollouts.jobs import adopt_all
 from promptpo.run.journal import from_json
 from promptpo.run.packing import inflate
 
@@ -33,6 +34,7 @@ def main(request: Path) -> None:
     wanted = json.loads(request.read_text(encoding="utf-8"))
     task = from_json(Task, wanted["task"])
     try:
+        adopt_all(base64.b64decode(wanted["registration"]) or None)
         answer = _render(task, wanted)
     except Exception as error:  # noqa: BLE001 - foreign renderers raise anything
         answer = {"error": explained(task, error)}

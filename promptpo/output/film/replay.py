@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
 from promptpo.output.film.episodes import trajectory_of
+from promptpo.rollouts.jobs import registrations
 from promptpo.run.journal import to_json
 from promptpo.run.packing import deflate
 
@@ -108,6 +110,7 @@ def _render(
         request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
         content = {
             "task": to_json(task),
+            "registration": base64.b64encode(registrations(task) or b"").decode(),
             "episodes": deflate([Rollout(tuple(actions_only), None, steps=0, output="", policy_seconds=0.0)]),
             "mode": mode,
             "seconds": seconds,

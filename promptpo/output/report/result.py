@@ -6,16 +6,19 @@ import json
 import math
 import platform
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
 from promptpo.files import write_atomically
+from promptpo.output.report.variants import by_variant, counted_failures
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Attempt, mean_interval
+from promptpo.run.records import Attempt, Seeds, mean_interval
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Task
     from promptpo.run.evidence import Evidence
     from promptpo.run.ledger import Ledger
 
@@ -48,7 +51,18 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
     }
 
 
-def looked_at(evidence: Evidence | None) -> dict[str, Any] | None:
+def setting(task: Task) -> dict[str, Any]:
+    """What was solved, as the result file names it."""
+    content: dict[str, Any] = {"env_id": task.env_id, "env_kwargs": dict(task.env_kwargs)}
+    if task.wrappers:
+        content["wrappers"] = [asdict(wrapping) for wrapping in task.wrappers]
+    if task.is_family:
+        content["variants"] = [asdict(variant) for variant in task.family]
+        content["held_out_variants"] = [asdict(variant) for variant in task.held_out]
+    return content
+
+
+def looked_at(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
     """What chose the best, as the result file shows it: all its episodes but those of the test."""
     if evidence is None:
         return None
@@ -61,6 +75,7 @@ def looked_at(evidence: Evidence | None) -> dict[str, Any] | None:
         "episodes": len(evidence.episodes),
         "success_rate": evidence.success_rate,
         "returns": [_finite(value) for value in evidence.returns],
+        **by_variant(task, evidence.episodes),
     }
 
 
@@ -86,6 +101,26 @@ def tested(test: Evaluation | None) -> dict[str, Any] | None:
         "failed_episodes": test.failed,
         "failure": test.error,
     }
+
+
+Seeded = tuple[Evaluation | None, Callable[[int], Sequence[int]]]
+"""A test, and what gives so many seeds of its kind."""
+
+
+def _whole_test(task: Task, test: Seeded, held_out: Seeded) -> dict[str, Any] | None:
+    """The test, by variant where there are several, with that on held-out variants inside it."""
+    content, beyond = _test_of(task, *test), _test_of(task, *held_out)
+    return content | {"held_out": beyond} if content is not None and beyond is not None else content
+
+
+def _test_of(
+    task: Task, test: Evaluation | None, seeds: Callable[[int], Sequence[int]]
+) -> dict[str, Any] | None:
+    content = tested(test)
+    if test is None or content is None:
+        return None
+    planned = seeds(len(test.episodes) + test.failed)
+    return content | by_variant(task, test.episodes, counted_failures(test, planned))
 
 
 def failures_in_words(test: Mapping[str, Any] | None) -> str:
@@ -117,7 +152,7 @@ def references_in_words(references: Mapping[str, Any]) -> str:
 
 def result(
     *,
-    task_name: tuple[str, Mapping[str, Any]],
+    task: Task,
     model: str,
     language_model: bool,
     seed: int,
@@ -125,6 +160,7 @@ def result(
     best: Attempt | None,
     evidence: Evidence | None,
     test: Evaluation | None,
+    held_out: Evaluation | None = None,
     rounds: int,
     attempts: int,
     stop: str,
@@ -134,12 +170,11 @@ def result(
     command: str,
 ) -> dict[str, Any]:
     """The content of ``result.json``; documented in docs/reference/results.md."""
-    env_id, env_kwargs = task_name
+    seeds = Seeds(seed)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
-        "env_id": env_id,
-        "env_kwargs": dict(env_kwargs),
+        **setting(task),
         "model": model,
         "language_model": language_model,
         "recipe": recipe,
@@ -154,8 +189,8 @@ def result(
             "repairs": best.candidate.repairs,
         },
         "train": scored(best.evaluation) if best else None,
-        "validation": looked_at(evidence),
-        "test": tested(test),
+        "validation": looked_at(evidence, task),
+        "test": _whole_test(task, (test, seeds.test), (held_out, seeds.held_out)),
         "selection_gap": _gap(best.evaluation if best else None, evidence, test),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
         "searched_steps": ledger.searched_steps,

@@ -21,14 +21,15 @@ ROOT = Path(__file__).parents[3]
     [
         ("", "the environment's id is empty"),
         ("tests.promptpo.spec.envs:", "the environment's id is empty"),
-        ("./examples/my_room.py:Room", "examples.my_room:Room-v0"),
-        ("examples/my_room.py", "is a file"),
-        ("tests.promptpo.spec.envs:Silent", "its id is tests.promptpo.spec.envs:Mine/Silent-v0"),
-        ("tests.promptpo.spec.envs:Nested", "is a class without an id"),
+        ("./examples/no_room.py:Room", "there is no file ./examples/no_room.py"),
+        ("examples/my_room.py", "examples/my_room.py:YourEnv"),
+        ("tests.promptpo.spec.envs:Silnt", "did you mean Silent"),
+        ("tests.promptpo.spec.envs:gymnasium", "which builds no environment"),
+        ("tests.no_such_module:Room", "importing tests.no_such_module raised"),
     ],
 )
 def test_what_is_no_id_gets_a_sentence_that_helps(env_id, says):
-    """Nothing, a file and a class are told what to write instead."""
+    """Nothing, a file that is not there and a wrong name are told what to write instead."""
     with pytest.raises(UsageError) as raised:
         make_env(Task(env_id))
     assert says in str(raised.value)

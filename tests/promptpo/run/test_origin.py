@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -15,11 +16,11 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run
-from promptpo.envs.task import Task
+from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL
-from promptpo.run.origin import ORIGIN, key_path, made_here, save_own
+from promptpo.run.origin import ORIGIN, builds, built_in, key_path, made_here, modules_of, save_own
 from promptpo.run.state import read_state
 from tests.promptpo.cli.test_command_line import QUICK
 from tests.promptpo.cli.test_command_line import promptpo as command
@@ -242,6 +243,33 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(foreign, monkeypatch
     (directory / "best.py").write_text(text)
     with pytest.raises(UsageError, match="imports the module other_env"):
         promptpo.load_policy(directory)
+
+
+def test_wrappers_and_variants_want_trust_like_the_environment(foreign, monkeypatch):
+    """They are imported as it is, and are told, whoever's they are."""
+    plain = Task("CartPole-v1")
+    wrapped = replace(plain, wrappers=(Wrapping("their_wrappers:Wrap"), Wrapping("ClipAction")))
+    family = replace(plain, variants=(Variant(), Variant(env_id="other_env:Other-v0")))
+    assert built_in(plain)
+    assert not built_in(wrapped)
+    assert not built_in(family)
+    assert not modules_of(plain)
+    assert "imports the module their_wrappers for" in builds(wrapped)
+    assert modules_of(replace(family, wrappers=wrapped.wrappers)) == ("their_wrappers", "other_env")
+    directory, trace = foreign
+    config = load_config(directory / CONFIG)
+    save_own(replace(config, task=wrapped), directory)
+    text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "CartPole-v1")
+    (directory / "best.py").write_text(text)
+    monkeypatch.chdir(directory)
+    with promptpo.load_policy(directory) as policy:
+        assert policy.action_space.n == 2
+    (directory / "best.py").write_text(
+        text + '\n    parser.add_argument("--wrapper", default=["their_env:Wrap"])\n'
+    )
+    with pytest.raises(UsageError, match="imports the module their_env"):
+        promptpo.load_policy(directory)
+    assert not trace.exists()
 
 
 def test_an_older_run_is_exported_with_its_environment(foreign, monkeypatch):

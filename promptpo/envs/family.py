@@ -1,0 +1,214 @@
+"""A family of environments behind one: the seed of an episode decides which variant it plays."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptpo.envs.spaces import AnySpace
+    from promptpo.envs.task import Task
+
+AnyEnv = gymnasium.Env[Any, Any]
+
+_SIBLINGS: weakref.WeakKeyDictionary[Any, weakref.ref[Family]] = weakref.WeakKeyDictionary()
+"""The family that an unwrapped environment was built for."""
+
+
+class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """One environment per variant; ``reset(seed=...)`` picks the one that the task gives that seed.
+
+    Args:
+        task: With variants.
+        build: Makes the environment of one variant's task.
+
+    A reset without a seed goes on to the next variant of training. Variants are built when they are first
+    played, and all of them by `everyone`. The observation space holds the observations of all variants.
+
+    Raises:
+        UsageError: The variants cannot be solved by one policy, since their spaces differ.
+    """
+
+    def __init__(self, task: Task, build: Callable[[Task], AnyEnv]) -> None:
+        self.task = task
+        self._build = build
+        self._tasks = tuple(task.singles())
+        self._envs: dict[int, AnyEnv] = {}
+        self._next = 0
+        super().__init__(self._variant(0))
+
+    def _variant(self, index: int) -> AnyEnv:
+        if index not in self._envs:
+            self._envs[index] = env = self._build(self._tasks[index])
+            _SIBLINGS[env.unwrapped] = weakref.ref(self)
+        return self._envs[index]
+
+    def everyone(self) -> tuple[AnyEnv, ...]:
+        """The environments of all variants, those held out included, in the order of `Task.playable`."""
+        return tuple(self._variant(index) for index in range(len(self._tasks)))
+
+    def agree(self) -> None:
+        """Find the spaces that all variants share, and keep those of the observations that hold them all.
+
+        Raises:
+            UsageError: There are none; the sentence names the first difference.
+        """
+        first, *others = self.everyone()
+        names = [variant.name for variant in self.task.playable]
+        space = first.observation_space
+        for env, name in zip(others, names[1:], strict=True):
+            for role, mine, theirs in (
+                ("observe", space, env.observation_space),
+                ("act", first.action_space, env.action_space),
+            ):
+                if united(mine, theirs) is None or (role == "act" and mine != theirs):
+                    raise UsageError(
+                        f"one policy cannot play all variants of {self.task.env_id}: {names[0]} and {name} {role} in "
+                        f"different spaces, {mine} and {theirs}; leave one out, or make them equal with a wrapper."
+                    )
+            space = united(space, env.observation_space) or space
+        self.observation_space = space
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode of the variant that the seed decides."""
+        number = self._next if seed is None else seed
+        self._next = (number + 1) % len(self.task.family)
+        self.env = self._variant(self.task.index_of(number))
+        return self.env.reset(seed=seed, options=options)
+
+    @property
+    def playing(self) -> int:
+        """Position in `Task.playable` of the variant of the running episode."""
+        return next(index for index, env in self._envs.items() if env is self.env)
+
+    def close(self) -> None:
+        """Close the environments of all variants."""
+        for env in self._envs.values():
+            env.close()
+
+
+class ShownVariant(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Puts the number of the variant beside the observation."""
+
+    def __init__(self, env: Family) -> None:
+        super().__init__(env)
+        self._family = env
+        self.observation_space = spaces.Dict(
+            {"observation": env.observation_space, "variant": spaces.Discrete(len(env.task.family))}
+        )
+
+    def observation(self, observation: Any) -> dict[str, Any]:
+        """The observation and the number of the variant."""
+        return {"observation": observation, "variant": self._family.playing}
+
+
+def make_family(task: Task, build: Callable[[Task], AnyEnv]) -> AnyEnv:
+    """The environment of a task with variants.
+
+    Args:
+        task: The family.
+        build: Makes the environment of one variant's task.
+
+    Raises:
+        UsageError: One policy cannot play all variants.
+    """
+    task.checked()
+    family = Family(task, build)
+    try:
+        key = (repr(task), type(family.unwrapped))  # a class that a notebook defines anew is another one
+        if key not in _AGREED:
+            family.agree()
+            _AGREED[key] = family.observation_space
+        family.observation_space = _AGREED[key]
+    except BaseException:
+        family.close()
+        raise
+    return ShownVariant(family) if task.show_variant else family
+
+
+_AGREED: dict[tuple[str, type[Any]], AnySpace] = {}
+"""Observation spaces of families that were built in this process: one look at all variants is enough."""
+
+
+def family_of(env: AnyEnv) -> Family | None:
+    """The family in an environment's wrappers; None where there is none."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, Family):
+            return env
+        env = env.env
+    return None
+
+
+def longest(env: AnyEnv) -> int | None:
+    """The time limit of an environment in steps, of a family's the longest; None where one has none."""
+    family = family_of(env)
+    limits = [
+        one.spec.max_episode_steps if one.spec else None for one in (family.everyone() if family else [env])
+    ]
+    known = [limit for limit in limits if limit is not None]
+    return max(known) if len(known) == len(limits) else None
+
+
+def differing(env: AnyEnv) -> frozenset[str]:
+    """Attributes of an unwrapped environment whose values differ among the variants of its family."""
+    found = _SIBLINGS.get(env)
+    family = found() if found is not None else None
+    if family is None:
+        return frozenset()
+    states: list[Mapping[str, Any]] = [vars(each.unwrapped) for each in family.everyone()]
+    names = {name for state in states for name in state}
+    return frozenset(
+        name
+        for name in names
+        if any(not _same(states[0].get(name, _MISSING), state.get(name, _MISSING)) for state in states[1:])
+    )
+
+
+_MISSING = object()
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return a is b or (type(a) is type(b) and bool(np.all(a == b)))
+    except Exception:  # noqa: BLE001 - a stranger's comparison: what cannot be compared counts as different
+        return False
+
+
+def united(a: AnySpace, b: AnySpace) -> AnySpace | None:
+    """A space that holds the values of both; None where their values differ in kind or shape.
+
+    Bounds of boxes may differ, since a policy sees values and not bounds.
+    """
+    if a == b:
+        return a
+    if isinstance(a, spaces.Box) and isinstance(b, spaces.Box):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return None
+        return spaces.Box(
+            np.minimum(a.low, b.low),
+            np.maximum(a.high, b.high),
+            a.shape,
+            a.dtype.type,
+        )
+    if isinstance(a, spaces.Discrete) and isinstance(b, spaces.Discrete):
+        start = min(a.start, b.start)
+        return spaces.Discrete(int(max(a.start + a.n, b.start + b.n) - start), start=int(start))
+    if isinstance(a, spaces.MultiDiscrete) and isinstance(b, spaces.MultiDiscrete) and a.shape == b.shape:
+        start = np.minimum(a.start, b.start)
+        return spaces.MultiDiscrete(np.maximum(a.start + a.nvec, b.start + b.nvec) - start, start=start)
+    if isinstance(a, spaces.Dict) and isinstance(b, spaces.Dict) and set(a.spaces) == set(b.spaces):
+        inner = {key: united(item, b.spaces[key]) for key, item in a.spaces.items()}
+        return None if None in inner.values() else spaces.Dict(inner)  # type: ignore[arg-type] # none is None
+    if isinstance(a, spaces.Tuple) and isinstance(b, spaces.Tuple) and len(a.spaces) == len(b.spaces):
+        parts = [united(x, y) for x, y in zip(a.spaces, b.spaces, strict=True)]
+        return None if None in parts else spaces.Tuple(parts)  # type: ignore[arg-type] # none is None
+    return None

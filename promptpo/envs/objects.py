@@ -1,0 +1,163 @@
+"""Environments given as Python objects: a class, a function, or an environment itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+from promptpo.envs.foreign import as_gymnasium, builder_of
+from promptpo.envs.task import Task, Variant, Wrapping
+from promptpo.errors import UsageError
+
+OBJECTS = "object/"
+"""Namespace of the ids under which objects are registered that no module has."""
+
+EnvLike: TypeAlias = str | Callable[..., Any] | gymnasium.Env[Any, Any]
+"""An environment: its id or name, a class, a function that builds one, or one itself."""
+
+WrapperLike: TypeAlias = str | Callable[..., Any] | tuple[Any, Mapping[str, Any]] | Wrapping
+"""A wrapper: its name, as ``--wrapper`` takes it; a class; or a pair of either and its arguments."""
+
+
+def task_of(
+    env: EnvLike,
+    env_kwargs: Mapping[str, Any] | None = None,
+    max_episode_steps: int | None = None,
+    *,
+    wrappers: Iterable[WrapperLike] = (),
+    variants: Iterable[Mapping[str, Any] | Variant] = (),
+    held_out: Iterable[Mapping[str, Any] | Variant] = (),
+    show_variant: bool = False,
+) -> Task:
+    """The task with an environment in any of the forms that people have.
+
+    Raises:
+        UsageError: An object cannot travel to the workers, the variants do not fit each other, or an argument is of
+            another kind.
+    """
+    if env_kwargs is not None and not isinstance(env_kwargs, Mapping):
+        raise UsageError(f"env_kwargs must be a mapping, not {env_kwargs!r}.")
+    for name, several in {"wrappers": wrappers, "variants": variants, "held_out": held_out}.items():
+        if isinstance(several, str | Mapping) or not isinstance(several, Iterable):
+            raise UsageError(f"{name} must be a list, not {several!r}.")
+    return Task(
+        named(env),
+        env_kwargs or {},
+        max_episode_steps,
+        tuple(_wrapping(wrapper) for wrapper in wrappers),
+        tuple(_variant(variant) for variant in variants),
+        tuple(_variant(variant) for variant in held_out),
+        show_variant,
+    ).checked()
+
+
+def named(env: EnvLike) -> str:
+    """A name by which the environment can be built in other processes.
+
+    What a module has is named ``module:Class``. Anything else is registered with Gymnasium in this process under an
+    id of its own, and travels to the workers by value.
+
+    Raises:
+        UsageError: It builds no environment, or cannot travel.
+    """
+    if isinstance(env, str):
+        return env
+    found = _importable(env)
+    if found is not None:
+        return found
+    if not callable(env):
+        env = as_gymnasium(env, f"what was given as the environment, {env!r},")
+        name = type(env.unwrapped).__name__
+        entry: Callable[..., Any] = _Copies(_pickled(env, name), name)
+    else:
+        name = getattr(env, "__name__", type(env).__name__).strip("<>")
+        entry = builder_of(env, name)
+    spec = EnvSpec(f"{OBJECTS}{name}-v0", entry_point=entry)
+    _pickled(spec, name)
+    gymnasium.registry[spec.id] = spec
+    return spec.id
+
+
+def same_environment(task: Task, env: EnvLike) -> None:
+    """Make an environment known that a run was begun with.
+
+    Raises:
+        UsageError: The run has another.
+    """
+    name = named(env)
+    if name != task.env_id:
+        raise UsageError(
+            f"the run is about {task.env_id}, not {name}; give the environment that it began with."
+        )
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Copies of one environment."""
+
+    pickled: bytes
+    name: str
+
+    def __call__(self, render_mode: str | None = None, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+        import cloudpickle
+
+        env: gymnasium.Env[Any, Any] = cloudpickle.loads(self.pickled)
+        if kwargs or (render_mode is not None and env.render_mode != render_mode):
+            given = ", ".join([*kwargs, *(["render_mode"] if render_mode else [])])
+            raise UsageError(
+                f"{self.name} is built already and takes no arguments ({given}); give its class, or a function that "
+                "builds it."
+            )
+        return env
+
+
+def _pickled(value: Any, name: str) -> bytes:
+    import cloudpickle
+
+    try:
+        pickled: bytes = cloudpickle.dumps(value)
+    except Exception as fault:
+        raise UsageError(
+            f"{name} cannot be copied into the processes that play episodes ({type(fault).__name__}: {fault}); give "
+            "its class, or a function that builds it, as module:Class where a module has it."
+        ) from fault
+    return pickled
+
+
+def _importable(value: Any) -> str | None:
+    """``module:Class`` for what other processes find in a module; None for all else."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
+        return None
+    found: Any = sys.modules.get(module)
+    if found is None or getattr(found, "__spec__", None) is None:
+        return None
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return f"{module}:{name}" if found is value else None
+
+
+def _wrapping(wrapper: WrapperLike) -> Wrapping:
+    if isinstance(wrapper, Wrapping):
+        return wrapper
+    if isinstance(wrapper, str):
+        return Wrapping.parse(wrapper)
+    made_by, kwargs = wrapper if isinstance(wrapper, tuple) else (wrapper, {})
+    name = made_by if isinstance(made_by, str) else _importable(made_by)
+    if name is None:
+        raise UsageError(
+            f"the wrapper {getattr(made_by, '__name__', made_by)} is in no module that other processes can import; "
+            "put it into one, or give the environment as a function that wraps it."
+        )
+    return Wrapping(name, kwargs)
+
+
+def _variant(variant: Mapping[str, Any] | Variant) -> Variant:
+    if not isinstance(variant, Variant | Mapping):
+        raise UsageError(f"a variant is a mapping of keyword arguments to values, not {variant!r}.")
+    return variant if isinstance(variant, Variant) else Variant(variant)

@@ -1,0 +1,174 @@
+"""Families: one environment that plays a variant by the seed, its spaces, its spec, and where variants are named."""
+
+import pytest
+from gymnasium import spaces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.envs.building import make_env
+from promptpo.envs.family import united
+from promptpo.envs.task import HELD_OUT_SEEDS, Task, Variant
+from promptpo.envs.task_file import read_tasks
+from promptpo.errors import UsageError
+from promptpo.run.config import Config, with_episodes
+from promptpo.run.records import Seeds
+from promptpo.spec import describe
+
+HERE = "tests.promptpo.envs.lifts"
+
+
+def family(*floors, held_out=(), **more):
+    """Lifts with so many floors."""
+    return Task(
+        f"{HERE}:Lift",
+        variants=tuple(Variant({"floors": n}) for n in floors),
+        held_out=tuple(Variant({"floors": n}) for n in held_out),
+        **more,
+    )
+
+
+@given(st.integers(1, 12), st.integers(0, 10**7), st.integers(1, 60))
+def test_consecutive_seeds_play_all_variants_equally_often(n, start, length):
+    """Any block of episodes covers the variants evenly, up to one episode."""
+    task = family(*range(n))
+    played = [task.index_of(seed) for seed in range(start, start + length)]
+    counts = [played.count(index) for index in range(n)]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_held_out_variants_are_played_by_seeds_of_their_own():
+    """No seed of training, validation or test plays one, and theirs play nothing else."""
+    task, seeds = family(6, 8, held_out=(12, 13)), Seeds(3)
+    for each in (seeds.train(50), seeds.validation(50), seeds.test(50)):
+        assert {task.variant_of(seed).env_kwargs["floors"] for seed in each} == {6, 8}
+    assert {task.variant_of(seed).env_kwargs["floors"] for seed in seeds.held_out(50)} == {12, 13}
+    assert not set(HELD_OUT_SEEDS) & {*seeds.train(50), *seeds.validation(50), *seeds.test(50)}
+
+
+def test_the_seed_decides_the_variant_and_the_episode():
+    """Two environments of a family play the same episode for a seed, whatever was played before."""
+    task = family(6, 20)
+    first, second = make_env(task), make_env(task)
+    second.reset(seed=4)
+    for seed in (5, 8, 5):
+        one, two = first.reset(seed=seed)[0], second.reset(seed=seed)[0]
+        assert (one == two).all()
+        assert first.unwrapped.floors == second.unwrapped.floors == (6, 20)[seed % 2]
+
+
+def test_observation_bounds_are_those_of_all_variants():
+    """A policy sees values and not bounds, so these may differ; the space holds them all."""
+    assert make_env(family(6, 8, held_out=(20,))).observation_space.high.tolist() == [20, 20]
+
+
+def test_one_policy_cannot_play_variants_of_different_spaces():
+    """The sentence names both variants and both spaces."""
+    task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({"told": True})))
+    with pytest.raises(
+        UsageError, match=r"as it is and told=true observe in different spaces, Box.*\(2,\).*\(3,\)"
+    ):
+        make_env(task)
+
+
+def test_spaces_are_united_where_their_values_are_of_one_kind():
+    """Boxes and discrete values take the wider bounds, containers by part; other kinds have nothing in common."""
+    assert united(spaces.Discrete(3), spaces.Discrete(5, start=1)) == spaces.Discrete(6)
+    one, two = (spaces.Dict({"a": spaces.Box(0, high, (1,))}) for high in (1, 2))
+    assert united(one, two) == two
+    assert united(spaces.Tuple([spaces.Discrete(2)]), spaces.Tuple([spaces.Discrete(3)])) is not None
+    assert united(spaces.Discrete(2), spaces.Box(0, 1)) is None
+    assert united(one, spaces.Dict({"a": spaces.Discrete(2)})) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        (family(6, 6), "floors=6 is given twice"),
+        (family(6, 7, held_out=(7,)), "floors=7 is both trained and held out"),
+        (family(show_variant=True), "no number of a variant to show"),
+        (
+            family(6, 7, held_out=(8,), show_variant=True),
+            "has no number that a policy could have been trained with",
+        ),
+    ],
+)
+def test_variants_that_do_not_fit_each_other_are_told(task, says):
+    """Before anything is built."""
+    with pytest.raises(UsageError, match=says):
+        task.checked()
+
+
+def test_the_spec_lists_variants_and_says_that_nothing_shows_which():
+    """What differs between variants is no constant of the reward."""
+    text = describe(family(6, 12, held_out=(15,))).text
+    assert "One policy for 2 variants" in text
+    assert "0: floors=6\n1: floors=12" in text
+    assert "The observation does not say which one it is" in text
+    assert "also tested on variants that are not listed" in " ".join(text.replace("#", "").split())
+    assert "15" not in text.split("VARIANTS")[1].split('"""')[1]
+    assert "1.0 / env.floors" in text
+
+
+def test_the_spec_finds_the_number_that_tells_the_variant():
+    """It is fixed within each variant and differs between them."""
+    told = Task(f"{HERE}:Lift", {"told": True}, variants=tuple(Variant({"floors": n}) for n in (6, 8, 12)))
+    assert "obs[2] tells which one it is: 6, 8, 12, in their order." in describe(told).text
+    bare = describe(told, reveal="bare").text
+    assert "obs[2] tells which one it is" in bare
+    assert "floors=" not in bare
+
+
+def test_a_shown_variant_stands_beside_the_observation():
+    """Observations and spec agree on where it is."""
+    task = family(6, 8, show_variant=True)
+    env = make_env(task)
+    assert [env.reset(seed=seed)[0]["variant"] for seed in (0, 1, 4, 7)] == [0, 1, 0, 1]
+    text = describe(task).text
+    assert 'obs["variant"] says which one it is.' in text
+    assert 'self.x_0 = obs["observation"][0]' in text
+    compile(text, "spec", "exec")
+
+
+def test_variants_may_be_different_environments():
+    """Each is told in a sentence where names may be, and none is named where they may not."""
+    task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({}, f"{HERE}:Rope")))
+    text = " ".join(describe(task).text.replace("#", "").split())
+    assert "Rope: Another task with the same spaces." in text
+    assert "tells those of variant 0" in text
+    assert "Rope" not in describe(task, reveal="anonymous").text
+
+
+def test_numbers_of_episodes_let_every_variant_be_played_equally_often():
+    """Where they are ours to choose; a user's number stays."""
+    config = Config(family(*range(7)))
+    chosen = with_episodes(config, 30)
+    assert chosen.train_episodes % 7 == chosen.score_episodes % 7 == 0
+    assert with_episodes(Config(family(*range(7)), episodes=4), 30).train_episodes == 4
+
+
+def test_tasks_are_read_from_a_file(tmp_path):
+    """Keyword arguments, other environments, and held-out variants."""
+    path = tmp_path / "tasks.toml"
+    path.write_text(
+        '[[task]]\nkwargs = { floors = 6 }\n[[task]]\nenv = "B-v0"\n[[held_out]]\nkwargs = { floors = 9 }\n'
+    )
+    assert read_tasks(path) == ((Variant({"floors": 6}), Variant({}, "B-v0")), (Variant({"floors": 9}),))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[tasks]]\n", "there is no 'tasks'"),
+        ("[task]\n", "with two brackets"),
+        ("[[task]]\nfloors = 6\n", "has kwargs and env, not floors"),
+        ("[[task]]\nkwargs = 6\n", "kwargs is a table"),
+        ("[[held_out]]\nkwargs = {}\n", r"has no \[\[task\]\]"),
+        ("[[task", "cannot read"),
+    ],
+)
+def test_a_wrong_file_of_tasks_is_told(tmp_path, text, says):
+    """What is wrong, and what the file has."""
+    path = tmp_path / "tasks.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=says):
+        read_tasks(path)

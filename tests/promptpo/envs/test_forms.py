@@ -1,0 +1,193 @@
+"""Environments in the forms that people have: classes, files, functions, objects, wrappers, other libraries' kinds."""
+
+import shutil
+import sys
+import types
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+from promptpo.envs.building import make_env
+from promptpo.envs.foreign import as_gymnasium
+from promptpo.envs.objects import OBJECTS, named, task_of
+from promptpo.envs.task import Task, Wrapping
+from promptpo.errors import MissingExtraError, PromptPOError, UsageError
+from promptpo.spec import describe
+from tests.promptpo.envs.lifts import Lift, Locked, Scaled, several, short_lift
+
+HERE = "tests.promptpo.envs.lifts"
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """A file with environments in the current directory."""
+    shutil.copy(Path(__file__).with_name("lifts.py"), tmp_path / "my_lifts.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield "./my_lifts.py"
+    sys.modules.pop("my_lifts", None)
+
+
+def test_a_class_and_a_function_in_a_module_are_built():
+    """Both take keyword arguments; a horizon of the task and one of the function both hold."""
+    assert make_env(Task(f"{HERE}:Lift", {"floors": 9})).unwrapped.floors == 9
+    assert make_env(Task(f"{HERE}:Lift", {}, 5)).spec.max_episode_steps == 5
+    assert make_env(Task(f"{HERE}:short_lift", {"floors": 3})).spec.max_episode_steps == 7
+
+
+def test_a_class_in_a_file_is_built_once_imported_and_described(file):
+    """The file is imported once, and the spec reads its documentation and reward."""
+    first, second = make_env(Task(f"{file}:Lift")), make_env(Task(f"{file}:Lift", {"floors": 3}))
+    assert type(first.unwrapped) is type(second.unwrapped)
+    text = describe(Task(f"{file}:Lift")).text
+    assert "takes its passenger" in text
+    assert "10.0 if done else" in text
+
+
+def test_a_file_named_like_an_installed_module_hides_nothing(tmp_path, monkeypatch):
+    """A user's json.py is imported beside the standard library's."""
+    shutil.copy(Path(__file__).with_name("lifts.py"), tmp_path / "json.py")
+    monkeypatch.chdir(tmp_path)
+    import json
+
+    assert make_env(Task("json.py:Lift")).unwrapped.floors == 6
+    assert sys.modules["json"] is json
+
+
+def test_wrappers_stand_in_their_order_with_their_arguments():
+    """The first is innermost; bare names are Gymnasium's own."""
+    task = Task(
+        f"{HERE}:Lift", wrappers=(Wrapping(f"{HERE}:Scaled", {"by": 4}), Wrapping("FlattenObservation"))
+    )
+    env = make_env(task)
+    assert isinstance(env, gymnasium.wrappers.FlattenObservation)
+    assert isinstance(env.env, Scaled)
+    env.reset(seed=0)
+    assert env.step(0)[1] == pytest.approx(-1 / 24)
+    assert "This is the reward inside Scaled (Divides rewards), which may change it." in describe(task).text
+
+
+def test_a_wrapper_is_read_from_one_word():
+    """Arguments are JSON behind the name, and the text is what it was read from."""
+    assert Wrapping.parse('m:W{"n": 4}') == Wrapping("m:W", {"n": 4})
+    assert Wrapping.parse("./f.py:W") == Wrapping("./f.py:W")
+    assert str(Wrapping.parse('m:W{"n": 4}')) == 'm:W{"n": 4}'
+
+
+@pytest.mark.parametrize("text", ["m:W{n: 4}", "", '{"n": 4}', 'm:W{"n"}'])
+def test_a_wrapper_that_cannot_be_read_is_told(text):
+    """A sentence shows how it is written."""
+    with pytest.raises(UsageError, match=r"module:Wrapper|write them as"):
+        Wrapping.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (f"{HERE}:Scald", "did you mean Scaled"),
+        ("FlattenObservatio", "did you mean FlattenObservation"),
+        ("no_such_module:W", "there is no module 'no_such_module'"),
+        ("no_such_file.py:W", "there is no file no_such_file.py"),
+        (f'{HERE}:Scaled{{"b": 1}}', "raised TypeError"),
+        (f"{HERE}:no_wrapper", "gave a str and no gymnasium.Env"),
+    ],
+)
+def test_a_wrong_wrapper_is_one_sentence(name, says):
+    """Names, arguments and what it returns are each told."""
+    with pytest.raises(PromptPOError, match=says):
+        make_env(Task(f"{HERE}:Lift", wrappers=(Wrapping.parse(name),)))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nothing", "is or gives a NoneType, which is no gymnasium.Env"),
+        ("several", "is a vector environment; a policy acts in one"),
+        ("GOING_UP", "which builds no environment"),
+    ],
+)
+def test_what_builds_no_environment_is_one_sentence(name, says):
+    """Functions that return something else, and what is no function."""
+    with pytest.raises(PromptPOError, match=says):
+        make_env(Task(f"{HERE}:{name}"))
+
+
+def test_objects_of_a_module_are_named_by_it():
+    """So runs with them can be resumed and played anywhere the module is."""
+    assert named(Lift) == f"{HERE}:Lift"
+    assert named(short_lift) == f"{HERE}:short_lift"
+    assert named("CartPole-v1") == "CartPole-v1"
+
+
+def test_other_objects_are_registered_and_copied():
+    """A lambda and an instance build environments that do not share state."""
+    task = task_of(lambda floors=5: Lift(floors), {"floors": 8})
+    assert task.env_id.startswith(OBJECTS)
+    assert make_env(task).unwrapped.floors == 8
+    given = Lift(7)
+    first, second = (make_env(task_of(given)) for _ in range(2))
+    assert first.unwrapped.floors == 7
+    assert len({id(given), id(first.unwrapped), id(second.unwrapped)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        (Locked, None),
+        (Locked(), "give its class, or a function that builds it"),
+        (several(), "is a vector environment"),
+        (3, "which is no gymnasium.Env"),
+    ],
+)
+def test_an_object_that_cannot_travel_is_told(env, says):
+    """A class can where its instance cannot."""
+    if says is None:
+        assert named(env) == f"{HERE}:Locked"
+        return
+    with pytest.raises(UsageError, match=says):
+        named(env)
+
+
+def test_an_object_that_another_process_gave_is_asked_for():
+    """The sentence names the parameter of resume."""
+    with pytest.raises(UsageError, match=r"give it again: promptpo.resume\("):
+        make_env(Task(f"{OBJECTS}Gone-v0"))
+
+
+def foreign(package):
+    """An instance of a class that comes from a package."""
+    return types.new_class("Theirs", (), {}, lambda body: body.update(__module__=f"{package}.env"))()
+
+
+def test_other_libraries_are_told_apart(monkeypatch):
+    """PettingZoo gets a sentence; Gym gets shimmy's layer or the command that installs it."""
+    with pytest.raises(UsageError, match="of several agents"):
+        as_gymnasium(foreign("pettingzoo"), "theirs")
+    monkeypatch.setitem(sys.modules, "shimmy", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "promptpo\[gym\]"'):
+        as_gymnasium(foreign("gym"), "theirs")
+
+
+def test_gym_environments_go_through_shimmy():
+    """A class of Gym 0.21's kind is adapted, and the spec tells of it and not of the layer."""
+    gym, _ = pytest.importorskip("gym"), pytest.importorskip("shimmy")
+
+    class Old(gym.Env):
+        """A number."""
+
+        observation_space, action_space = gym.spaces.Discrete(3), gym.spaces.Discrete(2)
+
+        def seed(self, seed=None):
+            self.start = (seed or 0) % 3
+
+        def reset(self):
+            return self.start
+
+        def step(self, action):
+            return action, 1.0, True, {}
+
+    env = as_gymnasium(Old(), "old")
+    assert env.reset(seed=2)[0] == 2
+    assert env.step(1)[:4] == (1, 1.0, True, False)
+    assert type(env).__doc__ == "A number."
