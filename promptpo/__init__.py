@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from promptpo.api import evaluate, export, optimize, optimize_async, resume
+    from promptpo.api import export, optimize, optimize_async, resume
+    from promptpo.output.evaluating import evaluate
     from promptpo.output.policy import load_policy
     from promptpo.output.report.page import write_report
     from promptpo.output.run_result import RunResult, load_run
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "evaluate": "promptpo.output.evaluating",
     "Observer": "promptpo.run.observer",
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",

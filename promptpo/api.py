@@ -1,17 +1,14 @@
-"""promptpo from Python: `optimize`, `resume`, `evaluate`, `export`, and the values they return."""
+"""promptpo from Python: `optimize`, `resume`, `export`, and the values they return."""
 
 from __future__ import annotations
 
 import inspect
-import math
 import os
 import shlex
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +18,13 @@ from promptpo.envs.task import Task, Variant
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_text
 from promptpo.llm.ensemble import one_or_several
-from promptpo.output.exporting import BEST, exported, file_and_task, policy_part, with_changes
-from promptpo.output.report.variants import by_variant
+from promptpo.output.exporting import BEST, exported, policy_part
 from promptpo.output.run_result import RunResult, best_source, load_run
 from promptpo.output.run_view import read_view
-from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
-from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
 from promptpo.run.origin import asks, builds, built_in, check_trust, made_here, modules_of, resuming
-from promptpo.run.threads import run_async
 from promptpo.session import Session, default_name, provenance
 
 if TYPE_CHECKING:
@@ -39,9 +32,6 @@ if TYPE_CHECKING:
 
     from promptpo.llm.base import LLM
     from promptpo.run.preflight import Preflight
-
-AGENTS = "promptpo.agents"
-"""Entry-point group of what plays trained agents, by the ending of their files."""
 
 NOT_OPTIONS = frozenset({"env_id", "run", "settings", "budget", "task", "models"})
 """Names in signatures and of settings that are given in another way."""
@@ -462,132 +452,3 @@ def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]
         return env.action_space
     finally:
         env.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What `evaluate` found.
-
-    Attributes:
-        env_id: The environment.
-        evaluation: Outcome, returns, steps, error.
-        seconds: Wall time.
-        task: What was played.
-    """
-
-    env_id: str
-    evaluation: Evaluation
-    seconds: float
-    task: Task
-
-    def as_json(self) -> dict[str, Any]:
-        """The value that ``promptpo evaluate --json`` prints."""
-        evaluation = self.evaluation
-        mean = evaluation.mean_return
-        return {
-            "env": self.env_id,
-            "episodes": len(evaluation.episodes),
-            "returns": list(evaluation.returns),
-            "mean_return": mean if math.isfinite(mean) else None,
-            "success_rate": evaluation.success_rate,
-            "steps": evaluation.steps,
-            "seconds": round(self.seconds, 3),
-            "outcome": evaluation.outcome,
-            "error": evaluation.error or None,
-            **by_variant(self.task, evaluation.episodes),
-        }
-
-
-def evaluate(
-    policy: str | os.PathLike[str],
-    env_id: EnvLike | Task | None = None,
-    *,
-    episodes: int = 10,
-    seed: int = 0,
-    env_kwargs: Mapping[str, Any] | None = None,
-    wrappers: Sequence[WrapperLike] = (),
-    variants: Sequence[Mapping[str, Any] | Variant] = (),
-    max_episode_steps: int | None = None,
-    jobs: int = 1,
-    allow_weaker_sandbox: bool = False,
-) -> Played:
-    """Roll a policy file out in the sandbox, or play a trained agent.
-
-    Args:
-        policy: An exported file, a bare policy module, or a run directory, which means its best; or a zip file of stable-baselines3, which is
-            loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment, in any form that `optimize` takes; a whole task, and then none of the following
-            about it; or None where the run or the exported file says it, of which the following change parts.
-        episodes: How many.
-        seed: Of the first episode; the following ones count up.
-        env_kwargs: For the environment.
-        wrappers: As for `optimize`.
-        variants: As for `optimize`; episodes take turns.
-        max_episode_steps: Horizon; None keeps the environment's.
-        jobs: Rollout processes; 0 means one per core.
-        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
-
-    Raises:
-        UsageError: The file cannot be read.
-        EnvironmentFaultError: The environment failed.
-    """
-    from promptpo.envs.building import make_env
-    from promptpo.envs.family import longest
-    from promptpo.program import Program
-    from promptpo.run.config import UNBOUNDED_HORIZON
-    from sandbox import Limits, Trial
-
-    if episodes < 1:
-        raise UsageError(f"episodes must be at least 1, not {episodes}.")
-    if seed < 0:
-        raise UsageError(f"the seed must be 0 or more, not {seed}.")
-    if isinstance(env_id, Task):
-        path, task = file_and_task(policy, env_id.checked())
-    else:
-        path, task = _path_and_task(policy, env_id, env_kwargs, max_episode_steps, wrappers, variants)
-    if path.suffix == ".zip":
-        started = time.monotonic()
-        evaluation = _play_agent(path, task, range(seed, seed + episodes))
-        return Played(task.env_id, evaluation, time.monotonic() - started, task)
-    source = policy_part(read_text(path))
-    env = make_env(task)  # a wrong id is told before any process starts
-    horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
-    env.close()
-    params = Program.parse(source).values
-    trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))
-
-    async def work() -> Evaluation:
-        executor = LocalExecutor(Settings(task, Limits(), allow_weaker_sandbox), jobs)
-        try:
-            return evaluation_of(await roll_out(executor, Job(source, trials)))
-        finally:
-            executor.close()
-
-    started = time.monotonic()
-    evaluation = run_async(work)
-    return Played(task.env_id, evaluation, time.monotonic() - started, task)
-
-
-def _path_and_task(
-    policy: str | os.PathLike[str],
-    env: EnvLike | None,
-    env_kwargs: Mapping[str, Any] | None,
-    max_episode_steps: int | None,
-    wrappers: Sequence[WrapperLike],
-    variants: Sequence[Mapping[str, Any] | Variant],
-) -> tuple[Path, Task]:
-    """The file that a policy is in, and what it is to play: this environment, or the one that it is from."""
-
-    def made(name: EnvLike) -> Task:
-        return task_of(name, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
-
-    path, task = file_and_task(policy, made(env) if env is not None else None)
-    return path, task if env is not None else with_changes(task, made(task.env_id))
-
-
-def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:
-    """Have the installed package that knows trained agents play one."""
-    for entry in metadata.entry_points(group=AGENTS, name=path.suffix.lstrip(".")):
-        evaluation: Evaluation = entry.load()(path, task, seeds)
-        return evaluation
-    raise UsageError(f"nothing is installed that plays {path}; promptpo plays policies, which are .py files.")

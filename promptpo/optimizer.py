@@ -16,13 +16,14 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt
 from promptpo.search import references
+from promptpo.search.final_test import tested
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-
-TEST_FIRST = 10
-"""A policy that fails in each of so many test episodes is not tested in the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,26 +105,7 @@ async def optimize(
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
-    n, seeds = config.test_episodes, Seeds(config.seed)
-    tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
-    tests += [("held_out", seeds.held_out(n))] if config.task.held_out else []
-    tested = [
-        await spender.roll_out(
-            kind,
-            f"{best.candidate.digest}.{n}",
-            loop.sampler.subject(best.candidate),
-            each,
-            horizon=horizon,
-            first=TEST_FIRST,
-            go_on=lambda early: bool(early.episodes),
-        )
-        for kind, each in tests
-    ]
-    test, held_out = (*(played.evaluation for played in tested), None)[:2]
-    seconds = tested[0].evaluation.seconds
-    marks = await references.measured_on_test(
-        spender, spec.action_space, seeds.test(n), horizon, seconds=seconds
-    )
+    test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
     return Outcome(history, best, history.evidence(best), test, stop, marks, held_out)
 
 

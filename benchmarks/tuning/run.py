@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measuring.cpu import cpu_seconds
 from benchmarks.tuning.rows import Measurement, now
-from promptpo.api import evaluate, optimize
+from promptpo.api import optimize
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.evaluating import evaluate
 from promptpo.output.report import versions
 from promptpo.program import Program
 from promptpo.program.answers import extract

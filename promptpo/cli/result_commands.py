@@ -77,8 +77,8 @@ def evaluate(
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
     sandbox: loading one runs what is in the file, so play only agents that you trust.
     """
-    from promptpo.api import evaluate as roll_out
     from promptpo.cli.show import played
+    from promptpo.output.evaluating import evaluate as roll_out
 
     path, task = environment.for_policy(policy, environment.env)
     result = roll_out(

@@ -21,7 +21,7 @@ from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
-    from promptpo.api import Played
+    from promptpo.output.evaluating import Played
     from promptpo.output.play import Watched
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from promptpo.spec.reading import read
+from promptpo.spec.reading import reward_in
 from promptpo.telling import scores
 from promptpo.telling.feedback import far_below, number
 
@@ -135,11 +134,7 @@ def _level(evidence: Evidence) -> str:
 def _effort(spec: TaskSpec | None) -> str:
     if spec is None:
         return ""
-    try:
-        reward = read(spec.text).reward
-    except SyntaxError:
-        return ""
-    if reward is None or not _EFFORT.search(ast.unparse(reward)):
+    if not _EFFORT.search(reward_in(spec.text)):
         return ""
     return (
         "Effort: the reward charges for actions. Find actions that cost and bring nothing, and make them smaller, "
