@@ -169,7 +169,8 @@ def test_all_meta_world_specs_have_no_contradictions_and_fit():
         assert check_spec(spec.text, Task(name)) == [], name
         assert "self.goal = obs[36:39]" in spec.text
         assert 'info["success"] at any step of the episode: ' in spec.text, name
-        assert spec.sources["reward"].startswith("source"), name
+        # the reward of bin-picking reads a variable that no observation shows: its documentation is told instead
+        assert spec.sources["reward"].startswith("source") or name == "bin-picking-v3", name
         assert len(spec.text) / 3.5 <= 2000, (name, len(spec.text))
 
 
