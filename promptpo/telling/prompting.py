@@ -132,7 +132,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
         may_end=plan.may_end,
-        may_revise=plan.may_revise,
+        may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
         form=FORMS[True],
     )
     parts = parts_of(plan, known, request)

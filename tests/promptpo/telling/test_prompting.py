@@ -1,5 +1,7 @@
 """Prompts, word for word, and the bound on their length."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -336,3 +338,12 @@ def test_only_continuous_actions_are_clipped():
     box = spaces.Box(-1, 1, (2,))
     assert prompting.is_continuous(spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Tuple((box,))}))
     assert not prompting.is_continuous(spaces.Dict({"a": spaces.MultiDiscrete([2, 3])}))
+
+
+def test_the_last_round_is_offered_no_new_feedback_class():
+    """It would be in force from the next round on, and there is none."""
+    told = known()
+    last = replace(told, where=replace(told.where, round=5))
+    asked = plan("improve", aspect="Speed.", may_revise=True)
+    assert "class `Feedback`" in prompting.policy_prompt(asked, told, max_tokens=10_000)
+    assert "class `Feedback`" not in prompting.policy_prompt(asked, last, max_tokens=10_000)
