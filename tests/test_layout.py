@@ -4,7 +4,9 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
 RESULTS = ROOT / "benchmarks" / "results"  # what benchmarks wrote, policies included: not code of ours
 
 
-def test_import_contracts_hold():
+def test_import_contracts_hold() -> None:
     """Imports point downwards, between the packages and inside promptpo, exhaustively."""
     done = subprocess.run(
         [Path(sys.executable).with_name("lint-imports")],
@@ -25,7 +27,7 @@ def test_import_contracts_hold():
     assert done.returncode == 0, done.stdout
 
 
-def test_the_top_level_is_as_documented():
+def test_the_top_level_is_as_documented() -> None:
     """Every tracked top-level package is one of ours; a stray utils.py at the top fails."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if tracked.returncode:
@@ -34,13 +36,13 @@ def test_the_top_level_is_as_documented():
     assert tops <= {*PACKAGES, "tests", "docs", "examples"}
 
 
-def readme_commands():
+def readme_commands() -> Any:
     """The two commands of README's first screen."""
     first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:25])
     return re.findall(r"```\n(pip install .*)\n```", first_screen)
 
 
-def test_ci_runs_the_readmes_commands():
+def test_ci_runs_the_readmes_commands() -> None:
     """The two commands of the first screen stand in the CI script word for word."""
     ci = (ROOT / ".ci" / "run").read_text()
     commands = readme_commands()
@@ -49,13 +51,13 @@ def test_ci_runs_the_readmes_commands():
         assert command in ci
 
 
-def modules():
+def modules() -> Iterator[Any]:
     """The modules of every package."""
     for package in PACKAGES:
         yield from (path for path in (ROOT / package).rglob("*.py") if RESULTS not in path.parents)
 
 
-def untrusted_calls(path):
+def untrusted_calls(path: Any) -> Any:
     """Calls of exec, eval or compile in a module."""
     tree = ast.parse(path.read_text())
     return {
@@ -67,7 +69,7 @@ def untrusted_calls(path):
     }
 
 
-def test_nothing_outside_the_guest_runs_code():
+def test_nothing_outside_the_guest_runs_code() -> None:
     """`exec`, `eval` and `compile` are called in the sandbox's guest, and nowhere else.
 
     The speed benchmark runs its own policies, which it holds as text, without a sandbox for comparison.
@@ -78,7 +80,7 @@ def test_nothing_outside_the_guest_runs_code():
             assert not untrusted_calls(path), path
 
 
-def test_syntax_trees_are_the_business_of_two_rooms():
+def test_syntax_trees_are_the_business_of_two_rooms() -> None:
     """Policies are taken apart in ``program``, specs and environments' sources in ``spec``, and nowhere else."""
     for path in modules():
         room = path.relative_to(ROOT).parts[:2]
@@ -96,7 +98,7 @@ def test_syntax_trees_are_the_business_of_two_rooms():
         assert "ast" not in imported, path
 
 
-def test_functions_stay_short():
+def test_functions_stay_short() -> None:
     """No function is longer than 100 lines, no module longer than 500."""
     for path in modules():
         text = path.read_text()
@@ -108,6 +110,6 @@ def test_functions_stay_short():
                 assert node.end_lineno - start <= 100, f"{path}:{node.name}"
 
 
-def test_the_optimizer_stays_readable():
+def test_the_optimizer_stays_readable() -> None:
     """The loop is one file under 250 lines, docstrings included."""
     assert len((ROOT / "promptpo" / "optimizer.py").read_text().splitlines()) < 250

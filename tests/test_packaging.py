@@ -9,6 +9,7 @@ import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def called(*command, **more):
+def called(*command: Any, **more: Any) -> Any:
     """Run a command and show its output when it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800, **more)
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
@@ -26,7 +27,7 @@ def called(*command, **more):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The wheel (built from the sdist, as installers do) and the sdist."""
     folder = tmp_path_factory.mktemp("dist")
     called(sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT))
@@ -34,13 +35,13 @@ def built(tmp_path_factory):
     return wheel, sdist
 
 
-def tracked(*folders):
+def tracked(*folders: Any) -> Any:
     """Files of the repository in these folders."""
     listed = called("git", "ls-files", "--", *folders, cwd=ROOT).splitlines()
     return {name for name in listed if (ROOT / name).exists()}
 
 
-def test_the_wheel_has_all_of_the_packages_and_nothing_else(built):
+def test_the_wheel_has_all_of_the_packages_and_nothing_else(built: Any) -> None:
     """Every tracked file of the four packages but committed results, the licence, and no tests."""
     names = set(zipfile.ZipFile(built[0]).namelist())
     inside = {name for name in names if ".dist-info/" not in name}
@@ -61,7 +62,7 @@ def test_the_wheel_has_all_of_the_packages_and_nothing_else(built):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_the_sdist_can_be_tested_and_built(built):
+def test_the_sdist_can_be_tested_and_built(built: Any) -> None:
     """Tests, documentation, licence and changelog are in it; runs and caches are not."""
     with tarfile.open(built[1]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
@@ -71,7 +72,7 @@ def test_the_sdist_can_be_tested_and_built(built):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("uv") is None, reason="needs uv: pip install uv")
-def test_uv_installs_it_as_a_tool(built, tmp_path):
+def test_uv_installs_it_as_a_tool(built: Any, tmp_path: Path) -> None:
     """`uv tool install` puts one command on the path; all that it lists can be asked for help."""
     places = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
     called(sys.executable, "-m", "uv", "tool", "install", str(built[0]), env={**os.environ, **places})
@@ -83,7 +84,7 @@ def test_uv_installs_it_as_a_tool(built, tmp_path):
     assert "classic" in called(command, "benchmark", "list", env=clean, cwd=tmp_path)
 
 
-def test_it_installs_into_an_empty_environment(built, tmp_path):
+def test_it_installs_into_an_empty_environment(built: Any, tmp_path: Path) -> None:
     """The command works from anywhere, solves a task and writes its report, without the repository."""
     venv.create(tmp_path / "env", with_pip=True)
     python = str(tmp_path / "env" / "bin" / "python")

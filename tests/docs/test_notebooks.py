@@ -1,6 +1,8 @@
 """The example notebooks run from top to bottom, and are stored without outputs."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_stored_clean(path):
+def test_notebooks_are_stored_clean(path: Any) -> None:
     """No outputs, no counts: a change shows as the change it is."""
     for cell in json.loads(path.read_text())["cells"]:
         assert cell.get("outputs", []) == []
@@ -20,7 +22,7 @@ def test_notebooks_are_stored_clean(path):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_run(path, tmp_path, monkeypatch):
+def test_notebooks_run(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a real kernel, whose event loop is running, without a key; the result shows itself as HTML."""
     client = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

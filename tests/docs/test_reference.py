@@ -4,6 +4,7 @@ import importlib.util
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,20 +12,20 @@ import promptpo
 from tests.docs.snippets import ROOT
 
 
-def test_the_command_line_reference_is_up_to_date():
+def test_the_command_line_reference_is_up_to_date() -> None:
     """After a change of the commands: python docs/hooks/cli_reference.py."""
     written = runpy.run_path(str(ROOT / "docs" / "hooks" / "cli_reference.py"))["reference"]()
     assert (ROOT / "docs" / "reference" / "cli.md").read_text() == written
 
 
-def test_every_public_name_is_in_the_python_reference():
+def test_every_public_name_is_in_the_python_reference() -> None:
     """What `promptpo` exports is documented."""
     page = (ROOT / "docs" / "reference" / "python.md").read_text()
     for name in promptpo.__all__:
         assert name == "__version__" or f"::: promptpo.{name}\n" in page
 
 
-def test_every_key_of_the_result_is_documented(tmp_path):
+def test_every_key_of_the_result_is_documented(tmp_path: Path) -> None:
     """The table of result.json names every key, and no key that is not there."""
     from promptpo.llm.scripted import ScriptedLLM
     from tests.promptpo.policies import GOOD
@@ -50,7 +51,7 @@ def test_every_key_of_the_result_is_documented(tmp_path):
     importlib.util.find_spec("material") is None or importlib.util.find_spec("mkdocstrings") is None,
     reason="needs promptpo[docs]",
 )
-def test_the_site_builds_without_warnings(tmp_path):
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     """The site is built as its readers get it; a broken link ends it."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],

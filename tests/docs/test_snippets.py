@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def run(snippet: Snippet, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
-def test_a_page_can_be_typed_in(page, tmp_path):
+def test_a_page_can_be_typed_in(page: Any, tmp_path: Path) -> None:
     """From an empty directory, top to bottom, without a key."""
     for snippet in snippets(page):
         if snippet.why_not is None and (snippet.title or snippet.language in ("sh", "python")):
@@ -55,7 +56,7 @@ def test_a_page_can_be_typed_in(page, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_readme_runs(tmp_path):
+def test_the_readme_runs(tmp_path: Path) -> None:
     """Its Python programs run, in an empty directory."""
     for snippet in snippets(ROOT / "README.md"):
         if snippet.language == "python" and "import" in snippet.code:
@@ -65,7 +66,7 @@ def test_the_readme_runs(tmp_path):
 @pytest.mark.parametrize(
     "page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.stem
 )
-def test_blocks_are_well_formed(page):
+def test_blocks_are_well_formed(page: Any) -> None:
     """Python parses, fences are closed, and whatever is not run says why."""
     text = page.read_text()
     assert text.count("\n```") % 2 == 0, "a fence is not closed"
@@ -75,7 +76,7 @@ def test_blocks_are_well_formed(page):
         assert snippet.why_not is None or snippet.why_not.startswith(("needs ", "takes ", "trains "))
 
 
-def test_commands_in_the_text_exist():
+def test_commands_in_the_text_exist() -> None:
     """Every `promptpo COMMAND --flag` in running text and tables names a command and flags that exist."""
     import re
 

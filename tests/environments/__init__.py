@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -23,17 +24,17 @@ class Thermostat(gymnasium.Env):
     )
     action_space = spaces.Box(-1.0, 1.0, (1,), np.float64)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """Draw a room and a wish."""
         super().reset(seed=seed)
         self.room = self.np_random.uniform(0.0, 35.0)
         self.wish = self.np_random.uniform(15.0, 25.0)
         return self._observe(), {}
 
-    def _observe(self):
+    def _observe(self) -> Any:
         return {"room": np.array([self.room]), "wish": np.array([self.wish])}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Heat or cool; the outside is at 5 degrees."""
         self.room += 2.0 * float(action[0]) + 0.05 * (5.0 - self.room)
         return self._observe(), -abs(self.room - self.wish), False, False, {}
@@ -50,18 +51,18 @@ class Sorter(gymnasium.Env):
     )
     action_space = spaces.Discrete(3)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """First parcel."""
         super().reset(seed=seed)
         self.right = 0
         self.left = 20
         return self._next(), {}
 
-    def _next(self):
+    def _next(self) -> Any:
         self.colour = int(self.np_random.integers(3))
         return {"colour": self.colour, "weight": self.np_random.random(1, np.float32)}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """The next parcel."""
         hit = action == (self.colour + 1) % 3
         self.right += hit
@@ -80,7 +81,7 @@ class Locked(gymnasium.Env):
     action_space = spaces.Discrete(4)
     size = 7
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """A key on the left of a wall with a door, the goal in the far corner on its right."""
         super().reset(seed=seed)
         self.carried, self.opened, self.heading = False, False, int(self.np_random.integers(4))
@@ -91,20 +92,20 @@ class Locked(gymnasium.Env):
         self.goal = (6, 0 if self.door[1] > 3 else 6)
         return self._observe(), {"success": False}
 
-    def _ahead(self):
+    def _ahead(self) -> Any:
         x, y = ((1, 0), (0, 1), (-1, 0), (0, -1))[self.heading]
         return self.place[0] + x, self.place[1] + y
 
-    def _is_wall(self, cell):
+    def _is_wall(self, cell: Any) -> Any:
         outside = not all(0 <= part < self.size for part in cell)
         return outside or (cell[0] == self.door[0] and cell != self.door)
 
-    def _observe(self):
+    def _observe(self) -> Any:
         cell = self._ahead()
         key, door = cell == self.key and not self.carried, cell == self.door and not self.opened
         return np.array([self._is_wall(cell), key, door, cell == self.goal, self.carried], np.int8)
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Turn, go or use."""
         cell, (_, key, door, _, _) = self._ahead(), self._observe()
         if action < 2:
@@ -120,7 +121,7 @@ class Locked(gymnasium.Env):
 class Raises(Thermostat):
     """An environment with a bug that shows at its fifth step."""
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Fail now and then."""
         self.count = getattr(self, "count", 0) + 1
         if self.count >= 5:
@@ -131,7 +132,7 @@ class Raises(Thermostat):
 class Hangs(Thermostat):
     """An environment whose third step never returns."""
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Hang."""
         self.count = getattr(self, "count", 0) + 1
         if self.count >= 3:
@@ -142,7 +143,7 @@ class Hangs(Thermostat):
 class HangsInReset(Thermostat):
     """An environment whose reset never returns."""
 
-    def reset(self, **how):
+    def reset(self, **how: Any) -> Any:
         """Hang."""
         time.sleep(10_000)
         return super().reset(**how)
@@ -151,10 +152,10 @@ class HangsInReset(Thermostat):
 class DiesOnce(Thermostat):
     """An environment that takes its process down, the first time only (a file remembers)."""
 
-    def __init__(self, flag):
+    def __init__(self, flag: Any) -> None:
         self.flag = flag
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Die once."""
         if not Path(self.flag).exists():
             Path(self.flag).touch()

@@ -4,6 +4,9 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import promptpo
 from promptpo.llm.scripted import ScriptedLLM
@@ -22,10 +25,10 @@ ANSWERS = {
 class Killer(promptpo.Observer):
     """Kills the process with SIGKILL right after the n-th event of this process."""
 
-    def __init__(self, at):
+    def __init__(self, at: Any) -> None:
         self.left = at
 
-    def event(self, event):
+    def event(self, event: Any) -> None:
         """Count down."""
         self.left -= 1
         if self.left == 0:
@@ -43,7 +46,7 @@ def work(folder: Path, kill_at: int = -1) -> None:
     sys.stderr = (folder / "errors").open("w", buffering=1)
     run = folder / "run"
 
-    def model(request):
+    def model(request: pytest.FixtureRequest) -> Any:
         with (folder / "calls").open("a") as log:
             log.write(request.key + "\n")
         return ANSWERS[request.key]

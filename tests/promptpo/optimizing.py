@@ -1,5 +1,9 @@
 """Quick searches with a scripted model, for the tests of the loop."""
 
+from typing import Any
+
+import pytest
+
 import promptpo
 from promptpo.cli.show import overview_json
 from promptpo.llm.scripted import ScriptedLLM
@@ -11,28 +15,28 @@ QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 10, "stop_at"
 class Model:
     """A scripted model that answers by the key of the call and counts what it was asked."""
 
-    def __init__(self, answers=None, default=WEAK):
+    def __init__(self, answers: Any = None, default: Any = WEAK) -> None:
         self.answers = answers or {}
         self.default = default
         self.requests = []
 
-    def __call__(self, request):
+    def __call__(self, request: pytest.FixtureRequest) -> Any:
         """Answer."""
         self.requests.append(request)
         if request.purpose == "feedback":
             return self.answers.get("feedback", FEEDBACK)
         return self.answers.get(request.key, self.default)
 
-    def asked(self):
+    def asked(self) -> Any:
         """The calls that were made, in order."""
         return [request.key for request in self.requests]
 
 
-def optimize(model, out, **more):
+def optimize(model: Any, out: Any, **more: Any) -> Any:
     """A quick CartPole run."""
     return promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=out, **{**QUICK, **more})
 
 
-def attempts_of(run):
+def attempts_of(run: Any) -> Any:
     """Attempts by id, as `show --json` tells them."""
     return {candidate["id"]: candidate for candidate in overview_json(run.directory)["candidates"]}

@@ -1,5 +1,8 @@
 """How a search ends, goes on and is repeated: budgets, providers that fail, resuming, replaying."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import promptpo
@@ -21,7 +24,7 @@ from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
     ("limit", "reason"),
     [({"max_calls": 3}, "3 language-model calls"), ({"max_steps": 500}, "500 environment steps")],
 )
-def test_budgets_end_a_run_with_its_best_policy(tmp_path, limit, reason):
+def test_budgets_end_a_run_with_its_best_policy(tmp_path: Path, limit: Any, reason: str) -> None:
     """A limit is never passed, and what was found until then is tested and written."""
     model = Model({"r1.c1": WEAK, "r1.c2": variant(WEAK, 1)}, default=variant(WEAK, 2))
     run = optimize(model, tmp_path / "run", rounds=5, candidates=2, **limit)
@@ -34,10 +37,10 @@ def test_budgets_end_a_run_with_its_best_policy(tmp_path, limit, reason):
     assert searched <= limit.get("max_steps", 10**9)
 
 
-def test_money_is_a_budget(tmp_path):
+def test_money_is_a_budget(tmp_path: Path) -> None:
     """Calls whose price is known stop the run at its limit."""
 
-    def model(request):
+    def model(request: pytest.FixtureRequest) -> Any:
         text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, int(request.key[1]) * 7)
         return Completion(text, "m", cost_usd=0.4)
 
@@ -54,7 +57,7 @@ def test_money_is_a_budget(tmp_path):
     assert run.data["llm"]["cost_usd"] == pytest.approx(1.6)
 
 
-def test_a_resumed_run_makes_no_call_again(tmp_path):
+def test_a_resumed_run_makes_no_call_again(tmp_path: Path) -> None:
     """Extending a finished run asks only for the new rounds and ends as if it had been one run."""
     straight = optimize(Model({"r2.c1": GOOD}), tmp_path / "straight", rounds=2, candidates=2)
     model = Model({"r2.c1": GOOD})
@@ -70,7 +73,7 @@ def test_a_resumed_run_makes_no_call_again(tmp_path):
     )
 
 
-def test_a_run_is_replayed_from_its_journal(tmp_path):
+def test_a_run_is_replayed_from_its_journal(tmp_path: Path) -> None:
     """`replay:RUN` gives the same answers and so the same result, without the model."""
     first = optimize(Model({"r2.c1": GOOD}), tmp_path / "first", rounds=2, candidates=2)
     again = promptpo.optimize(
@@ -87,10 +90,10 @@ def test_a_run_is_replayed_from_its_journal(tmp_path):
     assert str(tmp_path) not in (tmp_path / "again" / "best.py").read_text()  # it may be passed on
 
 
-def test_a_model_that_never_answers_is_an_error(tmp_path):
+def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
     """With nothing to report the provider's sentence is raised, and the run can be resumed."""
 
-    def silent(_):
+    def silent(_: Any) -> None:
         raise ProviderError("the server at 127.0.0.1 does not answer.")
 
     with pytest.raises(ProviderError, match="does not answer"):
@@ -99,10 +102,10 @@ def test_a_model_that_never_answers_is_an_error(tmp_path):
     assert run.mean_return > 300
 
 
-def test_what_was_answered_before_the_end_is_tried_out(tmp_path):
+def test_what_was_answered_before_the_end_is_tried_out(tmp_path: Path) -> None:
     """A key that is withdrawn within a round takes nothing away that was paid for; another one goes on."""
 
-    def withdrawn(request):
+    def withdrawn(request: pytest.FixtureRequest) -> Any:
         if request.purpose == "feedback":
             return FEEDBACK
         if request.key == "r1.c1":
@@ -119,10 +122,10 @@ def test_what_was_answered_before_the_end_is_tried_out(tmp_path):
     assert again.data["best"]["candidate"] == "r1c1"
 
 
-def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path):
+def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path: Path) -> None:
     """What was found before is tested and written."""
 
-    def fading(request):
+    def fading(request: pytest.FixtureRequest) -> Any:
         if request.key.startswith("r2"):
             raise ProviderError("quota used up.")
         return FEEDBACK if request.purpose == "feedback" else GOOD
@@ -132,11 +135,11 @@ def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path):
     assert run.mean_return > 300
 
 
-def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path):
+def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path: Path) -> None:
     """Later rounds were decided without it: resuming must not slip another candidate in."""
     silent = True
 
-    def model(request):
+    def model(request: pytest.FixtureRequest) -> Any:
         if request.key == "r1.c2" and silent:
             raise ProviderError("overloaded.")
         return FEEDBACK if request.purpose == "feedback" else WEAK if request.key != "r2.c1" else GOOD
@@ -149,7 +152,7 @@ def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path):
     assert again.data["best"] == first.data["best"]
 
 
-def test_what_was_asked_within_the_limit_on_calls_is_tried_out(tmp_path):
+def test_what_was_asked_within_the_limit_on_calls_is_tried_out(tmp_path: Path) -> None:
     """The sample that is refused takes nothing away from those that are asked already."""
     model = Model({"r1.c1": WEAK, "r1.c2": GOOD})
     run = optimize(model, tmp_path / "run", rounds=5, candidates=4, max_calls=3)
@@ -174,7 +177,7 @@ class Policy:
 """Fails at once where the cart starts far to the right, which it does in about one start of five."""
 
 
-def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path):
+def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
     """Failures count as the worst episodes, and the result, the file and the terminal say how many there were."""
     run = optimize(
         Model(default=CRASHES_LATE), tmp_path / "run", rounds=1, episodes=1, validation_episodes=1,
@@ -189,7 +192,7 @@ def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path):
     assert f"{test['failed_episodes']} of 60" in overview(run.directory)
 
 
-def test_a_policy_that_fails_in_every_test_episode_has_a_result():
+def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     """No number is made up: there is none, and a sentence says why."""
     test = result_of_test(Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10))
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
@@ -199,7 +202,7 @@ def test_a_policy_that_fails_in_every_test_episode_has_a_result():
     assert "failed in 10 of 10" in exported("class Policy: ...", facts, action_space=None)
 
 
-def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(tmp_path):
+def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(tmp_path: Path) -> None:
     """Episodes that never end do not swallow the budget: every candidate gets a result."""
     run = promptpo.optimize(
         "tests.environments:Test/Endless-v0", out=tmp_path / "run", max_steps=30_000, rounds=2, candidates=2,
@@ -209,15 +212,15 @@ def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(
     assert sum(n for purpose, n in run.data["steps"].items() if purpose not in {"test", "total"}) <= 30_000
 
 
-def test_the_paper_recipe_runs_all_its_rounds(tmp_path):
+def test_the_paper_recipe_runs_all_its_rounds(tmp_path: Path) -> None:
     """As published: no stop at a threshold, and every reflection is shown again."""
 
-    def model(request):
+    def model(request: pytest.FixtureRequest) -> Any:
         return {"feedback": FEEDBACK, "reflection": f"Lesson of {request.key}."}.get(request.purpose, GOOD)
 
     asked = []
 
-    def listening(request):
+    def listening(request: pytest.FixtureRequest) -> Any:
         asked.append(request)
         return model(request)
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -26,13 +27,13 @@ HERE = "tests.promptpo.envs.lifts"
 QUICK = {"rounds": 1, "candidates": 1, "episodes": 6, "validation_episodes": 6, "test_episodes": 9, "jobs": 1}
 
 
-def model():
+def model() -> Any:
     """A scripted model whose policy goes up."""
     return ScriptedLLM(Model(default=f"```python\n{GOING_UP}\n```"))
 
 
 @pytest.fixture(scope="module")
-def family(tmp_path_factory):
+def family(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run for three lifts in a wrapper, tested on two others."""
     return promptpo.optimize(
         Lift,
@@ -45,7 +46,7 @@ def family(tmp_path_factory):
     )
 
 
-def test_a_family_is_scored_by_variant(family):
+def test_a_family_is_scored_by_variant(family: Any) -> None:
     """The mean is over all episodes, variants share them evenly, and held-out ones have their own."""
     test = family.data["test"]
     assert [row["env_kwargs"]["floors"] for row in test["by_variant"]] == [6, 9, 12]
@@ -62,7 +63,7 @@ def test_a_family_is_scored_by_variant(family):
     assert all(4 < row["mean_return"] <= 5 for row in (*test["by_variant"], *beyond["by_variant"]))
 
 
-def test_steps_on_held_out_variants_are_counted(family):
+def test_steps_on_held_out_variants_are_counted(family: Any) -> None:
     """As steps of the test, which no limit of the search includes."""
     from promptpo.run.journal import read_run
 
@@ -72,7 +73,7 @@ def test_steps_on_held_out_variants_are_counted(family):
     assert family.data["steps"]["test"] == sum(spent)
 
 
-def test_show_and_report_have_a_row_for_each_variant(family):
+def test_show_and_report_have_a_row_for_each_variant(family: Any) -> None:
     """In words and in the table of the page."""
     said = overview(family.directory)
     page = promptpo.write_report(family.directory, episode=False).read_text()
@@ -82,7 +83,7 @@ def test_show_and_report_have_a_row_for_each_variant(family):
     assert "On variants held out from training: return" in said
 
 
-def test_a_family_survives_its_config(family):
+def test_a_family_survives_its_config(family: Any) -> None:
     """Resuming reads the same task, and runs of other variants are not compared."""
     task = load_config(family.directory / CONFIG).task
     assert [variant.env_kwargs["floors"] for variant in task.playable] == [6, 9, 12, 3, 20]
@@ -96,7 +97,7 @@ def test_a_family_survives_its_config(family):
     assert line.against(replace(line, setting={**line.setting, "variants": []})) is None
 
 
-def test_the_exported_file_plays_all_variants_in_their_wrappers(family, tmp_path):
+def test_the_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp_path: Path) -> None:
     """Alone, where the module can be imported, with the returns that the search would see."""
     done = subprocess.run(
         [sys.executable, str(family.policy_path), "--episodes", "3"],
@@ -110,7 +111,9 @@ def test_the_exported_file_plays_all_variants_in_their_wrappers(family, tmp_path
     assert len(task.variants) == 3
 
 
-def test_a_run_says_its_family_and_parts_of_it_are_changed(family, capsys):
+def test_a_run_says_its_family_and_parts_of_it_are_changed(
+    family: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Evaluate plays what a run or its file is about; arguments replace the variants, and the wrappers stay."""
     rows = promptpo.evaluate(family.directory, episodes=3).as_json()["by_variant"]
     assert [row["variant"] for row in rows] == ["floors=6", "floors=9", "floors=12"]
@@ -127,7 +130,7 @@ def test_a_run_says_its_family_and_parts_of_it_are_changed(family, capsys):
     assert plain.evaluation.mean_return > 9
 
 
-def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path):
+def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path: Path) -> None:
     """Where the policy tells variants apart by their number alone."""
     source = GOING_UP.replace("obs[0], obs[1]", 'obs["observation"]').replace(
         "return 2", 'assert obs["variant"] in (0, 1)\n        return 2'
@@ -144,10 +147,10 @@ def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path):
     assert "mean return of 2 episodes: 9." in done.stdout, done.stderr
 
 
-def test_a_failing_test_episode_counts_for_its_variant(tmp_path):
+def test_a_failing_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
     """Like the worst of those that finished, in the row of the variant that it was of."""
 
-    def wanted(seed):
+    def wanted(seed: Any) -> Any:
         return int(Lift(60).reset(seed=seed)[0][1])
 
     seeds = Seeds(0)
@@ -166,7 +169,7 @@ def test_a_failing_test_episode_counts_for_its_variant(tmp_path):
     assert low["episodes"] == high["episodes"] == 6
 
 
-def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path):
+def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Path) -> None:
     """The run goes on where the object is given again, and only there."""
 
     class Mine(Lift):
@@ -182,7 +185,7 @@ def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path):
     assert promptpo.resume(tmp_path / "run", env=Mine, llm=model(), rounds=2).data["rounds"] == 2
 
 
-def test_flags_make_a_family(tmp_path, capsys):
+def test_flags_make_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Keyword arguments given several times, held-out ones and wrappers reach the run; evaluate shows variants."""
     out = tmp_path / "run"
     kwargs = ["--env-kwargs", '{"floors": 6}', "--env-kwargs", '{"floors": 9}', "--wrapper", f"{HERE}:Scaled"]
@@ -212,7 +215,7 @@ def test_flags_make_a_family(tmp_path, capsys):
     assert [row["episodes"] for row in json.loads(capsys.readouterr().out)["by_variant"]] == [2, 2]
 
 
-def test_variants_are_named_in_one_way_only(tmp_path, capsys):
+def test_variants_are_named_in_one_way_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file and flags at once are refused."""
     path = tmp_path / "tasks.toml"
     path.write_text("[[task]]\nkwargs = { floors = 6 }\n")

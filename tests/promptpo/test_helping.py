@@ -1,5 +1,8 @@
 """Helping a run: a hint in every prompt, and policies to begin with."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import promptpo
@@ -15,20 +18,20 @@ from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 
 
-def code_of(answer):
+def code_of(answer: Any) -> Any:
     """The module in a scripted answer."""
     return promptpo.program.answers.extract(answer).source if "```" in answer else answer
 
 
 @pytest.fixture
-def own(tmp_path):
+def own(tmp_path: Path) -> Any:
     """A good controller in a file."""
     path = tmp_path / "own.py"
     path.write_text(code_of(GOOD))
     return path
 
 
-def test_a_hint_is_in_every_prompt_and_recorded(tmp_path):
+def test_a_hint_is_in_every_prompt_and_recorded(tmp_path: Path) -> None:
     """All lines of it, also where they look like code; a resumed run still has it."""
     model = Model(default=WEAK)
     optimize(model, tmp_path / "run", rounds=1, candidates=1, hint="The pole falls\nwhere obs[2] points.")
@@ -41,7 +44,7 @@ def test_a_hint_is_in_every_prompt_and_recorded(tmp_path):
     assert all("# The pole falls" in request.system for request in again.requests)
 
 
-def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path, own):
+def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: Any) -> None:
     """It is rolled out and judged without a call, is the parent of the first round, and wins where it is the best."""
     model = Model(default=WEAK)
     run = optimize(model, tmp_path / "run", rounds=1, candidates=2, start=[own])
@@ -59,7 +62,7 @@ def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path, own):
     assert not any(event.data.get("candidate") == "r0c1" for event in read_run(run.directory)["completion"])
 
 
-def test_what_takes_ids_takes_round_0(tmp_path, own, capsys):
+def test_what_takes_ids_takes_round_0(tmp_path: Path, own: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """`show`, `export`, the report and the evolutionary recipe's islands know "r0c1" and tell who gave it."""
     model = Model(default=WEAK)
     run = optimize(model, tmp_path / "run", rounds=2, candidates=2, start=[own], recipe="evolve")
@@ -71,7 +74,7 @@ def test_what_takes_ids_takes_round_0(tmp_path, own, capsys):
     assert "r0c1" in write_report(run.directory, episode=False).read_text()
 
 
-def test_numbers_of_a_given_policy_are_tuned(tmp_path):
+def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     """A controller with PARAMS is improved like one that the model wrote, in the first round."""
     path = tmp_path / "mine.py"
     path.write_text(code_of(TUNABLE))
@@ -81,7 +84,7 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path):
     assert best["tuned"]
 
 
-def test_an_exported_file_or_a_run_begins_another(tmp_path, own):
+def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, own: Any) -> None:
     """What the exporter added is cut off, so last week's best goes on as it was written."""
     first = optimize(Model(default=GOOD), tmp_path / "first", rounds=1, candidates=1)
     exported, directory = policies_in([first.policy_path, first.directory])
@@ -94,12 +97,12 @@ def test_an_exported_file_or_a_run_begins_another(tmp_path, own):
     assert second.data["best"]["candidate"] == "r0c1"
 
 
-def exported_path(run):
+def exported_path(run: Any) -> Any:
     """One path alone, as a person may give it."""
     return str(run.policy_path)
 
 
-def test_a_resumed_run_needs_the_file_no_more(tmp_path, own):
+def test_a_resumed_run_needs_the_file_no_more(tmp_path: Path, own: Any) -> None:
     """The run keeps what it began with; nothing of it is rolled out again."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, start=[own])
     own.unlink()
@@ -109,7 +112,9 @@ def test_a_resumed_run_needs_the_file_no_more(tmp_path, own):
     assert sum(event.data["candidate"] == "r0c1" for event in evaluations) == 1
 
 
-def test_a_file_without_a_policy_is_refused_before_anything_starts(tmp_path, capsys):
+def test_a_file_without_a_policy_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One sentence and exit status 2; no run directory is left."""
     path = tmp_path / "notes.py"
     path.write_text("print('no policy')\n")

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +31,7 @@ from tests.promptpo.policies import (
 
 
 @pytest.fixture(scope="module")
-def mixed_run(tmp_path_factory):
+def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Three rounds of four candidates with every kind of bad one among them and one good one."""
     bad = [
         SYNTAX_ERROR,
@@ -47,7 +49,7 @@ def mixed_run(tmp_path_factory):
     return model, run
 
 
-def test_the_good_candidate_wins(mixed_run):
+def test_the_good_candidate_wins(mixed_run: Any) -> None:
     """Whatever the others do, the run ends with the good policy, tested on held-out seeds."""
     _, run = mixed_run
     assert run.data["best"]["candidate"] == "r2c4"
@@ -56,7 +58,7 @@ def test_the_good_candidate_wins(mixed_run):
     assert "0.5 * obs[3]" in run.source
 
 
-def test_every_bad_candidate_is_an_outcome_of_its_own(mixed_run):
+def test_every_bad_candidate_is_an_outcome_of_its_own(mixed_run: Any) -> None:
     """A syntax error, a loop, NaN, a crash, a memory bomb and a forbidden import each get their name."""
     _, run = mixed_run
     outcomes = {id_: candidate["outcome"] for id_, candidate in attempts_of(run).items()}
@@ -69,7 +71,7 @@ def test_every_bad_candidate_is_an_outcome_of_its_own(mixed_run):
     assert outcomes["r2c3"] == "ok"
 
 
-def test_show_tells_what_happened_to_each(mixed_run):
+def test_show_tells_what_happened_to_each(mixed_run: Any) -> None:
     """The overview has a line for every candidate; a single one is shown with its source."""
     _, run = mixed_run
     text = overview(run.directory)
@@ -82,7 +84,7 @@ def test_show_tells_what_happened_to_each(mixed_run):
         candidate_in_full(run.directory, "r9c9")
 
 
-def test_failures_reach_the_next_prompt(mixed_run):
+def test_failures_reach_the_next_prompt(mixed_run: Any) -> None:
     """Losers appear as one line with their outcome, not as code."""
     model, _ = mixed_run
     prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
@@ -91,7 +93,7 @@ def test_failures_reach_the_next_prompt(mixed_run):
     assert "while True" not in prompt
 
 
-def test_steps_are_counted_by_purpose(mixed_run):
+def test_steps_are_counted_by_purpose(mixed_run: Any) -> None:
     """Train, validation and test steps in result.json are those of the journal."""
     _, run = mixed_run
     events = read_run(run.directory)
@@ -101,7 +103,7 @@ def test_steps_are_counted_by_purpose(mixed_run):
     assert run.data["steps"]["test"] >= run.mean_return * 10
 
 
-def test_all_calls_of_a_round_share_one_long_prefix(mixed_run):
+def test_all_calls_of_a_round_share_one_long_prefix(mixed_run: Any) -> None:
     """System prompts of all policies are identical, so that prompt caching works; the tool has its own."""
     model, _ = mixed_run
     systems = {request.system for request in model.requests if request.purpose != "feedback"}
@@ -110,7 +112,7 @@ def test_all_calls_of_a_round_share_one_long_prefix(mixed_run):
     assert "class Policy" not in model.requests[0].system
 
 
-def test_seeds_are_kept_apart(mixed_run):
+def test_seeds_are_kept_apart(mixed_run: Any) -> None:
     """No validation or test seed is ever trained on, and testing begins when no call can follow."""
     _, run = mixed_run
     events = read_run(run.directory)
@@ -124,7 +126,7 @@ def test_seeds_are_kept_apart(mixed_run):
     assert events["test"][0].n > max(event.n for event in events["completion"])
 
 
-def test_broken_candidates_are_repaired(tmp_path):
+def test_broken_candidates_are_repaired(tmp_path: Path) -> None:
     """The repair prompt holds the source and the error; the repaired policy takes its place."""
     model = Model({"r1.c1": SYNTAX_ERROR, "r1.c1.repair1": CRASH, "r1.c1.repair2": GOOD})
     run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
@@ -139,7 +141,7 @@ def test_broken_candidates_are_repaired(tmp_path):
     assert "IndexError" in second
 
 
-def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path):
+def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path: Path) -> None:
     """Repairs are bounded; a repair that changes nothing ends them."""
     model = Model({"r1.c1": CRASH, "r1.c1.repair1": CRASH, "r1.c2": GOOD})
     run = optimize(model, tmp_path / "run", rounds=1, candidates=2, repairs=5)
@@ -147,7 +149,7 @@ def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path):
     assert "r1.c1.repair2" not in model.asked()
 
 
-def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path):
+def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path: Path) -> None:
     """Cut-off answers are retried with the reason, and only once."""
     model = Model({"r1.c1": Completion(GOOD[:80], "m", finish="length"), "r1.c1.again": GOOD, "r1.c2": ""})
     run = optimize(model, tmp_path / "run", rounds=1, candidates=2)
@@ -156,7 +158,7 @@ def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path):
     assert "cut off" in again.messages[-1].content
 
 
-def test_duplicates_are_not_rolled_out_again(tmp_path):
+def test_duplicates_are_not_rolled_out_again(tmp_path: Path) -> None:
     """The same program in another layout costs no steps and is named as a duplicate."""
     twin = GOOD.replace("obs", "observation").replace("    def", "    # a comment\n    def")
     run = optimize(Model({"r1.c1": GOOD, "r2.c1": twin}), tmp_path / "run", rounds=2, candidates=1)
@@ -164,14 +166,14 @@ def test_duplicates_are_not_rolled_out_again(tmp_path):
     assert len(read_run(run.directory)["evaluation"]) == 1
 
 
-def test_racing_gives_up_on_hopeless_candidates(tmp_path):
+def test_racing_gives_up_on_hopeless_candidates(tmp_path: Path) -> None:
     """A candidate whose best of three episodes is below the worst of the best is not rolled out further."""
     run = optimize(Model({"r1.c1": GOOD}), tmp_path / "run", rounds=2, candidates=1, episodes=6)
     assert len(attempts_of(run)["r1c1"]["returns"]) == 6
     assert len(attempts_of(run)["r2c1"]["returns"]) == 3
 
 
-def test_declared_numbers_are_tuned(tmp_path):
+def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
     """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
     run = optimize(
         Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=490.0
@@ -185,7 +187,7 @@ def test_declared_numbers_are_tuned(tmp_path):
     assert '"angle": (-1.0' not in run.source
 
 
-def test_literals_are_tuned_where_asked(tmp_path):
+def test_literals_are_tuned_where_asked(tmp_path: Path) -> None:
     """With --lift-constants the numbers of a policy without PARAMS are tuned and put back as literals."""
     poor = GOOD.replace("obs[2] + 0.5 * obs[3] > 0", "0.9 * obs[2] + 0.1 * obs[3] > 0.03")
     run = optimize(
@@ -196,14 +198,14 @@ def test_literals_are_tuned_where_asked(tmp_path):
     assert "PARAMS" not in run.source
 
 
-def test_the_run_stops_when_it_is_solved(tmp_path):
+def test_the_run_stops_when_it_is_solved(tmp_path: Path) -> None:
     """The registered threshold, on validation seeds, ends the run."""
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=4, candidates=1, stop_at=300.0)
     assert run.data["rounds"] == 1
     assert run.stop_reason.startswith("solved")
 
 
-def test_the_feedback_class_is_used_and_repaired(tmp_path):
+def test_the_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
     """What the class says is in the next prompt; when it crashes it is repaired in the same run."""
     broken = FEEDBACK.replace("angles =", "nothing = 1 / 0\n        angles =")
     model = Model({"feedback": broken, "feedback.repair1": FEEDBACK, "r1.c1": WEAK})
@@ -215,14 +217,14 @@ def test_the_feedback_class_is_used_and_repaired(tmp_path):
     assert "the largest lean was" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
 
 
-def test_a_feedback_class_that_stays_broken_is_replaced(tmp_path):
+def test_a_feedback_class_that_stays_broken_is_replaced(tmp_path: Path) -> None:
     """The built-in summary takes over; the run does not end."""
     model = Model({"feedback": "no code here"})
     optimize(model, tmp_path / "run", rounds=2, candidates=1)
     assert "step 0: obs [" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
 
 
-def test_the_paper_recipe_reflects_between_rounds(tmp_path):
+def test_the_paper_recipe_reflects_between_rounds(tmp_path: Path) -> None:
     """Reflection is asked for after a round and shown in the next prompt, with the winners so far."""
     feedback = FEEDBACK.replace('trajectory["observations"]', "trajectory")
     model = Model({"feedback": feedback, "r1.reflection": "It must look ahead."})
@@ -232,7 +234,7 @@ def test_the_paper_recipe_reflects_between_rounds(tmp_path):
     assert prompt == next(r for r in model.requests if r.key == "r2.c2").messages[-1].content
 
 
-def test_the_evolve_recipe_runs(tmp_path):
+def test_the_evolve_recipe_runs(tmp_path: Path) -> None:
     """Islands, parents by score and shortness, the same sandbox and journal."""
     answers = {f"r{r}.c{c}": variant(WEAK, 10 * r + c) for r in (1, 2, 3) for c in (1, 2, 3)}
     run = optimize(
@@ -241,7 +243,7 @@ def test_the_evolve_recipe_runs(tmp_path):
     assert run.data["best"]["candidate"] == "r3c2"
 
 
-def test_results_can_be_loaded_and_exported(mixed_run, tmp_path):
+def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> None:
     """The run directory alone is enough to export the best or any other candidate."""
     _, run = mixed_run
     assert load_run(run.directory).mean_return == run.mean_return
@@ -264,7 +266,9 @@ def test_results_can_be_loaded_and_exported(mixed_run, tmp_path):
         ({"no_such_setting": 1}, "no_such_setting"),
     ],
 )
-def test_values_that_cannot_work_are_refused_before_anything_is_written(tmp_path, settings, words):
+def test_values_that_cannot_work_are_refused_before_anything_is_written(
+    tmp_path: Path, settings: Any, words: str
+) -> None:
     """One sentence, no run directory, no call."""
     model = Model()
     with pytest.raises(UsageError, match=words):
@@ -273,14 +277,14 @@ def test_values_that_cannot_work_are_refused_before_anything_is_written(tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_directory_with_a_run_is_not_overwritten(mixed_run):
+def test_a_directory_with_a_run_is_not_overwritten(mixed_run: Any) -> None:
     """`--out` of an existing run says how to resume it."""
     _, run = mixed_run
     with pytest.raises(RunError, match="promptpo resume"):
         optimize(Model(), run.directory)
 
 
-def test_the_same_seed_gives_the_same_run(tmp_path):
+def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     """Two runs with the same answers and seed agree in every return."""
     runs = [optimize(Model({"r1.c2": GOOD}), tmp_path / name, rounds=1, candidates=2) for name in ("a", "b")]
     first, second = (attempts_of(run) for run in runs)

@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +40,9 @@ from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, varian
         ({"variants": [3]}, "a variant is a mapping"),
     ],
 )
-def test_a_wrong_option_is_told_with_the_nearest_right_one(tmp_path, monkeypatch, options, match):
+def test_a_wrong_option_is_told_with_the_nearest_right_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Any, match: str
+) -> None:
     """Parameters of `optimize` and settings alike, in a sentence, before anything starts."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=match):
@@ -46,7 +50,7 @@ def test_a_wrong_option_is_told_with_the_nearest_right_one(tmp_path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
-def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path):
+def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
     """As for `optimize`."""
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     with pytest.raises(UsageError, match="did you mean rounds"):
@@ -55,7 +59,7 @@ def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path):
         promptpo.resume(run.directory, rounds="many")
 
 
-def test_history_has_a_row_for_every_candidate(tmp_path):
+def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
     """A pandas frame, tuned candidates and those that did not run included."""
     pytest.importorskip("pandas")
     model = Model({"r1.c1": CRASH, "r1.c2": TUNABLE, "r2.c1": GOOD, "r2.c2": TUNABLE})
@@ -75,7 +79,7 @@ def test_history_has_a_row_for_every_candidate(tmp_path):
     assert 0 < rows.steps["r1c1"] <= rows.steps["r2c2"] <= run.data["steps"]["total"]
 
 
-def test_history_says_what_to_do_without_pandas(tmp_path, monkeypatch):
+def test_history_says_what_to_do_without_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence, with another way to the same."""
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -83,10 +87,10 @@ def test_history_says_what_to_do_without_pandas(tmp_path, monkeypatch):
         _ = run.history
 
 
-def interrupting(seen):
+def interrupting(seen: Any) -> Any:
     """A model that answers once, and has Ctrl-C pressed while the second answer is awaited."""
 
-    async def model(request):
+    async def model(request: pytest.FixtureRequest) -> Any:
         seen.append(request.key)
         if request.purpose == "feedback":
             return FEEDBACK
@@ -100,27 +104,29 @@ def interrupting(seen):
     return ScriptedLLM(model)
 
 
-def in_plain_python(options):
+def in_plain_python(options: Any) -> Any:
     """No event loop is running."""
     return promptpo.optimize("CartPole-v1", **options)
 
 
-def in_a_notebook(options):
+def in_a_notebook(options: Any) -> Any:
     """An event loop is running in the main thread, and Ctrl-C raises KeyboardInterrupt there."""
 
-    async def cell():
+    async def cell() -> Any:
         return promptpo.optimize("CartPole-v1", **options)
 
     return asyncio.new_event_loop().run_until_complete(cell())
 
 
 @pytest.mark.parametrize("run_in", [in_plain_python, in_a_notebook])
-def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(tmp_path, monkeypatch, run_in):
+def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_in: Any
+) -> None:
     """The run has its result and can be resumed, no thread stays, and the next seed does not begin."""
     monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
     before, seen, begun = threading.active_count(), [], []
 
-    def loop():
+    def loop() -> None:
         for seed in range(3):
             begun.append(seed)
             more = {"out": tmp_path / f"seed-{seed}", "seed": seed, "candidates": 1, "rounds": 3}
@@ -137,19 +143,19 @@ def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(tmp_path, monkeypatch,
     assert more.mean_return > 300
 
 
-async def slow(request):
+async def slow(request: pytest.FixtureRequest) -> Any:
     """Answers after a while."""
     await asyncio.sleep(0.05)
     return FEEDBACK if request.purpose == "feedback" else GOOD
 
 
-def test_runs_go_on_beside_other_work(tmp_path):
+def test_runs_go_on_beside_other_work(tmp_path: Path) -> None:
     """Two at once, while the loop stays free."""
 
-    async def main():
+    async def main() -> Any:
         ticks, ticking = 0, True
 
-        async def tick():
+        async def tick() -> None:
             nonlocal ticks
             while ticking:
                 await asyncio.sleep(0.01)
@@ -170,18 +176,20 @@ def test_runs_go_on_beside_other_work(tmp_path):
     assert ticks > 10
 
 
-def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(tmp_path, monkeypatch):
+def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its best so far is tested and written; it can be resumed at once."""
     monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
     second = threading.Event()
 
-    async def model(request):
+    async def model(request: pytest.FixtureRequest) -> Any:
         if request.key == "r2.c1":
             second.set()
             await asyncio.sleep(60)
         return FEEDBACK if request.purpose == "feedback" else GOOD
 
-    async def main():
+    async def main() -> None:
         options = {**QUICK, "rounds": 3, "candidates": 1, "out": tmp_path / "run"}
         task = asyncio.ensure_future(
             promptpo.optimize_async("CartPole-v1", llm=ScriptedLLM(model), **options)
@@ -197,12 +205,12 @@ def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(tmp_path, mon
     assert resumed.mean_return > 300
 
 
-def test_progress_is_shown_when_it_is_wanted(tmp_path, capsys):
+def test_progress_is_shown_when_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As lines where nobody watches a terminal, on standard error; an observer is told as well."""
     told = []
 
     class Counting(promptpo.Observer):
-        def event(self, event):
+        def event(self, event: Any) -> None:
             told.append(event.kind)
 
     optimize(Model(default=GOOD), tmp_path / "quiet", rounds=1, candidates=1)
@@ -225,7 +233,7 @@ promptpo.optimize("CartPole-v1", model="search", rounds=2, max_steps=6000, test_
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_notebook_shows_a_live_cell(tmp_path, monkeypatch):
+def test_a_notebook_shows_a_live_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a real kernel: one output, which was updated and in the end holds the result."""
     client = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
@@ -236,7 +244,7 @@ def test_a_notebook_shows_a_live_cell(tmp_path, monkeypatch):
     updates = []
 
     class Watching(client.NotebookClient):
-        def process_message(self, msg, cell, cell_index):
+        def process_message(self, msg: Any, cell: Any, cell_index: Any) -> Any:
             updates.append(msg["msg_type"])
             return super().process_message(msg, cell, cell_index)
 

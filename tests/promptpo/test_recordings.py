@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,14 @@ INDEX = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().s
 
 
 @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
-def test_every_recorded_answer_has_a_policy(entry):
+def test_every_recorded_answer_has_a_policy(entry: Any) -> None:
     """All 78 answers parse into a module with the class, and keep the prose around it."""
     answer = extract((RECORDINGS / entry["file"]).read_text())
     assert answer.problem is None
     assert "class Policy" in answer.source
 
 
-def replay(folder, env_id, out, **more):
+def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
     """One round of the recorded answers of one environment."""
     return promptpo.optimize(
         env_id,
@@ -49,7 +50,7 @@ def replay(folder, env_id, out, **more):
         ("CliffWalking-v1", -13.5),
     ],
 )
-def test_recorded_policies_give_their_known_returns(tmp_path, folder, at_least):
+def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str, at_least: float) -> None:
     """Within noise of what was measured when the answers were recorded (best of the two kept)."""
     run = replay(folder, folder, tmp_path / "run", max_steps=None)
     assert run.mean_return >= at_least
@@ -70,7 +71,9 @@ def test_recorded_policies_give_their_known_returns(tmp_path, folder, at_least):
         ("reach-v3", "reach-v3", {}, 1000.0),
     ],
 )
-def test_recorded_policies_with_more_packages(tmp_path, folder, env_id, env_kwargs, at_least):
+def test_recorded_policies_with_more_packages(
+    tmp_path: Path, folder: str, env_id: str, env_kwargs: Any, at_least: float
+) -> None:
     """The same for environments that come as extras, and for noisy ones."""
     run = replay(folder, env_id, tmp_path / "run", env_kwargs=env_kwargs, test_episodes=100, max_steps=None)
     assert run.mean_return >= at_least

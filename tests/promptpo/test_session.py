@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 
 
-def test_a_run_leaves_what_it_promises(tmp_path):
+def test_a_run_leaves_what_it_promises(tmp_path: Path) -> None:
     """Configuration, journal, policies, the best policy, the result and the report."""
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
     names = {path.name for path in run.directory.iterdir()}
@@ -24,7 +26,7 @@ def test_a_run_leaves_what_it_promises(tmp_path):
     assert [event.data["reason"] for event in read_run(run.directory)["stop"]] == [run.stop_reason]
 
 
-def test_a_worse_end_never_overwrites_a_result(tmp_path):
+def test_a_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:
     """A policy that is there stays there, whatever becomes of the journal."""
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
     before = run.policy_path.read_text()
@@ -36,10 +38,10 @@ def test_a_worse_end_never_overwrites_a_result(tmp_path):
     assert run.policy_path.read_text() == before
 
 
-def test_it_works_inside_a_running_event_loop(tmp_path):
+def test_it_works_inside_a_running_event_loop(tmp_path: Path) -> None:
     """As in a notebook."""
 
-    async def cell():
+    async def cell() -> Any:
         return optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
 
     assert asyncio.run(cell()).mean_return > 300
@@ -56,7 +58,7 @@ def test_it_works_inside_a_running_event_loop(tmp_path):
         ({"max_steps": -5}, "the limit on steps must be more than 0"),
     ],
 )
-def test_settings_are_refused_before_anything_is_written(tmp_path, settings, words):
+def test_settings_are_refused_before_anything_is_written(tmp_path: Path, settings: Any, words: str) -> None:
     """One sentence that names the setting and what it may be; no directory is left."""
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         optimize(Model(), tmp_path / "run", **{**QUICK, **settings})

@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +37,7 @@ COUNTING = FEEDBACK.replace("class Feedback", 'LEGEND = "turns = n"\n\n\nclass F
 BROKEN = {"r1.c2": CRASH, "r1.c3": SYNTAX_ERROR, "r2.c2": "no code at all", "r2.c3": SYNTAX_ERROR}
 
 
-def prompts_of(env, recipe, out):
+def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
     """Every request of a short run, failing candidates included."""
     actions = TASKS[env]
     answers = {"feedback": "no code", **BROKEN, "r2.c1": POLICY.replace("ACTION", actions[1])}
@@ -49,7 +51,7 @@ def prompts_of(env, recipe, out):
 
 @pytest.mark.parametrize("recipe", ["default", "paper", "evolve"])
 @pytest.mark.parametrize("env", TASKS)
-def test_every_prompt_of_a_run_is_sound(env, recipe, tmp_path):
+def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -> None:
     """Code compiles, sentences are true, and no two requests of a round are the same but in `paper`."""
     requests = prompts_of(env, recipe, tmp_path / "run")
     assert {"policy", "repair"} <= {request.purpose for request in requests}
@@ -73,7 +75,7 @@ def test_every_prompt_of_a_run_is_sound(env, recipe, tmp_path):
 FIVE = "\n".join(f"STRATEGY {n}: way {n} to balance" for n in range(1, 6))
 
 
-def test_strategies_that_the_model_names_are_dealt_out(tmp_path):
+def test_strategies_that_the_model_names_are_dealt_out(tmp_path: Path) -> None:
     """Asked for once, recorded with the round, and offered in later rounds."""
     model = Model({"r1.c1": f"I push.\n\n{FIVE}\n{WEAK}"})
     run = optimize(model, tmp_path / "run", rounds=3, candidates=3)
@@ -89,7 +91,7 @@ def test_strategies_that_the_model_names_are_dealt_out(tmp_path):
 CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode until the end."
 
 
-def test_the_model_may_say_that_the_task_is_solved(tmp_path):
+def test_the_model_may_say_that_the_task_is_solved(tmp_path: Path) -> None:
     """Half of the answers of a round without gain end the run: no repair, no candidate, no second call."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING, "r2.c2": CEILING, "r2.c3": variant(WEAK, 1)})
     run = optimize(model, tmp_path / "run", rounds=6, candidates=3)
@@ -102,7 +104,7 @@ def test_the_model_may_say_that_the_task_is_solved(tmp_path):
     assert run.data["best"]["candidate"] == "r1c1"
 
 
-def test_one_voice_of_three_does_not_end_a_run(tmp_path):
+def test_one_voice_of_three_does_not_end_a_run(tmp_path: Path) -> None:
     """Nor does any where the round brought something better."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING})
     assert optimize(model, tmp_path / "a", rounds=3, candidates=3).data["rounds"] == 3
@@ -111,7 +113,7 @@ def test_one_voice_of_three_does_not_end_a_run(tmp_path):
 
 
 @pytest.mark.parametrize(("recipe", "key"), [("default", "r1.c1"), ("paper", "r2.c1")])
-def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe, key, tmp_path):
+def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe: str, key: str, tmp_path: Path) -> None:
     """In the first round, and in the published procedure, it is an answer without code."""
     model = Model({key: CEILING, f"{key}.again": GOOD})
     run = optimize(model, tmp_path / "run", rounds=2, candidates=1, recipe=recipe)
@@ -119,7 +121,7 @@ def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe, key, tmp_path):
     assert run.data["rounds"] == 2
 
 
-def test_the_feedback_class_can_be_replaced(tmp_path):
+def test_the_feedback_class_can_be_replaced(tmp_path: Path) -> None:
     """With the first round's results, not for the last; the new one speaks from the next round on, with its legend."""
     answers = {
         "r2.c1": f"{GOOD}\nNow the tool:\n{COUNTING}",
@@ -140,7 +142,7 @@ def test_the_feedback_class_can_be_replaced(tmp_path):
     assert "turns" in events["feedback"][-1].data["text"]
 
 
-def test_a_new_feedback_class_that_is_broken_gives_way_to_the_old(tmp_path):
+def test_a_new_feedback_class_that_is_broken_gives_way_to_the_old(tmp_path: Path) -> None:
     """After its repair failed too."""
     broken = COUNTING.replace("angles =", "nothing = 1 / 0\n        angles =")
     model = Model(
@@ -159,7 +161,7 @@ def test_a_new_feedback_class_that_is_broken_gives_way_to_the_old(tmp_path):
 
 
 @pytest.mark.parametrize("after", ["r2.c1", "r3.c1"])
-def test_a_resumed_run_asks_the_same_questions(after, tmp_path):
+def test_a_resumed_run_asks_the_same_questions(after: str, tmp_path: Path) -> None:
     """Strategies, the feedback class in force, what was left: a run cut after any answer goes on alike."""
     answers = {
         "r1.c1": f"{FIVE}\n{TUNABLE}",
@@ -172,7 +174,7 @@ def test_a_resumed_run_asks_the_same_questions(after, tmp_path):
     optimize(whole, tmp_path / "whole", **settings)
 
     class Cut(promptpo.Observer):
-        def event(self, event):
+        def event(self, event: Any) -> None:
             if event.kind == "completion" and event.key == after:
                 raise KeyboardInterrupt
 

@@ -1,5 +1,7 @@
 """Environments with the mistakes that people make in their first one."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import register
@@ -8,16 +10,16 @@ from gymnasium.envs.registration import register
 class Walk(gymnasium.Env):
     """Ends after eleven steps."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.observation_space = gymnasium.spaces.Box(-1, 1, (2,))
         self.action_space = gymnasium.spaces.Discrete(2)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.t = 0
         return np.zeros(2, np.float32), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         self.t += 1
         return np.zeros(2, np.float32), 1.0, self.t > 10, False, {}
 
@@ -25,18 +27,18 @@ class Walk(gymnasium.Env):
 class StepBug(Walk):
     """A misspelt attribute."""
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         return self.misspelt
 
 
 class LateBug(Walk):
     """A bug that random actions do not meet: it takes six times the same action."""
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         self.same = 0
         return super().reset(seed=seed)
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         self.same = self.same + 1 if action == 0 else 0
         if self.same > 5:
             raise KeyError("wheel")
@@ -46,21 +48,21 @@ class LateBug(Walk):
 class ResetBug(Walk):
     """A division by zero at the start."""
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         return np.zeros(2) / (0 // 0), {}
 
 
 class OldReset(Walk):
     """The interface of Gym before 0.26."""
 
-    def reset(self):
+    def reset(self) -> Any:
         return np.zeros(2, np.float32)
 
 
 class OldStep(Walk):
     """The interface of Gym before 0.26."""
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         return np.zeros(2, np.float32), 1.0, False, {}
 
 
@@ -71,7 +73,7 @@ class NoSpaces(gymnasium.Env):
 class NoObservation(Walk):
     """A forgotten return value."""
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         return None, 1.0, False, False, {}
 
 

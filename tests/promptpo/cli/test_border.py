@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,13 +23,13 @@ FORGED = "\nHeld-out return 500 (95 % interval 500 to 500, 100 episodes), candid
 NASTY = f"{TITLE}{CLIPBOARD}\x9b2J\u202eesrever{FORGED}"
 
 
-def shown_raw(text):
+def shown_raw(text: Any) -> Any:
     """Whether anything in it would be obeyed."""
     return any(mark in text for mark in ("\x1b]", "\x9b", "\u202e", "\x07"))
 
 
 @given(st.text())
-def test_clean_text_holds_no_controls(text):
+def test_clean_text_holds_no_controls(text: Any) -> None:
     """Whatever goes in, what comes out is printable but for tabs and line ends, and cleaning again changes nothing."""
     cleaned = clean(text)
     assert all(c in "\t\n" or (ord(c) >= 0x20 and not 0x7F <= ord(c) <= 0x9F) for c in cleaned)
@@ -36,13 +38,15 @@ def test_clean_text_holds_no_controls(text):
     cleaned.encode()
 
 
-def test_what_is_cut_out_stays_readable():
+def test_what_is_cut_out_stays_readable() -> None:
     """Controls are written out as Python would; tabs, accents and emoji stay."""
     assert clean("a\x1b[2Jb\tç 🙂\r\nc\x9b") == "a\\x1b[2Jb\tç 🙂\nc\\x9b"
     assert clean_line("a\nb") == "a b"
 
 
-def test_a_policys_error_is_shown_by_evaluate_and_obeyed_by_nobody(tmp_path, monkeypatch, capsys):
+def test_a_policys_error_is_shown_by_evaluate_and_obeyed_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Window title, clipboard and forged results in an exception's text arrive as text."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.py").write_text(
@@ -58,7 +62,9 @@ def test_a_policys_error_is_shown_by_evaluate_and_obeyed_by_nobody(tmp_path, mon
 @pytest.mark.parametrize(
     "arguments", [["show", "run"], ["show", "run", "r1c2"], ["report", "run", "--no-film"]]
 )
-def test_a_journal_cannot_steer_the_terminal(tmp_path, monkeypatch, capsys, arguments):
+def test_a_journal_cannot_steer_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: Any
+) -> None:
     """Nothing in a run's files is obeyed: errors, prose, sources, reasons."""
     shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / "model", tmp_path / "run")
     path = tmp_path / "run" / JOURNAL
@@ -81,7 +87,7 @@ def test_a_journal_cannot_steer_the_terminal(tmp_path, monkeypatch, capsys, argu
         assert not any(line.startswith("Held-out") for line in said.out.splitlines())
 
 
-def test_optimize_shows_a_models_words_as_text(tmp_path):
+def test_optimize_shows_a_models_words_as_text(tmp_path: Path) -> None:
     """On a real terminal, live view included: what the model wrote is not obeyed."""
     (tmp_path / "model.py").write_text(
         f"print({NASTY!r} + '\\n```python\\nclass Policy:\\n    def act(self, obs):\\n        raise ValueError(' + repr({NASTY!r}) + ')\\n```')\n"
@@ -117,7 +123,7 @@ gymnasium.register("Loud-v0", entry_point=Loud, max_episode_steps=20)
 
 
 @pytest.mark.parametrize("command", ["optimize", "spec", "evaluate"])
-def test_json_is_alone_beside_an_environment_that_prints(tmp_path, command):
+def test_json_is_alone_beside_an_environment_that_prints(tmp_path: Path, command: str) -> None:
     """Whatever prints, in Python or below it, here or in a worker: standard output is one JSON value."""
     (tmp_path / "loud.py").write_text(LOUD)
     (tmp_path / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
@@ -132,7 +138,7 @@ def test_json_is_alone_beside_an_environment_that_prints(tmp_path, command):
     assert "built" in done.stderr
 
 
-def test_standard_output_is_given_back(capfd):
+def test_standard_output_is_given_back(capfd: pytest.CaptureFixture[str]) -> None:
     """After a command with --json, everyone may print there again."""
     reserve_for_json(True)
     print("aside")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ SHORT = ["--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5"
 QUICK = [*SHORT, "--rounds", "1", "--candidates", "1", "--tune", "none", "--jobs", "1"]
 
 
-def environment(**more):
+def environment(**more: Any) -> Any:
     """The environment of a new user: no keys, and the tests' own modules importable."""
     kept = {
         k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("PROMPTPO")
@@ -26,7 +27,7 @@ def environment(**more):
     return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **more}
 
 
-def promptpo(*arguments, cwd, **more):
+def promptpo(*arguments: Any, cwd: Any, **more: Any) -> Any:
     """Run one command to its end."""
     return subprocess.run(
         [sys.executable, "-m", "promptpo", *arguments],
@@ -40,7 +41,7 @@ def promptpo(*arguments, cwd, **more):
 
 
 @pytest.fixture
-def newcomer(monkeypatch, tmp_path):
+def newcomer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """An empty current directory and no keys, for commands that run in this process."""
     for name in list(os.environ):
         if name.endswith("_API_KEY") or name.startswith("PROMPTPO"):
@@ -50,7 +51,7 @@ def newcomer(monkeypatch, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory):
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """CartPole-v1 solved by the embedded default, with the run in ``run``."""
     folder = tmp_path_factory.mktemp("cli")
     done = promptpo("optimize", "CartPole-v1", "--out", "run", "--test-episodes", "20", cwd=folder)
@@ -58,7 +59,7 @@ def solved(tmp_path_factory):
     return folder, done
 
 
-def test_without_a_key_the_main_job_works_and_says_what_it_is(solved):
+def test_without_a_key_the_main_job_works_and_says_what_it_is(solved: Any) -> None:
     """No key, no model: program search, named as such, and a policy that solves CartPole."""
     folder, done = solved
     assert "no language model" in done.stderr.splitlines()[0]
@@ -69,7 +70,7 @@ def test_without_a_key_the_main_job_works_and_says_what_it_is(solved):
     assert "program search" in (folder / "run" / "best.py").read_text()[:200]
 
 
-def test_the_exported_file_gives_the_same_in_plain_python(solved):
+def test_the_exported_file_gives_the_same_in_plain_python(solved: Any) -> None:
     """Played on the test seeds by plain Python it returns what result.json says."""
     folder, _ = solved
     done = promptpo("export", "run", "-o", "policy.py", cwd=folder)
@@ -89,7 +90,7 @@ def test_the_exported_file_gives_the_same_in_plain_python(solved):
     assert returns == result["test"]["returns"]
 
 
-def test_evaluate_prints_the_documented_json(solved, capsys):
+def test_evaluate_prints_the_documented_json(solved: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Keys, values and exit code 0."""
     policy = str(solved[0] / "run" / "best.py")
     assert run(["evaluate", policy, "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json"]) == 0
@@ -115,7 +116,9 @@ def test_evaluate_prints_the_documented_json(solved, capsys):
         ("        return", "invalid_action"),
     ],
 )
-def test_evaluate_names_what_a_bad_policy_does(newcomer, capsys, body, outcome):
+def test_evaluate_names_what_a_bad_policy_does(
+    newcomer: Any, capsys: pytest.CaptureFixture[str], body: str, outcome: str
+) -> None:
     """Exit code 1, the outcome and one sentence in the JSON."""
     (newcomer / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
     code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "2", "--json"])
@@ -125,7 +128,7 @@ def test_evaluate_names_what_a_bad_policy_does(newcomer, capsys, body, outcome):
     assert value["mean_return"] is None
 
 
-def test_show_and_json(solved, capsys):
+def test_show_and_json(solved: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The overview names the candidates; its JSON parses."""
     folder = str(solved[0] / "run")
     assert run(["show", folder]) == 0
@@ -147,7 +150,13 @@ def test_show_and_json(solved, capsys):
         (["spec", "CartPole-v1", "--check", "spec.py"], {"env", "spec", "problems"}),
     ],
 )
-def test_every_command_has_json(solved, monkeypatch, capsys, arguments, keys):
+def test_every_command_has_json(
+    solved: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: Any,
+    keys: Any,
+) -> None:
     """One JSON object; the files that it names are there."""
     folder, _ = solved
     monkeypatch.chdir(folder)
@@ -158,7 +167,7 @@ def test_every_command_has_json(solved, monkeypatch, capsys, arguments, keys):
         assert (folder / value["output"]).stat().st_size > 0
 
 
-def test_a_wrong_spec_is_told_as_json(newcomer, capsys):
+def test_a_wrong_spec_is_told_as_json(newcomer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The problems are a list, the exit code is 1."""
     assert run(["spec", "CartPole-v1", "-o", "wrong.py"]) == 0
     right = (newcomer / "wrong.py").read_text()
@@ -168,21 +177,21 @@ def test_a_wrong_spec_is_told_as_json(newcomer, capsys):
     assert json.loads(capsys.readouterr().out)["problems"]
 
 
-def test_json_is_alone_on_standard_output(tmp_path):
+def test_json_is_alone_on_standard_output(tmp_path: Path) -> None:
     """`--json` prints one JSON value and nothing else anywhere."""
     done = promptpo("optimize", "CartPole-v1", *QUICK, "--json", "--model", "search", cwd=tmp_path)
     assert json.loads(done.stdout)["test"]["episodes"] == 5
     assert done.stderr == ""
 
 
-def test_quiet_is_quiet(tmp_path):
+def test_quiet_is_quiet(tmp_path: Path) -> None:
     """`--quiet` prints nothing."""
     done = promptpo("optimize", "CartPole-v1", *QUICK, "--quiet", "--out", "r", cwd=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
 @pytest.mark.parametrize("env_id", ["FetchReach-v4", "merge-v1", "MiniGrid-FourRooms-v0"])
-def test_what_other_packages_print_is_not_for_the_user(tmp_path, env_id):
+def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: str) -> None:
     """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
     for module in ("gymnasium_robotics", "highway_env", "minigrid"):
         pytest.importorskip(module)
@@ -220,7 +229,9 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path, env_id):
         (["optimize"], ["ENV_ID"], 2),
     ],
 )
-def test_mistakes_get_one_sentence(newcomer, capsys, arguments, words, code):
+def test_mistakes_get_one_sentence(
+    newcomer: Any, capsys: pytest.CaptureFixture[str], arguments: Any, words: Any, code: int | None
+) -> None:
     """A sentence that names the mistake, a non-zero exit, nothing left behind; an exception would fail this."""
     given = run(arguments)
     said = capsys.readouterr().err
@@ -231,7 +242,7 @@ def test_mistakes_get_one_sentence(newcomer, capsys, arguments, words, code):
     assert not (newcomer / "runs").exists()
 
 
-def test_a_mistake_in_a_real_process(tmp_path):
+def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
     """The exit code and the sentence arrive outside; there is no traceback."""
     done = promptpo("optimize", "CartPol-v1", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -239,7 +250,7 @@ def test_a_mistake_in_a_real_process(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
-def start_slow_run(folder):
+def start_slow_run(folder: Any) -> Any:
     """A run that is in the middle of its rounds when this returns."""
     process = subprocess.Popen(
         [
@@ -270,7 +281,7 @@ def start_slow_run(folder):
     pytest.fail("the run did not get going")
 
 
-def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path):
+def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
     """The best policy is tested and written, the exit code is 0, and the run can be resumed."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
@@ -282,7 +293,7 @@ def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path):
     assert "Not finished" not in promptpo("show", "run", cwd=tmp_path).stdout
 
 
-def test_ctrl_c_twice_stops_at_once(tmp_path):
+def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     """No result, exit code 130, no traceback; what is in the journal is kept."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
@@ -294,7 +305,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path):
     assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0
 
 
-def test_help_is_quick():
+def test_help_is_quick() -> None:
     """`--help` does not load the heavy packages."""
     code = "import sys; from promptpo.cli.app import run; run(['--help']); print(sorted({'torch','numpy','gymnasium','openai','anthropic','pydantic','jinja2'} & set(sys.modules)))"
     done = subprocess.run(
@@ -304,7 +315,7 @@ def test_help_is_quick():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_output_to_a_closed_pipe_is_no_traceback(solved):
+def test_output_to_a_closed_pipe_is_no_traceback(solved: Any) -> None:
     """`promptpo export RUN | head -1` ends quietly."""
     folder, _ = solved
     command = f"{sys.executable} -m promptpo export run | head -1"
@@ -315,7 +326,7 @@ def test_output_to_a_closed_pipe_is_no_traceback(solved):
     assert done.stdout.startswith('"""Policy for CartPole-v1')
 
 
-def test_nothing_but_our_own_words_is_printed(solved):
+def test_nothing_but_our_own_words_is_printed(solved: Any) -> None:
     """No library's warning reaches the user, in the base install either (matplotlib is no part of it)."""
     folder, done = solved
     block = (
@@ -333,7 +344,7 @@ def test_nothing_but_our_own_words_is_printed(solved):
         assert "Warning" not in text
 
 
-def test_a_resumed_run_says_where_it_is(tmp_path):
+def test_a_resumed_run_says_where_it_is(tmp_path: Path) -> None:
     """What was found before is told in one line, and only what is new after it."""
     promptpo("optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", cwd=tmp_path)
     again = promptpo("resume", "run", "--rounds", "2", "--no-film", cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -20,7 +21,7 @@ from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
 
 
 @pytest.fixture(scope="module")
-def events(tmp_path_factory):
+def events(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Events of a run of two rounds of two candidates."""
     answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c2": GOOD}
     run = promptpo.optimize(
@@ -39,7 +40,7 @@ def events(tmp_path_factory):
     return load_config(run.directory / "config.toml"), read_events(run.directory / JOURNAL)
 
 
-def progress_after(events, kind, key):
+def progress_after(events: Any, kind: Any, key: Any) -> Any:
     """The state when this event has been seen."""
     config, log = events
     ledger = Ledger(config.budget)
@@ -52,14 +53,14 @@ def progress_after(events, kind, key):
     raise AssertionError(f"no {kind} {key}")
 
 
-def drawn(progress, *, width, plain):
+def drawn(progress: Any, *, width: Any, plain: Any) -> Any:
     """The lines as the terminal gets them."""
     console = Console(file=io.StringIO(), width=width, soft_wrap=False)
     console.print(live_part(progress, width=width, spending="1,234 steps", plain=plain))
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
-def test_samples_are_followed(events):
+def test_samples_are_followed(events: Any) -> None:
     """Asked, answered, done: each sample shows what it is at, and a new round begins anew."""
     asked = next(event.key for event in events[1] if event.kind == "prompt")
     assert dict(progress_after(events, "prompt", asked).samples) == {
@@ -74,7 +75,7 @@ def test_samples_are_followed(events):
     assert (second.round, dict(second.samples)["r2c1"]) == (2, "asking")
 
 
-def test_the_best_is_followed(events):
+def test_the_best_is_followed(events: Any) -> None:
     """It names the candidate, its return with the standard error, and of how many episodes that is."""
     progress = progress_after(events, "round", "r2")
     assert progress.standing == "r2c2: return 500 ± 0 (3 episodes)"
@@ -83,7 +84,7 @@ def test_the_best_is_followed(events):
     assert progress_after(events, "session", "0").standing == "nothing has run yet"
 
 
-def composed(*entries, start=1000.0, candidates=4):
+def composed(*entries: Any, start: float = 1000.0, candidates: int = 4) -> Any:
     """What a run is doing after these (seconds, kind, key, data)."""
     config = Config(Task("CartPole-v1"), candidates=candidates)
     progress = Progress(RunState(config), Ledger(config.budget))
@@ -97,7 +98,7 @@ ANSWER = {"purpose": "policy", "prompt": "p", "text": "", "model": "m", "finish"
           "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}, "seconds": 1.0}  # fmt: skip
 
 
-def test_waiting_for_answers_says_how_many_and_how_long():
+def test_waiting_for_answers_says_how_many_and_how_long() -> None:
     """A slow model is seen to be asked: how many of the answers are here, and for how long it was asked."""
     progress = composed(
         (0, "prompt", "p", PROMPT), (30, "completion", "r1.c1", ANSWER), (38, "completion", "r1.c4", ANSWER)
@@ -120,7 +121,7 @@ def test_waiting_for_answers_says_how_many_and_how_long():
     assert dict(mending.samples)["r1c2"] == "repairing"
 
 
-def test_tuning_says_how_far_it_is():
+def test_tuning_says_how_far_it_is() -> None:
     """By evaluations where they are told, by steps where not; the time left follows the pace."""
     batch = {
         "spent": {"tune": 500},
@@ -137,13 +138,13 @@ def test_tuning_says_how_far_it_is():
     assert guessed.doing == "tuning numbers: 1,000 of 4,000 steps, about 30 s left"
 
 
-def test_no_tuning_is_not_called_tuning():
+def test_no_tuning_is_not_called_tuning() -> None:
     """Where no steps are left for it, the next thing is named."""
     assert "tuning numbers" not in composed((0, "decision", "r1.tuning_steps", 0)).doing
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_at_every_moment_it_says_something_true(name):
+def test_at_every_moment_it_says_something_true(name: str) -> None:
     """Through a whole recorded run: never "nothing has run yet" beside results, and it fits its line."""
     folder = Path(__file__).parents[1] / "run" / "recorded" / name
     config, log = load_config(folder / "config.toml"), read_events(folder / JOURNAL)
@@ -167,7 +168,7 @@ def test_at_every_moment_it_says_something_true(name):
 
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("width", [30, 40, 80, WIDE, 160])
-def test_it_fits_every_width(events, width, plain):
+def test_it_fits_every_width(events: Any, width: Any, plain: bool) -> None:
     """No line is longer than the terminal; narrow ones get three lines; ASCII stays ASCII."""
     lines = drawn(progress_after(events, "round", "r2"), width=width, plain=plain)
     assert all(len(line) <= width for line in lines)
@@ -176,7 +177,7 @@ def test_it_fits_every_width(events, width, plain):
         assert all(line.isascii() for line in lines)
 
 
-def test_only_limits_that_exist_have_a_bar(events):
+def test_only_limits_that_exist_have_a_bar(events: Any) -> None:
     """Rounds, steps and money here; no tokens, no time."""
     text = "\n".join(drawn(progress_after(events, "round", "r1"), width=120, plain=True))
     assert "1 of 2" in text
@@ -185,7 +186,7 @@ def test_only_limits_that_exist_have_a_bar(events):
     assert "tokens" not in text
 
 
-def test_marks():
+def test_marks() -> None:
     """The lowest and the highest value have the lowest and the highest mark; bars are clamped."""
     assert sparkline([1, 3, 2], width=10, plain=False) == "▁█▅"
     assert sparkline([1, 2, 3], width=2, plain=True) == "_#"
@@ -199,12 +200,12 @@ def test_marks():
     ("widths", "columns", "rows"),
     [([], 80, 0), ([80, 79, 0], 80, 0), ([81], 80, 1), ([100, 40, 161], 80, 3), ([100], 20, 4)],
 )
-def test_rows_that_a_narrower_terminal_has_made_of_the_lines(widths, columns, rows):
+def test_rows_that_a_narrower_terminal_has_made_of_the_lines(widths: Any, columns: int, rows: int) -> None:
     """Each line that is too long takes as many rows as it needs."""
     assert wrapped_rows(widths, columns) == rows
 
 
-def test_nothing_of_the_wide_view_stays_in_a_narrow_terminal():
+def test_nothing_of_the_wide_view_stays_in_a_narrow_terminal() -> None:
     """After a shrink the wrapped rows are erased too: one "up and erase" for each of the 3 + 2 rows above."""
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=60, height=30, _environ={"TERM": "xterm"})

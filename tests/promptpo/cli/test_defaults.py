@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,13 @@ QUICK = [
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An empty current directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_precedence(folder):
+def test_precedence(folder: Any) -> None:
     """Flag, then promptpo.toml, then pyproject.toml, then the built-in default."""
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "x"\n[tool.promptpo.optimize]\nrounds = 3\nseed = 5\ncandidates = 2\nmodel = "search"\n'
@@ -58,7 +59,7 @@ def test_precedence(folder):
         ("[optimize]\nenv-id = 'CartPole-v1'", ["no flag 'env-id'"]),
     ],
 )
-def test_mistakes_are_told(folder, capsys, text, words):
+def test_mistakes_are_told(folder: Any, capsys: pytest.CaptureFixture[str], text: str, words: Any) -> None:
     """One sentence that names the file or the flag, and exit code 2."""
     (folder / "promptpo.toml").write_text(text)
     assert run(["optimize", "CartPole-v1", *QUICK]) == 2
@@ -67,7 +68,9 @@ def test_mistakes_are_told(folder, capsys, text, words):
     assert not (folder / "runs").exists()
 
 
-def test_commands_of_other_packages_have_defaults_too(folder, capsys):
+def test_commands_of_other_packages_have_defaults_too(
+    folder: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The benchmark reads its table; a name that it does not know is told."""
     (folder / "promptpo.toml").write_text('[benchmark]\nmethods = "random"\njobs = 0\n')
     assert run(["benchmark", "list"]) == 2
@@ -77,7 +80,7 @@ def test_commands_of_other_packages_have_defaults_too(folder, capsys):
     assert "benchmark has no flag 'method'; did you mean methods?" in capsys.readouterr().err
 
 
-def test_a_pyproject_without_us_is_left_alone(folder, capsys):
+def test_a_pyproject_without_us_is_left_alone(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Other tools' tables are not ours."""
     (folder / "pyproject.toml").write_text('[tool.other]\nrounds = "many"\n')
     assert run(["show", "nowhere"]) == 1
@@ -92,7 +95,7 @@ def test_a_pyproject_without_us_is_left_alone(folder, capsys):
         ("promptpo show runs/", "runs/one"),
     ],
 )
-def test_completion(folder, words, expected):
+def test_completion(folder: Any, words: str, expected: str) -> None:
     """Commands, environment ids and run directories complete."""
     (folder / "runs" / "one").mkdir(parents=True)
     (folder / "runs" / "one" / "config.toml").touch()
@@ -114,7 +117,7 @@ def test_completion(folder, words, expected):
     assert expected in done.stdout.split()
 
 
-def test_help_is_quick_and_has_examples():
+def test_help_is_quick_and_has_examples() -> None:
     """Every command says what it does and ends with an example."""
     commands = [
         "optimize",
@@ -143,7 +146,7 @@ def test_help_is_quick_and_has_examples():
             assert f"| {heavy}" not in done.stderr.replace("   ", " ").replace("  ", " "), heavy
 
 
-def test_the_version_has_one_place():
+def test_the_version_has_one_place() -> None:
     """The package, the command and the build agree."""
     import promptpo
 

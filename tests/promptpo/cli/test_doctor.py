@@ -2,7 +2,9 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
@@ -13,16 +15,16 @@ SECRET = "sk-not-to-be-seen"  # noqa: S105
 
 
 @pytest.fixture
-def server(monkeypatch):
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A local server with one model."""
 
     class Models(BaseHTTPRequestHandler):
-        def do_GET(self):
+        def do_GET(self) -> None:
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps({"data": [{"id": "tiny"}]}).encode())
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     httpd = HTTPServer(("127.0.0.1", 0), Models)
@@ -35,7 +37,9 @@ def server(monkeypatch):
     httpd.server_close()
 
 
-def test_it_finds_what_is_here(server, monkeypatch, capsys):
+def test_it_finds_what_is_here(
+    server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Keys by name only, a server with its model, the sandbox's layers; exit code 0."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -63,10 +67,12 @@ def test_it_finds_what_is_here(server, monkeypatch, capsys):
     assert next(finding for finding in found if finding["topic"] == "rendering")["state"] == "ok"
 
 
-def test_problems_have_a_cure_and_a_code(monkeypatch, capsys):
+def test_problems_have_a_cure_and_a_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 1 when a run would fail, with what to do."""
 
-    def examined():
+    def examined() -> Iterator[Any]:
         yield doctor.Finding("sandbox", "problem", "no layers", "get layers")
 
     monkeypatch.setattr(doctor, "examine", examined)
@@ -74,7 +80,7 @@ def test_problems_have_a_cure_and_a_code(monkeypatch, capsys):
     assert "FAIL  sandbox       no layers  -> get layers" in capsys.readouterr().out
 
 
-def test_a_full_disk_is_a_problem(monkeypatch):
+def test_a_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less than half a gigabyte free is told."""
     usage = type("Usage", (), {"free": 10_000_000})
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)

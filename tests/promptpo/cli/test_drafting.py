@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[3]
 
 
-def spec(*arguments, cwd):
+def spec(*arguments: Any, cwd: Any) -> Any:
     """Run ``promptpo spec``."""
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
     return subprocess.run(
@@ -22,14 +23,14 @@ def spec(*arguments, cwd):
     )
 
 
-def test_program_search_cannot_draft(tmp_path):
+def test_program_search_cannot_draft(tmp_path: Path) -> None:
     """One sentence says what is needed."""
     done = spec("--draft-spec", cwd=tmp_path)
     assert done.returncode == 2
     assert "needs a language model" in done.stderr
 
 
-def test_an_answer_is_checked_journaled_and_not_asked_for_again(tmp_path):
+def test_an_answer_is_checked_journaled_and_not_asked_for_again(tmp_path: Path) -> None:
     """What the model drafted is reported as verified or refused; the answer is on disk."""
     plain = spec(cwd=tmp_path).stdout
     (tmp_path / "answer.md").write_text(f"```python\n{plain}```\n")
@@ -41,7 +42,7 @@ def test_an_answer_is_checked_journaled_and_not_asked_for_again(tmp_path):
     assert journal.count('"kind": "completion"') >= 1
 
 
-def test_another_question_gets_another_answer(tmp_path):
+def test_another_question_gets_another_answer(tmp_path: Path) -> None:
     """An old draft is not served when what is asked has changed; the same question is asked once."""
     plain = spec(cwd=tmp_path).stdout
     (tmp_path / "answer.md").write_text(f"```python\n{plain}```\n")

@@ -5,8 +5,10 @@ import os
 import re
 import subprocess
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ ALWAYS_LEFT = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An empty current directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -35,7 +37,9 @@ def folder(tmp_path, monkeypatch):
         ("NoObservation", r"step returned None as the observation"),
     ],
 )  # fmt: skip
-def test_a_bug_in_ones_own_environment(folder, capsys, name, words):
+def test_a_bug_in_ones_own_environment(
+    folder: Any, capsys: pytest.CaptureFixture[str], name: str, words: str
+) -> None:
     """One sentence says what is wrong and where; no run is begun."""
     assert run(["optimize", f"{MODULE}:Buggy/{name}-v0", *QUICK, "--model", "search"]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
@@ -43,7 +47,7 @@ def test_a_bug_in_ones_own_environment(folder, capsys, name, words):
     assert not (folder / "runs").exists()
 
 
-def test_a_bug_that_only_a_policy_meets(folder, capsys):
+def test_a_bug_that_only_a_policy_meets(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Found in a rollout, the line is told just the same, and the policy is not blamed."""
     (folder / "left.py").write_text(ALWAYS_LEFT)
     assert run(["evaluate", "left.py", "--env", f"{MODULE}:Buggy/LateBug-v0"]) == 1
@@ -52,11 +56,11 @@ def test_a_bug_that_only_a_policy_meets(folder, capsys):
 
 
 @pytest.fixture
-def refusing():
+def refusing() -> Iterator[Any]:
     """A server that refuses every key, as OpenAI's does."""
 
     class Refuse(BaseHTTPRequestHandler):
-        def do_POST(self):
+        def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             error = {"message": "Incorrect API key provided: sk-wrong.", "code": "invalid_api_key"}
             body = json.dumps({"error": error}).encode()
@@ -66,7 +70,7 @@ def refusing():
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Refuse)
@@ -78,7 +82,9 @@ def refusing():
     server.server_close()
 
 
-def test_a_wrong_key(folder, refusing, monkeypatch, capsys):
+def test_a_wrong_key(
+    folder: Any, refusing: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The variable is named, the key is not shown, and there is nothing to go on with."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
     code = run(["optimize", "CartPole-v1", "--model", "openai:any", "--base-url", refusing, *QUICK])
@@ -90,11 +96,11 @@ def test_a_wrong_key(folder, refusing, monkeypatch, capsys):
 
 
 @pytest.fixture
-def disk(tmp_path):
+def disk(tmp_path: Path) -> Iterator[Any]:
     """Mounts small disks, for those who may."""
     mounted = []
 
-    def mount(options):
+    def mount(options: Any) -> Any:
         path = tmp_path / f"disk{len(mounted)}"
         path.mkdir()
         done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(path)], check=False)
@@ -110,7 +116,7 @@ def disk(tmp_path):
         subprocess.run(["umount", str(path)], check=True)
 
 
-def test_a_disk_that_fills_up(disk):
+def test_a_disk_that_fills_up(disk: Any) -> None:
     """One sentence and the command to go on; with room again, that command ends the run."""
     small = disk("size=24k")
     done = promptpo("optimize", "CartPole-v1", *QUICK, "--candidates", "2", "--out", "run", cwd=small)
@@ -123,7 +129,7 @@ def test_a_disk_that_fills_up(disk):
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_from_the_start(disk):
+def test_a_disk_that_is_full_from_the_start(disk: Any) -> None:
     """Nothing is left that would look like a run; with room again, the same command works."""
     small = disk("size=8k")
     (small / "full").write_bytes(b"x" * 8192)
@@ -139,7 +145,7 @@ def test_a_disk_that_is_full_from_the_start(disk):
 @pytest.mark.parametrize(
     "command", [["optimize", "CartPole-v1", *QUICK, "--out"], ["spec", "CartPole-v1", "-o"]]
 )
-def test_a_place_that_cannot_be_written(disk, capsys, command):
+def test_a_place_that_cannot_be_written(disk: Any, capsys: pytest.CaptureFixture[str], command: Any) -> None:
     """The file or directory is named."""
     target = disk("size=64k,ro") / "out"
     assert run([*command, str(target)]) in {1, 2}

@@ -1,7 +1,7 @@
 """Groups of flags: what a user sees is one flag for each field."""
 
 from dataclasses import dataclass
-from typing import Annotated, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
 import typer
@@ -22,7 +22,7 @@ class Speed:
 
 
 @pytest.fixture
-def command():
+def command() -> Any:
     """A command with a group, and what it was called with."""
     app, seen = typer.Typer(), []
 
@@ -30,14 +30,14 @@ def command():
     @grouped
     def go(
         where: Annotated[str, typer.Argument()], speed: Speed, loud: Annotated[bool, typer.Option()] = False
-    ):
+    ) -> None:
         """Go."""
         seen.append((where, speed, loud))
 
     return app, seen
 
 
-def test_fields_are_flags(command):
+def test_fields_are_flags(command: Any) -> None:
     """Defaults, names and required ones are those of the fields."""
     app, seen = command
     assert CliRunner().invoke(app, ["home", "--by", "foot", "--fast", "--loud"]).exit_code == 0
@@ -46,10 +46,10 @@ def test_fields_are_flags(command):
     assert "How often." in CliRunner().invoke(app, ["--help"]).output
 
 
-def test_two_flags_of_one_name_are_refused():
+def test_two_flags_of_one_name_are_refused() -> None:
     """They would silently be one."""
 
-    def go(speed: Speed, times: int = 2):
+    def go(speed: Speed, times: int = 2) -> None:
         """Go."""
 
     with pytest.raises(TypeError, match="same name"):
@@ -66,6 +66,8 @@ def test_two_flags_of_one_name_are_refused():
         (TryingFlags, "executor", "executor"),
     ],
 )
-def test_the_words_that_a_flag_takes_are_those_of_the_configuration(group, flag, field):
+def test_the_words_that_a_flag_takes_are_those_of_the_configuration(
+    group: Any, flag: str, field: str
+) -> None:
     """They are written out twice, so that --help is quick."""
     assert get_args(get_type_hints(group)[flag]) == get_args(get_type_hints(Config)[field])

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +52,7 @@ for _ in range(40):
 """
 
 
-def start(*arguments, cwd):
+def start(*arguments: Any, cwd: Any) -> Any:
     """Start one command."""
     return subprocess.Popen(
         [sys.executable, *arguments],
@@ -62,13 +64,13 @@ def start(*arguments, cwd):
     )
 
 
-def listed(folder):
+def listed(folder: Any) -> Any:
     """What ``promptpo inbox --json`` says, from a process of its own."""
     done = promptpo("inbox", "box", "--json", cwd=folder)
     return json.loads(done.stdout) if done.returncode == 0 else {"waiting": [], "run_alive": False}
 
 
-def test_killed_in_the_middle_and_resumed(tmp_path):
+def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     """A run that was killed while it waited goes on with the same questions, and asks none twice."""
     asking = start("-m", "promptpo", *OPTIMIZE, cwd=tmp_path)
     deadline = time.monotonic() + 60
@@ -99,7 +101,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path):
     assert "no run is asking" in promptpo("inbox", "box", cwd=tmp_path).stdout
 
 
-def test_a_time_limit_ends_the_wait(tmp_path):
+def test_a_time_limit_ends_the_wait(tmp_path: Path) -> None:
     """Nobody answers: the run ends at its limit with a sentence, and its question stays open."""
     started = time.monotonic()
     done = promptpo(*OPTIMIZE, "--max-seconds", "3", cwd=tmp_path)
@@ -111,7 +113,9 @@ def test_a_time_limit_ends_the_wait(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["box"], ["box", "--answer", "1"], ["box", "--json"]])
-def test_no_inbox(arguments, tmp_path, monkeypatch, capsys):
+def test_no_inbox(
+    arguments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One sentence says how one comes to be."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", (ROOT / "LICENSE").open(encoding="utf-8"))

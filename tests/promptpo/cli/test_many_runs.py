@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ RECORDED = ROOT / "tests" / "promptpo" / "run" / "recorded"
 
 
 @pytest.fixture
-def runs(tmp_path, monkeypatch):
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Two runs, an unfinished one, a baseline and a damaged folder, at different depths."""
     shutil.copytree(RECORDED / "search", tmp_path / "runs" / "search")
     shutil.copytree(RECORDED / "model", tmp_path / "runs" / "deep" / "model")
@@ -39,13 +41,13 @@ def runs(tmp_path, monkeypatch):
     return tmp_path / "runs"
 
 
-def test_runs_are_found_some_levels_deep(runs):
+def test_runs_are_found_some_levels_deep(runs: Any) -> None:
     """Every run once, in the order of names; what is inside of a run is no run."""
     assert [path.name for path in find_runs(runs)] == ["damaged", "model", "going", "ppo", "search"]
     assert find_runs(runs / "search") == [runs / "search"]
 
 
-def test_list_tells_each_run_in_a_line(runs, capsys):
+def test_list_tells_each_run_in_a_line(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Finished, unfinished and a baseline are told; the damaged one is named and does not end the list."""
     assert run(["list", "runs"]) == 0
     said = capsys.readouterr()
@@ -61,7 +63,7 @@ def test_list_tells_each_run_in_a_line(runs, capsys):
     assert len(value["damaged"]) == 1
 
 
-def test_compare_pairs_the_test_episodes(runs, capsys):
+def test_compare_pairs_the_test_episodes(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The same test seeds are compared: a policy that is 10 below in each episode is 10 below, without noise."""
     assert run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
@@ -72,7 +74,7 @@ def test_compare_pairs_the_test_episodes(runs, capsys):
     assert model["against_first"] is None  # its episodes were cut at 100 steps: another task
 
 
-def test_the_page_holds_table_intervals_and_curves(runs, capsys):
+def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Well formed, no network, a line for each run in the chart of its task."""
     assert (
         run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "runs/going", "-o", "page.html"]) == 0
@@ -87,7 +89,7 @@ def test_the_page_holds_table_intervals_and_curves(runs, capsys):
     assert "not finished" in text
 
 
-def test_a_baselines_curve_is_that_of_its_best_agent(runs):
+def test_a_baselines_curve_is_that_of_its_best_agent(runs: Any) -> None:
     """What comes out is the best agent on validation seeds, so a worse evaluation changes nothing."""
     assert read_line(runs / "ppo").curve == ((100.0, 20.0),)
 
@@ -101,7 +103,9 @@ def test_a_baselines_curve_is_that_of_its_best_agent(runs):
         (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),
     ],
 )
-def test_mistakes_are_one_sentence(runs, capsys, arguments, words, code):
+def test_mistakes_are_one_sentence(
+    runs: Any, capsys: pytest.CaptureFixture[str], arguments: Any, words: Any, code: int
+) -> None:
     """It names what is wrong."""
     assert run(arguments) == code
     said = capsys.readouterr().err
@@ -110,7 +114,7 @@ def test_mistakes_are_one_sentence(runs, capsys, arguments, words, code):
         assert word in said
 
 
-def test_show_and_export_name_candidates_the_same_way(runs, capsys):
+def test_show_and_export_name_candidates_the_same_way(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """As an argument or with --candidate, "best" included; two different names are refused."""
     shown = []
     for arguments in (["r1c1t"], ["--candidate", "r1c1t"], ["best"]):
@@ -126,13 +130,13 @@ def test_show_and_export_name_candidates_the_same_way(runs, capsys):
         assert "r1c1 or r1c2" in capsys.readouterr().err
 
 
-def test_nothing_in_a_folder_says_how_to_begin(tmp_path, capsys):
+def test_nothing_in_a_folder_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty folder is no mistake."""
     assert run(["list", str(tmp_path)]) == 0
     assert "promptpo optimize" in capsys.readouterr().out
 
 
-def test_an_episode_that_failed_is_no_advantage(runs):
+def test_an_episode_that_failed_is_no_advantage(runs: Any) -> None:
     """A test episode that is missing counts like the worst, at its own seed; the others stay in their pairs."""
     whole = read_line(runs / "search")
     path = runs / "going" / "journal.jsonl"

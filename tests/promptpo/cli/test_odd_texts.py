@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +40,7 @@ sys.stdout.buffer.write(answers[n].encode("utf-8", "surrogatepass"))
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory):
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Where a run is that asked for one candidate with each odd policy, on a terminal."""
     home = tmp_path_factory.mktemp("odd")
     answers = [f"{NASTY}\ud800\n```python\n{source}```\n{NASTY}" for source in POLICIES.values()]
@@ -53,7 +55,7 @@ def odd(tmp_path_factory):
     return home
 
 
-def harmless(shown):
+def harmless(shown: Any) -> None:
     """Nothing raw, no traceback of ours, no line that looks like our result and is the model's."""
     assert not shown_raw(shown), shown
     assert not re.search(r"(?m)^Traceback", shown)
@@ -74,7 +76,7 @@ def harmless(shown):
     ],
     ids=" ".join,
 )
-def test_every_command_shows_them_as_text(odd, arguments):
+def test_every_command_shows_them_as_text(odd: Any, arguments: Any) -> None:
     """Exit code 0, and what was cut out can be read."""
     shown, code = on_terminal(*arguments, columns=200, cwd=odd)
     if (arguments[:1] == ["show"] and len(arguments) > 2) or arguments == [
@@ -88,7 +90,7 @@ def test_every_command_shows_them_as_text(odd, arguments):
     assert code == 0, shown
 
 
-def test_the_journal_is_clean_and_says_what_was_there(odd):
+def test_the_journal_is_clean_and_says_what_was_there(odd: Any) -> None:
     """Escapes as Python writes them, so that nothing is lost."""
     text = (odd / "run" / JOURNAL).read_text()
     answers = [json.loads(line) for line in text.splitlines() if '"completion"' in line]
@@ -100,7 +102,7 @@ def test_the_journal_is_clean_and_says_what_was_there(odd):
 
 @pytest.mark.parametrize("command", ["evaluate", "play"])
 @pytest.mark.parametrize("name", POLICIES)
-def test_policies_in_files(odd, tmp_path, command, name):
+def test_policies_in_files(odd: Any, tmp_path: Path, command: str, name: Any) -> None:
     """A failed policy is exit code 1 and a sentence; the marker of exported files in one that is none cuts nothing."""
     (tmp_path / "policy.py").write_text(POLICIES[name])
     extra = ["--video", "x.gif"] if command == "play" else []
@@ -123,7 +125,14 @@ def test_policies_in_files(odd, tmp_path, command, name):
         (JOURNAL, '{"n": 0, "t": 0, "kind": "spec", "key": "spec", "data": {"text": ' + "9" * 6000 + "}}\n{}\n"),
     ],
 )  # fmt: skip
-def test_files_from_anywhere_are_a_sentence(odd, tmp_path, monkeypatch, capsys, file, content):
+def test_files_from_anywhere_are_a_sentence(
+    odd: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: Any,
+    content: Any,
+) -> None:
     """A run with a file that is no such file is told in one line by every command that looks at it."""
     shutil.copytree(odd / "run", tmp_path / "run")
     (tmp_path / "run" / file).write_text(content)
@@ -137,7 +146,9 @@ def test_files_from_anywhere_are_a_sentence(odd, tmp_path, monkeypatch, capsys, 
     assert "run" in capsys.readouterr().err
 
 
-def test_a_strangers_result_is_clean(odd, tmp_path, monkeypatch, capsys):
+def test_a_strangers_result_is_clean(
+    odd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Lone surrogates and escapes in the files of a run reach neither the terminal nor a page."""
     shutil.copytree(odd / "run", tmp_path / "run")
     path = tmp_path / "run" / "result.json"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.promptpo.cli.test_command_line import QUICK
 ROOT = Path(__file__).parents[3]
 
 
-def on_terminal(*arguments, columns, cwd, **more):
+def on_terminal(*arguments: Any, columns: Any, cwd: Any, **more: Any) -> Any:
     """Run a command with a terminal of this width; returns what it showed and its exit code."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
@@ -52,7 +53,7 @@ def on_terminal(*arguments, columns, cwd, **more):
     [(120, {}), (40, {}), (80, {"NO_COLOR": "1"}), (80, {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"})],
     ids=["wide", "narrow", "no colour", "no utf-8"],
 )
-def test_the_live_view_survives_every_terminal(tmp_path, columns, more):
+def test_the_live_view_survives_every_terminal(tmp_path: Path, columns: int, more: Any) -> None:
     """The run ends with its result on the screen, without a traceback."""
     shown, code = on_terminal("optimize", "CartPole-v1", *QUICK, columns=columns, cwd=tmp_path, **more)
     assert code == 0, shown

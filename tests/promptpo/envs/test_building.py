@@ -2,6 +2,8 @@
 
 import importlib.util
 import pickle
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -23,7 +25,7 @@ from promptpo.spec import describe_env, task_facts
 HERE = "tests.promptpo.spec.envs"
 
 
-def play(env, seed, steps=60):
+def play(env: Any, seed: Any, steps: int = 60) -> Any:
     """Everything that one episode of seeded random actions gives, as bytes."""
     observation, _ = env.reset(seed=seed)
     env.action_space.seed(seed)
@@ -36,7 +38,7 @@ def play(env, seed, steps=60):
     return seen
 
 
-def needs(package):
+def needs(package: Any) -> Any:
     """Skip where an optional package is missing."""
     return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"{package} is not installed")
 
@@ -57,7 +59,7 @@ REPEATING = [
 
 
 @pytest.mark.parametrize("env_id", REPEATING)
-def test_a_seed_decides_the_episode(env_id):
+def test_a_seed_decides_the_episode(env_id: Any) -> None:
     """An episode comes out the same again after another one, and in a new environment; another seed differs."""
     first, second = make_env(Task(env_id)), make_env(Task(env_id))
     once, other, again = play(first, 5), play(first, 7), play(first, 5)
@@ -68,7 +70,7 @@ def test_a_seed_decides_the_episode(env_id):
 
 @pytest.mark.slow
 @needs("metaworld")
-def test_all_meta_world_tasks_repeat_and_show_their_goal():
+def test_all_meta_world_tasks_repeat_and_show_their_goal() -> None:
     """Every task repeats by seed, and the goal in the observation is the goal of the reward."""
     import metaworld
 
@@ -83,7 +85,7 @@ def test_all_meta_world_tasks_repeat_and_show_their_goal():
 
 
 @needs("metaworld")
-def test_meta_world_goals_of_training_validation_and_test_are_disjoint():
+def test_meta_world_goals_of_training_validation_and_test_are_disjoint() -> None:
     """No two seeds of different purposes share a goal."""
     env = make_env(Task("reach-v3"))
     seeds = Seeds(3)
@@ -102,7 +104,7 @@ def test_meta_world_goals_of_training_validation_and_test_are_disjoint():
 
 
 @needs("metaworld")
-def test_meta_world_build_seeds_of_the_purposes_do_not_overlap():
+def test_meta_world_build_seeds_of_the_purposes_do_not_overlap() -> None:
     """The last training seed and the first validation seed use different lists of goals."""
     from promptpo.envs.meta_world import GOALS_PER_BUILD_SEED
 
@@ -110,7 +112,7 @@ def test_meta_world_build_seeds_of_the_purposes_do_not_overlap():
 
 
 @needs("metaworld")
-def test_meta_world_takes_its_own_and_our_names():
+def test_meta_world_takes_its_own_and_our_names() -> None:
     """MT1 with a name, and the task's own name, are the same task."""
     ids = [Task("Meta-World/MT1", {"env_name": "reach-v3"}), Task("Meta-World/reach-v3"), Task("reach-v3")]
     assert len({tuple(make_env(task).reset(seed=1)[0]) for task in ids}) == 1
@@ -138,7 +140,7 @@ def test_meta_world_takes_its_own_and_our_names():
         ("phys2d/CartPole-v1", {}, MissingExtraError, "jax"),
     ],
 )
-def test_what_cannot_be_built_is_told_in_one_sentence(env_id, kwargs, kind, says):
+def test_what_cannot_be_built_is_told_in_one_sentence(env_id: Any, kwargs: Any, kind: Any, says: str) -> None:
     """Each way to fail has its error, one line long, that names what to do."""
     with pytest.raises(kind, match="(?s)" + says.replace("(", r"\(")) as raised:
         make_env(Task(env_id, kwargs))
@@ -154,12 +156,14 @@ def test_what_cannot_be_built_is_told_in_one_sentence(env_id, kwargs, kind, says
         ("Meta-World/reach-v3", "metaworld"),
     ],
 )
-def test_a_missing_package_is_named_with_its_pip_command(monkeypatch, env_id, extra):
+def test_a_missing_package_is_named_with_its_pip_command(
+    monkeypatch: pytest.MonkeyPatch, env_id: str, extra: str
+) -> None:
     """Without the package that registers an id, the sentence says how to install it."""
     for known in [i for i in gymnasium.registry if i == env_id]:
         monkeypatch.delitem(gymnasium.registry, known)
 
-    def refuse(name):
+    def refuse(name: Any) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(environments_module.importlib, "import_module", refuse)
@@ -167,10 +171,10 @@ def test_a_missing_package_is_named_with_its_pip_command(monkeypatch, env_id, ex
         make_env(Task(env_id))
 
 
-def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch):
+def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """An id that Gymnasium knows, but whose simulator is missing, leads to the extra too."""
 
-    def refuse(*_args, **_kwargs):
+    def refuse(*_args: Any, **_kwargs: Any) -> None:
         raise gymnasium.error.DependencyNotInstalled("MuJoCo is not installed, run pip install ...")
 
     monkeypatch.setattr(environments_module.gymnasium, "make", refuse)
@@ -179,7 +183,7 @@ def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch):
         make_env(Task("HalfCheetah-v5"))
 
 
-def test_a_module_in_the_current_directory_is_found(tmp_path, monkeypatch):
+def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``my_room:Room-v0`` works next to the file, without installing anything."""
     (tmp_path / "my_room_7.py").write_text(
         "import gymnasium\nfrom tests.promptpo.spec.envs import Thermostat\n"
@@ -202,14 +206,14 @@ def test_a_module_in_the_current_directory_is_found(tmp_path, monkeypatch):
         pytest.param("parking-v0", None, 500, "is_success", marks=needs("highway_env")),
     ],
 )
-def test_facts(env_id, steps, horizon, success):
+def test_facts(env_id: Any, steps: int | None, horizon: int | None, success: str | None) -> None:
     """Horizon and success signal are found wherever the package keeps them."""
     facts = task_facts(Task(env_id, {}, steps))
     assert (facts.horizon, facts.success_key) == (horizon, success)
     assert facts.versions["gymnasium"] == gymnasium.__version__
 
 
-def test_a_wrapper_that_scales_actions_has_its_own_bounds():
+def test_a_wrapper_that_scales_actions_has_its_own_bounds() -> None:
     """Bounds are the wrapper's, units are left out, and the text says why."""
     env = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), -1.0, 1.0)
     spec, _ = describe_env(env, Task("Pendulum-v1"))
@@ -217,7 +221,7 @@ def test_a_wrapper_that_scales_actions_has_its_own_bounds():
     assert "A wrapper scales actions" in spec.text
 
 
-def test_a_wrapper_that_flattens_observations_keeps_no_note_about_the_old_ones():
+def test_a_wrapper_that_flattens_observations_keeps_no_note_about_the_old_ones() -> None:
     """What is said about rows and columns of an index does not hold for its one-hot vector."""
     env = gymnasium.wrappers.FlattenObservation(gymnasium.make("FrozenLake-v1"))
     spec, _ = describe_env(env, Task("FrozenLake-v1"))

@@ -1,5 +1,8 @@
 """Families: one environment that plays a variant by the seed, its spaces, its spec, and where variants are named."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from gymnasium import spaces
 from hypothesis import given
@@ -17,7 +20,7 @@ from promptpo.spec import describe
 HERE = "tests.promptpo.envs.lifts"
 
 
-def family(*floors, held_out=(), **more):
+def family(*floors: Any, held_out: Any = (), **more: Any) -> Any:
     """Lifts with so many floors."""
     return Task(
         f"{HERE}:Lift",
@@ -28,7 +31,7 @@ def family(*floors, held_out=(), **more):
 
 
 @given(st.integers(1, 12), st.integers(0, 10**7), st.integers(1, 60))
-def test_consecutive_seeds_play_all_variants_equally_often(n, start, length):
+def test_consecutive_seeds_play_all_variants_equally_often(n: Any, start: Any, length: Any) -> None:
     """Any block of episodes covers the variants evenly, up to one episode."""
     task = family(*range(n))
     played = [task.index_of(seed) for seed in range(start, start + length)]
@@ -36,7 +39,7 @@ def test_consecutive_seeds_play_all_variants_equally_often(n, start, length):
     assert max(counts) - min(counts) <= 1
 
 
-def test_held_out_variants_are_played_by_seeds_of_their_own():
+def test_held_out_variants_are_played_by_seeds_of_their_own() -> None:
     """No seed of training, validation or test plays one, and theirs play nothing else."""
     task, seeds = family(6, 8, held_out=(12, 13)), Seeds(3)
     for each in (seeds.train(50), seeds.validation(50), seeds.test(50)):
@@ -45,7 +48,7 @@ def test_held_out_variants_are_played_by_seeds_of_their_own():
     assert not set(HELD_OUT_SEEDS) & {*seeds.train(50), *seeds.validation(50), *seeds.test(50)}
 
 
-def test_the_seed_decides_the_variant_and_the_episode():
+def test_the_seed_decides_the_variant_and_the_episode() -> None:
     """Two environments of a family play the same episode for a seed, whatever was played before."""
     task = family(6, 20)
     first, second = make_env(task), make_env(task)
@@ -56,12 +59,12 @@ def test_the_seed_decides_the_variant_and_the_episode():
         assert first.unwrapped.floors == second.unwrapped.floors == (6, 20)[seed % 2]
 
 
-def test_observation_bounds_are_those_of_all_variants():
+def test_observation_bounds_are_those_of_all_variants() -> None:
     """A policy sees values and not bounds, so these may differ; the space holds them all."""
     assert make_env(family(6, 8, held_out=(20,))).observation_space.high.tolist() == [20, 20]
 
 
-def test_one_policy_cannot_play_variants_of_different_spaces():
+def test_one_policy_cannot_play_variants_of_different_spaces() -> None:
     """The sentence names both variants and both spaces."""
     task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({"told": True})))
     with pytest.raises(
@@ -70,7 +73,7 @@ def test_one_policy_cannot_play_variants_of_different_spaces():
         make_env(task)
 
 
-def test_spaces_are_united_where_their_values_are_of_one_kind():
+def test_spaces_are_united_where_their_values_are_of_one_kind() -> None:
     """Boxes and discrete values take the wider bounds, containers by part; other kinds have nothing in common."""
     assert united(spaces.Discrete(3), spaces.Discrete(5, start=1)) == spaces.Discrete(6)
     one, two = (spaces.Dict({"a": spaces.Box(0, high, (1,))}) for high in (1, 2))
@@ -92,13 +95,13 @@ def test_spaces_are_united_where_their_values_are_of_one_kind():
         ),
     ],
 )
-def test_variants_that_do_not_fit_each_other_are_told(task, says):
+def test_variants_that_do_not_fit_each_other_are_told(task: Any, says: str) -> None:
     """Before anything is built."""
     with pytest.raises(UsageError, match=says):
         task.checked()
 
 
-def test_the_spec_lists_variants_and_says_that_nothing_shows_which():
+def test_the_spec_lists_variants_and_says_that_nothing_shows_which() -> None:
     """What differs between variants is no constant of the reward."""
     text = describe(family(6, 12, held_out=(15,))).text
     assert "One policy for 2 variants" in text
@@ -109,7 +112,7 @@ def test_the_spec_lists_variants_and_says_that_nothing_shows_which():
     assert "1.0 / env.floors" in text
 
 
-def test_the_spec_finds_the_number_that_tells_the_variant():
+def test_the_spec_finds_the_number_that_tells_the_variant() -> None:
     """It is fixed within each variant and differs between them."""
     told = Task(f"{HERE}:Lift", {"told": True}, variants=tuple(Variant({"floors": n}) for n in (6, 8, 12)))
     assert "obs[2] tells which one it is: 6, 8, 12, in their order." in describe(told).text
@@ -118,7 +121,7 @@ def test_the_spec_finds_the_number_that_tells_the_variant():
     assert "floors=" not in bare
 
 
-def test_a_shown_variant_stands_beside_the_observation():
+def test_a_shown_variant_stands_beside_the_observation() -> None:
     """Observations and spec agree on where it is."""
     task = family(6, 8, show_variant=True)
     env = make_env(task)
@@ -129,7 +132,7 @@ def test_a_shown_variant_stands_beside_the_observation():
     compile(text, "spec", "exec")
 
 
-def test_variants_may_be_different_environments():
+def test_variants_may_be_different_environments() -> None:
     """Each is told in a sentence where names may be, and none is named where they may not."""
     task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({}, f"{HERE}:Rope")))
     text = " ".join(describe(task).text.replace("#", "").split())
@@ -138,7 +141,7 @@ def test_variants_may_be_different_environments():
     assert "Rope" not in describe(task, reveal="anonymous").text
 
 
-def test_numbers_of_episodes_let_every_variant_be_played_equally_often():
+def test_numbers_of_episodes_let_every_variant_be_played_equally_often() -> None:
     """Where they are ours to choose; a user's number stays."""
     config = Config(family(*range(7)))
     chosen = with_episodes(config, 30)
@@ -146,7 +149,7 @@ def test_numbers_of_episodes_let_every_variant_be_played_equally_often():
     assert with_episodes(Config(family(*range(7)), episodes=4), 30).train_episodes == 4
 
 
-def test_tasks_are_read_from_a_file(tmp_path):
+def test_tasks_are_read_from_a_file(tmp_path: Path) -> None:
     """Keyword arguments, other environments, and held-out variants."""
     path = tmp_path / "tasks.toml"
     path.write_text(
@@ -166,7 +169,7 @@ def test_tasks_are_read_from_a_file(tmp_path):
         ("[[task", "cannot read"),
     ],
 )
-def test_a_wrong_file_of_tasks_is_told(tmp_path, text, says):
+def test_a_wrong_file_of_tasks_is_told(tmp_path: Path, text: str, says: str) -> None:
     """What is wrong, and what the file has."""
     path = tmp_path / "tasks.toml"
     path.write_text(text)

@@ -3,7 +3,9 @@
 import shutil
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -20,7 +22,7 @@ HERE = "tests.promptpo.envs.lifts"
 
 
 @pytest.fixture
-def file(tmp_path, monkeypatch):
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A file with environments in the current directory."""
     shutil.copy(Path(__file__).with_name("lifts.py"), tmp_path / "my_lifts.py")
     monkeypatch.chdir(tmp_path)
@@ -29,14 +31,14 @@ def file(tmp_path, monkeypatch):
     sys.modules.pop("my_lifts", None)
 
 
-def test_a_class_and_a_function_in_a_module_are_built():
+def test_a_class_and_a_function_in_a_module_are_built() -> None:
     """Both take keyword arguments; a horizon of the task and one of the function both hold."""
     assert make_env(Task(f"{HERE}:Lift", {"floors": 9})).unwrapped.floors == 9
     assert make_env(Task(f"{HERE}:Lift", {}, 5)).spec.max_episode_steps == 5
     assert make_env(Task(f"{HERE}:short_lift", {"floors": 3})).spec.max_episode_steps == 7
 
 
-def test_a_class_in_a_file_is_built_once_imported_and_described(file):
+def test_a_class_in_a_file_is_built_once_imported_and_described(file: Any) -> None:
     """The file is imported once, and the spec reads its documentation and reward."""
     first, second = make_env(Task(f"{file}:Lift")), make_env(Task(f"{file}:Lift", {"floors": 3}))
     assert type(first.unwrapped) is type(second.unwrapped)
@@ -45,7 +47,9 @@ def test_a_class_in_a_file_is_built_once_imported_and_described(file):
     assert "10.0 if done else" in text
 
 
-def test_a_file_named_like_an_installed_module_hides_nothing(tmp_path, monkeypatch):
+def test_a_file_named_like_an_installed_module_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A user's json.py is imported beside the standard library's."""
     shutil.copy(Path(__file__).with_name("lifts.py"), tmp_path / "json.py")
     monkeypatch.chdir(tmp_path)
@@ -55,7 +59,7 @@ def test_a_file_named_like_an_installed_module_hides_nothing(tmp_path, monkeypat
     assert sys.modules["json"] is json
 
 
-def test_wrappers_stand_in_their_order_with_their_arguments():
+def test_wrappers_stand_in_their_order_with_their_arguments() -> None:
     """The first is innermost; bare names are Gymnasium's own."""
     task = Task(
         f"{HERE}:Lift", wrappers=(Wrapping(f"{HERE}:Scaled", {"by": 4}), Wrapping("FlattenObservation"))
@@ -68,7 +72,7 @@ def test_wrappers_stand_in_their_order_with_their_arguments():
     assert "This is the reward inside Scaled (Divides rewards), which may change it." in describe(task).text
 
 
-def test_a_wrapper_is_read_from_one_word():
+def test_a_wrapper_is_read_from_one_word() -> None:
     """Arguments are JSON behind the name, and the text is what it was read from."""
     assert Wrapping.parse('m:W{"n": 4}') == Wrapping("m:W", {"n": 4})
     assert Wrapping.parse("./f.py:W") == Wrapping("./f.py:W")
@@ -76,7 +80,7 @@ def test_a_wrapper_is_read_from_one_word():
 
 
 @pytest.mark.parametrize("text", ["m:W{n: 4}", "", '{"n": 4}', 'm:W{"n"}'])
-def test_a_wrapper_that_cannot_be_read_is_told(text):
+def test_a_wrapper_that_cannot_be_read_is_told(text: str) -> None:
     """A sentence shows how it is written."""
     with pytest.raises(UsageError, match=r"module:Wrapper|write them as"):
         Wrapping.parse(text)
@@ -93,7 +97,7 @@ def test_a_wrapper_that_cannot_be_read_is_told(text):
         (f"{HERE}:no_wrapper", "gave a str and no gymnasium.Env"),
     ],
 )
-def test_a_wrong_wrapper_is_one_sentence(name, says):
+def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:
     """Names, arguments and what it returns are each told."""
     with pytest.raises(PromptPOError, match=says):
         make_env(Task(f"{HERE}:Lift", wrappers=(Wrapping.parse(name),)))
@@ -107,20 +111,20 @@ def test_a_wrong_wrapper_is_one_sentence(name, says):
         ("GOING_UP", "which builds no environment"),
     ],
 )
-def test_what_builds_no_environment_is_one_sentence(name, says):
+def test_what_builds_no_environment_is_one_sentence(name: str, says: str) -> None:
     """Functions that return something else, and what is no function."""
     with pytest.raises(PromptPOError, match=says):
         make_env(Task(f"{HERE}:{name}"))
 
 
-def test_objects_of_a_module_are_named_by_it():
+def test_objects_of_a_module_are_named_by_it() -> None:
     """So runs with them can be resumed and played anywhere the module is."""
     assert named(Lift) == f"{HERE}:Lift"
     assert named(short_lift) == f"{HERE}:short_lift"
     assert named("CartPole-v1") == "CartPole-v1"
 
 
-def test_other_objects_are_registered_and_copied():
+def test_other_objects_are_registered_and_copied() -> None:
     """A lambda and an instance build environments that do not share state."""
     task = task_of(lambda floors=5: Lift(floors), {"floors": 8})
     assert task.env_id.startswith(OBJECTS)
@@ -140,7 +144,7 @@ def test_other_objects_are_registered_and_copied():
         (3, "which is no gymnasium.Env"),
     ],
 )
-def test_an_object_that_cannot_travel_is_told(env, says):
+def test_an_object_that_cannot_travel_is_told(env: Any, says: str | None) -> None:
     """A class can where its instance cannot."""
     if says is None:
         assert named(env) == f"{HERE}:Locked"
@@ -149,18 +153,18 @@ def test_an_object_that_cannot_travel_is_told(env, says):
         named(env)
 
 
-def test_an_object_that_another_process_gave_is_asked_for():
+def test_an_object_that_another_process_gave_is_asked_for() -> None:
     """The sentence names the parameter of resume."""
     with pytest.raises(UsageError, match=r"give it again: promptpo.resume\("):
         make_env(Task(f"{OBJECTS}Gone-v0"))
 
 
-def foreign(package):
+def foreign(package: Any) -> Any:
     """An instance of a class that comes from a package."""
     return types.new_class("Theirs", (), {}, lambda body: body.update(__module__=f"{package}.env"))()
 
 
-def test_other_libraries_are_told_apart(monkeypatch):
+def test_other_libraries_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """PettingZoo gets a sentence; Gym gets shimmy's layer or the command that installs it."""
     with pytest.raises(UsageError, match="of several agents"):
         as_gymnasium(foreign("pettingzoo"), "theirs")
@@ -169,7 +173,7 @@ def test_other_libraries_are_told_apart(monkeypatch):
         as_gymnasium(foreign("gym"), "theirs")
 
 
-def test_gym_environments_go_through_shimmy():
+def test_gym_environments_go_through_shimmy() -> None:
     """A class of Gym 0.21's kind is adapted, and the spec tells of it and not of the layer."""
     gym, _ = pytest.importorskip("gym"), pytest.importorskip("shimmy")
 
@@ -178,13 +182,13 @@ def test_gym_environments_go_through_shimmy():
 
         observation_space, action_space = gym.spaces.Discrete(3), gym.spaces.Discrete(2)
 
-        def seed(self, seed=None):
+        def seed(self, seed: Any = None) -> None:
             self.start = (seed or 0) % 3
 
-        def reset(self):
+        def reset(self) -> Any:
             return self.start
 
-        def step(self, action):
+        def step(self, action: Any) -> Any:
             return action, 1.0, True, {}
 
     env = as_gymnasium(Old(), "old")

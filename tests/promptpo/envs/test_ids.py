@@ -28,14 +28,14 @@ ROOT = Path(__file__).parents[3]
         ("tests.no_such_module:Room", "importing tests.no_such_module raised"),
     ],
 )
-def test_what_is_no_id_gets_a_sentence_that_helps(env_id, says):
+def test_what_is_no_id_gets_a_sentence_that_helps(env_id: str, says: str) -> None:
     """Nothing, a file that is not there and a wrong name are told what to write instead."""
     with pytest.raises(UsageError) as raised:
         make_env(Task(env_id))
     assert says in str(raised.value)
 
 
-def test_atari_names_its_package():
+def test_atari_names_its_package() -> None:
     """An id of the Arcade Learning Environment says what to install and how to name it."""
     import gymnasium
 
@@ -46,7 +46,7 @@ def test_atari_names_its_package():
 
 
 @pytest.mark.parametrize("env_id", ["promptpo/NoiseWorld-6-v0", "promptpo/Chain-v0"])
-def test_ids_of_our_own_environments_need_no_module(env_id, tmp_path):
+def test_ids_of_our_own_environments_need_no_module(env_id: str, tmp_path: Path) -> None:
     """A fresh process that has the declared entry points installed builds the documented ids by themselves."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][ENTRY_POINTS]
     info = tmp_path / "declared-1.dist-info"
@@ -73,7 +73,7 @@ def test_ids_of_our_own_environments_need_no_module(env_id, tmp_path):
         ("LunarLander-v2", "has LunarLander-v3"),
     ],
 )
-def test_old_ids_are_named_with_what_to_use(env_id, words):
+def test_old_ids_are_named_with_what_to_use(env_id: str, words: str) -> None:
     """Ids from older tutorials: games before their namespace, versions that nothing runs any more."""
     with pytest.raises(PromptPOError, match=re.escape(words)):
         make_env(Task(env_id))

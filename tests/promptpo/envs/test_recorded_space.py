@@ -1,6 +1,7 @@
 """Action spaces survive being recorded, as far as exporting looks at them."""
 
 import json
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -31,7 +32,7 @@ SPACES = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
-def test_the_exported_file_is_the_same(space):
+def test_the_exported_file_is_the_same(space: Any) -> None:
     """With the recorded space as with the environment's own."""
     again = space_of(json.loads(json.dumps(recorded(space))))
     assert exported(POLICY, ORIGIN, action_space=again) == exported(POLICY, ORIGIN, action_space=space)
@@ -40,7 +41,7 @@ def test_the_exported_file_is_the_same(space):
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["low", "high", "n"]), inner)),
        st.sampled_from([recorded(space) for space in SPACES]), st.sampled_from(["kind", "dtype", "shape", "low", "high", "n", "start", "nvec"]))  # fmt: skip
-def test_a_record_from_anywhere_is_a_space_or_a_sentence(value, record, name):
+def test_a_record_from_anywhere_is_a_space_or_a_sentence(value: Any, record: Any, name: Any) -> None:
     """Nothing else comes out, and nothing that is no number gets into code."""
     try:
         space = space_of({**record, name: value})

@@ -1,5 +1,7 @@
 """Spaces in words, as the contract and the spec say them."""
 
+from typing import Any
+
 import gymnasium
 import pytest
 from gymnasium import spaces
@@ -19,12 +21,12 @@ from promptpo.envs.spaces import form_of
         (spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3))), "tuple of (int, 0 .. 1; int, 0 .. 2)"),
     ],
 )
-def test_spaces_are_put_in_words(space, words):
+def test_spaces_are_put_in_words(space: Any, words: str) -> None:
     """Every kind of space has words of its own, which name shape, type and range."""
     assert words in form_of(space)
 
 
-def test_every_classic_environment_has_words():
+def test_every_classic_environment_has_words() -> None:
     """None of Gymnasium's own spaces falls through to its class's name."""
     for env_id in ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "Taxi-v4"):
         env = gymnasium.make(env_id)

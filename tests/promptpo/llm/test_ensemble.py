@@ -4,6 +4,7 @@ import asyncio
 import collections
 import functools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,29 +27,29 @@ from promptpo.llm.scripted import ScriptedLLM
 REQUEST = Request("r1.c1", "policy", "system", (Message("user", "write"),))
 
 
-def named(name, script=None):
+def named(name: Any, script: Any = None) -> Any:
     """A model that answers its own name."""
     return ScriptedLLM(script or (lambda _: name), name=name)
 
 
-def in_a_loop(test):
+def in_a_loop(test: Any) -> Any:
     """Run an asynchronous test."""
 
     @functools.wraps(test)
-    def run():
+    def run() -> None:
         asyncio.run(test())
 
     return run
 
 
 @in_a_loop
-async def test_several_models_pass_the_conformance_check():
+async def test_several_models_pass_the_conformance_check() -> None:
     """The optimizer may rely on them as on one."""
     assert await check(lambda: EnsembleLLM([named("a"), named("b")], repairer=named("c"))) == []
 
 
 @in_a_loop
-async def test_answers_say_who_was_asked_and_the_same_call_goes_to_the_same_model():
+async def test_answers_say_who_was_asked_and_the_same_call_goes_to_the_same_model() -> None:
     """A resumed run asks as before, in whatever order; what belongs to a sample goes to its writer."""
     first = EnsembleLLM([named("a"), named("b")], seed=3)
     again = EnsembleLLM([named("a"), named("b")], seed=3)
@@ -62,7 +63,7 @@ async def test_answers_say_who_was_asked_and_the_same_call_goes_to_the_same_mode
 
 
 @in_a_loop
-async def test_repairs_go_to_the_model_for_repairs():
+async def test_repairs_go_to_the_model_for_repairs() -> None:
     """But a policy that was cut off is asked for again where it was begun."""
     llm = EnsembleLLM([named("dear")], repairer=named("cheap"))
     assert llm.name == "dear, repairs: cheap"
@@ -73,7 +74,7 @@ async def test_repairs_go_to_the_model_for_repairs():
 
 
 @in_a_loop
-async def test_what_is_allotted_goes_before_weights():
+async def test_what_is_allotted_goes_before_weights() -> None:
     """By round and slot."""
     llm = EnsembleLLM([named("a"), named("b")])
     llm.allot(2, ["b", "b", "a"])
@@ -82,13 +83,13 @@ async def test_what_is_allotted_goes_before_weights():
 
 
 @in_a_loop
-async def test_another_model_answers_for_one_that_is_gone():
+async def test_another_model_answers_for_one_that_is_gone() -> None:
     """A wrong key for one of them ends nothing; an overload of one is that sample's own."""
 
-    def gone(_):
+    def gone(_: Any) -> None:
         raise FatalProviderError("the key is wrong.")
 
-    def overloaded(_):
+    def overloaded(_: Any) -> None:
         raise ProviderError("overloaded.")
 
     llm = EnsembleLLM([named("a", gone), named("b")])
@@ -102,7 +103,7 @@ async def test_another_model_answers_for_one_that_is_gone():
 
 
 @given(st.lists(st.floats(0.1, 5.0), min_size=1, max_size=4), st.integers(0, 2**31), st.integers(2, 8))
-def test_samples_are_divided_by_weight(weights, seed, samples):
+def test_samples_are_divided_by_weight(weights: Any, seed: Any, samples: Any) -> None:
     """Over many rounds each gets its share, for any number of samples in a round."""
     counts = collections.Counter(
         by_weight(weights, round_, slot, seed) for round_ in range(400) for slot in range(samples)
@@ -112,7 +113,7 @@ def test_samples_are_divided_by_weight(weights, seed, samples):
 
 
 @given(st.text(), st.floats(0.01, 1000).map(lambda x: float(f"{x:g}")))
-def test_weights_are_read_as_they_are_written(command, weight):
+def test_weights_are_read_as_they_are_written(command: Any, weight: Any) -> None:
     """Whatever a command or a path contains, it is not taken for a weight."""
     name = f"exec:{command}".rstrip()
     assert weighted(name) == (1.0, name)
@@ -132,13 +133,13 @@ def test_weights_are_read_as_they_are_written(command, weight):
         (["exec:cat", "opnai:x"], {}, "Did you mean openai"),
     ],
 )
-def test_what_cannot_be_one_of_several_is_refused(models, options, match):
+def test_what_cannot_be_one_of_several_is_refused(models: Any, options: Any, match: str) -> None:
     """Before anything is asked, in a sentence."""
     with pytest.raises(UsageError, match=match):
         make_models(None, models, **options)
 
 
-def test_one_address_is_for_all_models_that_take_one(monkeypatch):
+def test_one_address_is_for_all_models_that_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program beside them needs none."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     llm = make_models(None, ["openai:x", "2=exec:cat /secret/notes"], base_url="http://127.0.0.1:1")
@@ -148,7 +149,7 @@ def test_one_address_is_for_all_models_that_take_one(monkeypatch):
     assert not llm.price_known
 
 
-def test_one_model_stays_one():
+def test_one_model_stays_one() -> None:
     """Given as a text or as a list of one, with or without a weight."""
     assert one_or_several(None) == (None, ())
     assert one_or_several("exec:a=1") == one_or_several(["exec:a=1"]) == ("exec:a=1", ())

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_an_answer_cut_off_by_thinking_is_told(
     assert "still thinking (10 tokens, no text); raise --max-output-tokens or lower --effort" in caplog.text
 
 
-def test_such_a_candidate_says_why(tmp_path) -> None:
+def test_such_a_candidate_says_why(tmp_path: Path) -> None:
     """Its outcome in the run is that sentence, not just an empty answer."""
     import promptpo
     from promptpo.cli.show import overview
@@ -176,7 +177,9 @@ def test_conformance_through_the_responses_api(openai: Provider, server: WireSer
 
 
 @pytest.mark.parametrize("model", ["exec:cat", "search", "inbox:box"])
-def test_effort_for_what_takes_none_is_refused(model: str, tmp_path, monkeypatch) -> None:
+def test_effort_for_what_takes_none_is_refused(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One sentence, before anything is asked."""
     import promptpo
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 from gymnasium import spaces
@@ -80,13 +82,13 @@ class Checked(gymnasium.Env):
         self.observation_space, self.action_space = OBSERVATIONS[observation], ACTIONS[action]
         self.steps = 0
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.observation_space.seed(seed)
         self.steps = 0
         return self.observation_space.sample(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         self.steps += 1
         reward = float(self.action_space.contains(action))
         return self.observation_space.sample(), reward, self.steps == 3, False, {}
@@ -95,12 +97,12 @@ class Checked(gymnasium.Env):
 gymnasium.register("Checked-v0", Checked)
 
 
-def evaluated(policy, observation: str, action: str, lanes: int) -> list[float]:
+def evaluated(policy: Any, observation: str, action: str, lanes: int) -> list[float]:
     """Returns of four episodes by stable-baselines3's own evaluation, single or vectorised."""
     from stable_baselines3.common.evaluation import evaluate_policy
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    def make():
+    def make() -> Any:
         return Checked(observation, action)
 
     env = make() if lanes == 1 else DummyVecEnv([make] * lanes)

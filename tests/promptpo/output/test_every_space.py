@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -33,7 +34,7 @@ print(json.dumps(results))
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What exported files earn, each in a process that is not the test's."""
     pytest.importorskip("stable_baselines3")
     folder, paths = tmp_path_factory.mktemp("exported"), {}
@@ -55,14 +56,14 @@ def played(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("observation", "action"), KINDS)
-def test_the_exported_file_fits(played, observation, action):
+def test_the_exported_file_fits(played: Any, observation: Any, action: Any) -> None:
     """It sees observations as the environment gives them, and every action is one of the space."""
     assert played[f"{observation} {action}"] == [[3.0] * 4, [3.0] * 4]
 
 
 @pytest.mark.parametrize(("observation", "action"), KINDS)
 @pytest.mark.parametrize("lanes", [1, 3])
-def test_the_sandboxed_policy_fits(observation, action, lanes):
+def test_the_sandboxed_policy_fits(observation: Any, action: Any, lanes: int) -> None:
     """The same for the object that `load_policy` gives."""
     pytest.importorskip("stable_baselines3")
     spaces = OBSERVATIONS[observation], ACTIONS[action]
@@ -70,7 +71,7 @@ def test_the_sandboxed_policy_fits(observation, action, lanes):
         assert evaluated(policy, observation, action, lanes) == [3.0] * 4
 
 
-def test_text_and_nested_spaces_come_apart():
+def test_text_and_nested_spaces_come_apart() -> None:
     """What stable-baselines3 has no room for works as Gymnasium's own vector environments batch it."""
     text = gymnasium.spaces.Text(5, charset="ab")
     space = gymnasium.spaces.Dict({"t": gymnasium.spaces.Tuple([text, gymnasium.spaces.Discrete(3)])})

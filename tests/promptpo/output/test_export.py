@@ -4,6 +4,8 @@ import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -38,12 +40,12 @@ class Policy:
 '''
 
 
-def provenance(env_id, **more):
+def provenance(env_id: Any, **more: Any) -> Any:
     """Header facts for a test."""
     return Provenance(Task(env_id), "test-model", "0.0", "run", "r1c1", "2026-01-01", **more)
 
 
-def write(tmp_path, source, env_id):
+def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
     """The exported file for an environment."""
     env = gymnasium.make(env_id)
     path = tmp_path / "policy.py"
@@ -52,7 +54,7 @@ def write(tmp_path, source, env_id):
 
 
 @pytest.mark.parametrize(("source", "env_id"), [(BARE, "CartPole-v1"), (TUNED, "Pendulum-v1")])
-def test_it_runs_without_promptpo(tmp_path, source, env_id):
+def test_it_runs_without_promptpo(tmp_path: Path, source: Any, env_id: str) -> None:
     """Plain Python plays it; nothing of promptpo is imported."""
     path = write(tmp_path, source, env_id)
     block = "import sys; sys.modules['promptpo'] = None; sys.argv = ['policy.py', '--episodes', '2', '--seed', '3'];"
@@ -67,7 +69,7 @@ def test_it_runs_without_promptpo(tmp_path, source, env_id):
     assert "mean return of 2 episodes" in done.stdout
 
 
-def load(path):
+def load(path: Any) -> Any:
     """Import an exported file (its source is this test's own)."""
     import importlib.util
 
@@ -77,7 +79,7 @@ def load(path):
     return module
 
 
-def test_predict_takes_single_observations_and_keeps_state(tmp_path):
+def test_predict_takes_single_observations_and_keeps_state(tmp_path: Path) -> None:
     """Without `episode_start` an observation is single, and the state carries the episode's policy."""
     module = load(write(tmp_path, TUNED, "Pendulum-v1"))
     obs = np.array([1.0, 0.0, 0.0], dtype=np.float32)
@@ -89,7 +91,7 @@ def test_predict_takes_single_observations_and_keeps_state(tmp_path):
     assert fresh[0] == first[0]
 
 
-def test_actions_stay_in_bounds(tmp_path):
+def test_actions_stay_in_bounds(tmp_path: Path) -> None:
     """The bounds that clipped actions during evaluation clip them in `predict` too."""
     module = load(write(tmp_path, TUNED, "Pendulum-v1"))
     action, _ = module.predict(np.array([1.0, 0.0, 8.0], dtype=np.float32))
@@ -97,7 +99,7 @@ def test_actions_stay_in_bounds(tmp_path):
     assert action.dtype == np.float32
 
 
-def test_predict_serves_vectorised_environments(tmp_path):
+def test_predict_serves_vectorised_environments(tmp_path: Path) -> None:
     """A batch has one policy per environment, renewed where an episode starts."""
     module = load(write(tmp_path, TUNED, "Pendulum-v1"))
     batch = np.zeros((3, 3), dtype=np.float32)
@@ -117,7 +119,7 @@ RESETS = """class Policy:
 """
 
 
-def test_reset_is_called_like_in_the_sandbox(tmp_path):
+def test_reset_is_called_like_in_the_sandbox(tmp_path: Path) -> None:
     """A policy that sets itself up in `reset` works, in the sandbox and in the exported file."""
     from sandbox import Sandbox, Trial
 
@@ -128,7 +130,7 @@ def test_reset_is_called_like_in_the_sandbox(tmp_path):
     assert rollout.failure is None
 
 
-def test_the_policy_part_comes_back(tmp_path):
+def test_the_policy_part_comes_back(tmp_path: Path) -> None:
     """What goes into the sandbox is the candidate's module, without the added part."""
     text = write(tmp_path, BARE, "CartPole-v1").read_text()
     assert MARKER in text
@@ -136,14 +138,14 @@ def test_the_policy_part_comes_back(tmp_path):
     assert "class Policy" in policy_part(text)
 
 
-def test_a_docstring_with_quotes_and_backslashes_stays_valid(tmp_path):
+def test_a_docstring_with_quotes_and_backslashes_stays_valid(tmp_path: Path) -> None:
     """Whatever the model wrote into its docstring, the header remains one string."""
     source = "r'''A \"\"\"quoted\"\"\" \\\\d+ strategy'''\n" + BARE
     path = write(tmp_path, source, "CartPole-v1")
     compile(path.read_text(), "policy.py", "exec")
 
 
-def test_the_header_tells_the_number_and_where_it_is_from():
+def test_the_header_tells_the_number_and_where_it_is_from() -> None:
     """Return, interval, episodes, seeds, model, version and run are in the header."""
     text = exported(
         BARE,
@@ -168,7 +170,7 @@ def test_the_header_tells_the_number_and_where_it_is_from():
         assert fact in header
 
 
-def test_keyword_arguments_reach_the_player(tmp_path):
+def test_keyword_arguments_reach_the_player(tmp_path: Path) -> None:
     """The environment is made with the keyword arguments of the run."""
     task = Task("FrozenLake-v1", {"is_slippery": False})
     facts = Provenance(task, "m", "0", "run", "c", "d")
@@ -198,7 +200,7 @@ class Policy:
 '''
 
 
-def test_a_policy_keeps_its_own_names(tmp_path):
+def test_a_policy_keeps_its_own_names(tmp_path: Path) -> None:
     """Names that the file needs for itself are given way to, and an import beside the docstring stays."""
     path = write(tmp_path, OWN_NAMES, "CartPole-v1")
     text = path.read_text()
@@ -221,7 +223,7 @@ ODD = st.text(max_size=12) | st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_header_values_are_data(data):
+def test_header_values_are_data(data: Any) -> None:
     """Whatever a model, an environment, a run or a file is called, the file is the same program."""
     odd = [data.draw(ODD) for _ in range(9)]
     facts = Provenance(
@@ -249,7 +251,7 @@ def test_header_values_are_data(data):
     "model",
     ["exec:/home/me/secret/claude --key k", "exec:'/home/me/a \\\\ b", "exec:", "replay:/home/me/run"],
 )
-def test_the_header_names_no_local_paths(model):
+def test_the_header_names_no_local_paths(model: str) -> None:
     """Of a command only the program is shown, of a replayed run its name."""
     text = exported(BARE, Provenance(Task("E"), model, "0", "r", "c", "d"), action_space=None)
     compile(text, "policy.py", "exec")
@@ -257,7 +259,7 @@ def test_the_header_names_no_local_paths(model):
     assert "--key" not in text
 
 
-def test_the_header_says_what_it_is_not():
+def test_the_header_says_what_it_is_not() -> None:
     """One sentence: written by a model, past the gate, confined only by `play` and `evaluate`."""
     header = " ".join(
         ast.get_docstring(ast.parse(exported(BARE, provenance("E"), action_space=None))).split()
@@ -269,7 +271,7 @@ def test_the_header_says_what_it_is_not():
     assert "by a language model" not in exported(BARE, searched, action_space=None)
 
 
-def test_a_marker_in_a_policy_is_only_text(tmp_path):
+def test_a_marker_in_a_policy_is_only_text(tmp_path: Path) -> None:
     """What the policy itself contains never decides where it ends."""
     source = f'x = """\n{MARKER}\n"""\n{BARE}'
     text = write(tmp_path, source, "CartPole-v1").read_text()
@@ -291,14 +293,14 @@ def test_a_marker_in_a_policy_is_only_text(tmp_path):
          "    def act(self, obs):\n        return self.n\n"), 3),
     ],
 )  # fmt: skip
-def test_policies_are_made_as_in_the_sandbox(tmp_path, source, expected):
+def test_policies_are_made_as_in_the_sandbox(tmp_path: Path, source: str, expected: Any) -> None:
     """Bare numbers in PARAMS, inherited constructors, and classes that only running the module shows."""
     path = tmp_path / "policy.py"
     path.write_text(exported(source, provenance("E"), action_space=None))
     assert load(path).predict(np.zeros(1))[0] == expected
 
 
-def test_the_file_says_which_packages_it_needs():
+def test_the_file_says_which_packages_it_needs() -> None:
     """Numpy only, or what else the policy imports."""
     text = exported("import math, scipy.linalg\n" + BARE, provenance("E"), action_space=None)
     assert "Needs numpy, scipy; gymnasium to play." in text

@@ -5,6 +5,9 @@ import itertools
 import json
 import os
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +25,7 @@ SOURCE = GOOD.split("```python\n")[1].split("```")[0]
 CARTPOLE = Task("CartPole-v1")
 
 
-def durations(picture):
+def durations(picture: Any) -> Iterator[Any]:
     """Milliseconds of each frame of an animation."""
     for n in range(picture.n_frames):
         picture.seek(n)
@@ -30,14 +33,14 @@ def durations(picture):
 
 
 @pytest.fixture
-def policy(tmp_path):
+def policy(tmp_path: Path) -> Any:
     """A policy file."""
     path = tmp_path / "policy.py"
     path.write_text(SOURCE)
     return path
 
 
-def test_a_gif_shows_every_step(policy, tmp_path):
+def test_a_gif_shows_every_step(policy: Any, tmp_path: Path) -> None:
     """One frame for the start and one for each step (at CartPole's 50 a second)."""
     found = play(policy, Task("CartPole-v1", {}, 30), video=tmp_path / "v.gif", seed=3)
     assert found.evaluation.returns == (30.0,)
@@ -49,7 +52,7 @@ def test_a_gif_shows_every_step(policy, tmp_path):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("imageio_ffmpeg") is None, reason="needs the video extra")
-def test_an_mp4_can_be_read_back(policy, tmp_path):
+def test_an_mp4_can_be_read_back(policy: Any, tmp_path: Path) -> None:
     """The file has the episode's frames."""
     import imageio.v3 as imageio
 
@@ -57,7 +60,7 @@ def test_an_mp4_can_be_read_back(policy, tmp_path):
     assert imageio.imread(found.video).shape == (21, 400, 600, 3)
 
 
-def test_a_failing_policy_is_an_outcome(tmp_path):
+def test_a_failing_policy_is_an_outcome(tmp_path: Path) -> None:
     """Nothing is rendered, and the evaluation says why."""
     path = tmp_path / "bad.py"
     path.write_text(CRASH.split("```python\n")[1].split("```")[0])
@@ -67,20 +70,20 @@ def test_a_failing_policy_is_an_outcome(tmp_path):
     assert not (tmp_path / "v.gif").exists()
 
 
-def test_other_suffixes_are_refused(policy):
+def test_other_suffixes_are_refused(policy: Any) -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match=r"\.gif or \.mp4"):
         play(policy, CARTPOLE, video="v.avi")
 
 
 @pytest.mark.skipif(bool(os.environ.get("DISPLAY")), reason="there is a screen")
-def test_no_screen_is_said(policy):
+def test_no_screen_is_said(policy: Any) -> None:
     """A window that nobody can see is not opened."""
     with pytest.raises(RenderingError, match="--video"):
         play(policy, CARTPOLE, human=True)
 
 
-def test_environments_without_pictures_are_named(tmp_path):
+def test_environments_without_pictures_are_named(tmp_path: Path) -> None:
     """A class of the user's that knows nothing of rendering gets one sentence."""
     source = "class Policy:\n    def act(self, obs):\n        return [0.0]\n"
     episode = record(Task("tests.environments:Test/Thermostat-v0"), source, [0]).episodes[0]
@@ -97,12 +100,12 @@ def test_environments_without_pictures_are_named(tmp_path):
         (ValueError("odd"), "ValueError: odd"),
     ],
 )
-def test_renderer_errors_have_their_cure(error, words):
+def test_renderer_errors_have_their_cure(error: Any, words: str) -> None:
     """What comes out of foreign renderers becomes one sentence."""
     assert words in explained(CARTPOLE, error)
 
 
-def test_a_film_repeats_the_recorded_episode():
+def test_a_film_repeats_the_recorded_episode() -> None:
     """Frames from the start to the end, in few enough pictures, of the same return."""
     episode = record(CARTPOLE, SOURCE, [7]).episodes[0]
     found = film(CARTPOLE, episode, frames=10)
@@ -114,7 +117,7 @@ def test_a_film_repeats_the_recorded_episode():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_png_is_read_back_as_it_was(seed, tmp_path):
+def test_png_is_read_back_as_it_was(seed: Any, tmp_path: Path) -> None:
     """Nothing is lost on the way."""
     frame = np.random.default_rng(seed).integers(0, 256, (5 + seed, 7, 3), np.uint8)
     (tmp_path / "x.png").write_bytes(png(frame))
@@ -122,7 +125,7 @@ def test_png_is_read_back_as_it_was(seed, tmp_path):
         assert (np.asarray(picture) == frame).all()
 
 
-def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch):
+def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch: pytest.MonkeyPatch) -> None:
     """The film of an environment whose renderer cannot keep up still has the start, the middle and the end."""
     import gymnasium
 
@@ -131,7 +134,7 @@ def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch):
     episode = record(CARTPOLE, SOURCE, [0], horizon=60).episodes[0]
     real = gymnasium.make("CartPole-v1", render_mode="rgb_array")
 
-    def slow_frame(_):
+    def slow_frame(_: Any) -> Any:
         time.sleep(0.02)
         return np.zeros((8, 8, 3), np.uint8)
 
@@ -144,7 +147,7 @@ def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch):
     assert max(b - a for a, b in itertools.pairwise(steps)) < 30
 
 
-def test_pictures_are_made_smaller():
+def test_pictures_are_made_smaller() -> None:
     """By whole factors, with white staying white and black black."""
     frame = np.full((400, 600, 3), 255, np.uint8)
     frame[:200] = 0
@@ -153,7 +156,7 @@ def test_pictures_are_made_smaller():
     assert (small[0, 0, 0], small[-1, 0, 0]) == (0, 255)
 
 
-def test_smaller_pictures_are_means_of_blocks():
+def test_smaller_pictures_are_means_of_blocks() -> None:
     """Sizes that are no multiple of the factor too; five bits remain of each colour."""
     frame = np.random.default_rng(0).integers(0, 256, (100, 304, 3), np.uint8)
     small = smaller(frame, 102)
@@ -163,7 +166,9 @@ def test_smaller_pictures_are_means_of_blocks():
     assert len(np.unique(small)) <= 32
 
 
-def test_the_command_prints_json(policy, tmp_path, capsys, monkeypatch):
+def test_the_command_prints_json(
+    policy: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a screen and without flags it writes a GIF beside the policy."""
     from promptpo.cli.app import run
 

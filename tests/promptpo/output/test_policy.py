@@ -1,7 +1,9 @@
 """Policy files as objects with stable-baselines3's `predict`, the policy in the sandbox."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -28,7 +30,7 @@ LINE = gymnasium.spaces.Box(-100.0, 100.0, (1,), np.float64)
 
 
 @pytest.fixture
-def counting():
+def counting() -> Iterator[Any]:
     """A policy whose action is the number of its calls in the episode."""
     with SandboxedPolicy(
         COUNTS.replace("return float(self.calls)", "return [float(self.calls)]"), LINE, LINE
@@ -36,7 +38,7 @@ def counting():
         yield policy
 
 
-def test_single_observations(counting):
+def test_single_observations(counting: Any) -> None:
     """State carries the episode on; no state begins another."""
     obs = np.zeros(1)
     action, state = counting.predict(obs)
@@ -46,7 +48,7 @@ def test_single_observations(counting):
     assert float(counting.predict(obs)[0][0]) == 1.0
 
 
-def test_batches_have_a_policy_each(counting):
+def test_batches_have_a_policy_each(counting: Any) -> None:
     """`episode_start` begins anew in its own lane only."""
     batch = np.zeros((3, 1))
     _, state = counting.predict(batch, None, np.array([True, True, True]))
@@ -56,7 +58,7 @@ def test_batches_have_a_policy_each(counting):
     assert len(state) == 3
 
 
-def test_an_old_state_is_refused(counting):
+def test_an_old_state_is_refused(counting: Any) -> None:
     """A state of an episode that is over cannot be gone on with."""
     obs = np.zeros(1)
     _, state = counting.predict(obs)
@@ -65,7 +67,7 @@ def test_an_old_state_is_refused(counting):
         counting.predict(obs, state)
 
 
-def test_dict_observations():
+def test_dict_observations() -> None:
     """Batches of dicts come apart and single dicts go in as they are."""
     space = gymnasium.spaces.Dict({"a": LINE, "b": gymnasium.spaces.Discrete(5)})
     source = "class Policy:\n    def act(self, obs):\n        return [float(obs['a'][0]) + obs['b']]\n"
@@ -75,7 +77,7 @@ def test_dict_observations():
         assert policy.predict(batch)[0].tolist() == [[4.0], [6.0]]
 
 
-def test_a_failing_policy_raises_and_can_begin_again():
+def test_a_failing_policy_raises_and_can_begin_again() -> None:
     """The failure is typed; the next episode has a fresh policy."""
     source = COUNTS.replace("return float(self.calls)", "return [1 / (3 - self.calls)]")
     with SandboxedPolicy(source, LINE, LINE) as policy:
@@ -88,7 +90,7 @@ def test_a_failing_policy_raises_and_can_begin_again():
         assert policy.predict(np.zeros(1))[0].tolist() == [0.5]
 
 
-def test_it_does_not_run_here():
+def test_it_does_not_run_here() -> None:
     """The policy cannot see this process: not its files, and a loop ends by its deadline."""
     source = "import os\n\n\nclass Policy:\n    def act(self, obs):\n        return [float(os.getpid())]\n"
     with SandboxedPolicy(source, LINE, LINE) as policy, pytest.raises(PolicyFailedError, match="rejected"):
@@ -98,7 +100,7 @@ def test_it_does_not_run_here():
         policy.predict(np.zeros(1))
 
 
-def test_closing_ends_the_processes(counting):
+def test_closing_ends_the_processes(counting: Any) -> None:
     """No child is left, also when the object is merely forgotten."""
     counting.predict(np.zeros((2, 1)))
     children = Path(f"/proc/self/task/{os.getpid()}/children")
@@ -109,7 +111,7 @@ def test_closing_ends_the_processes(counting):
     assert children.exists()
 
 
-def test_an_exported_file_says_its_task(told_policy):
+def test_an_exported_file_says_its_task(told_policy: Any) -> None:
     """Env id and keyword arguments are read from the file without running it."""
     path, _ = told_policy
     assert task_of(path.read_text()).env_id == "CartPole-v1"
@@ -118,7 +120,7 @@ def test_an_exported_file_says_its_task(told_policy):
         assert "Discrete(2)" in repr(policy)
 
 
-def test_unknown_files_are_told(tmp_path):
+def test_unknown_files_are_told(tmp_path: Path) -> None:
     """A bare module needs an environment; a missing file is named."""
     bare = tmp_path / "bare.py"
     bare.write_text(SOURCE)
@@ -131,7 +133,7 @@ def test_unknown_files_are_told(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def told_policy(tmp_path_factory):
+def told_policy(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """An exported policy and its run."""
     from promptpo.llm.scripted import ScriptedLLM
 
@@ -148,7 +150,7 @@ def told_policy(tmp_path_factory):
     return run.policy_path, run
 
 
-def test_the_result_shows_itself_in_a_notebook(told_policy):
+def test_the_result_shows_itself_in_a_notebook(told_policy: Any) -> None:
     """Its HTML names the environment and the return, and escapes the source."""
     _, run = told_policy
     html = run._repr_html_()
@@ -157,7 +159,7 @@ def test_the_result_shows_itself_in_a_notebook(told_policy):
     assert "obs[2] + 0.5 * obs[3] &gt; 0" in html
 
 
-def test_evaluate_policy_of_stable_baselines3(told_policy):
+def test_evaluate_policy_of_stable_baselines3(told_policy: Any) -> None:
     """The same returns as the sandbox's own rollouts, with one environment and with several."""
     evaluation = pytest.importorskip("stable_baselines3.common.evaluation")
     from stable_baselines3.common.env_util import make_vec_env

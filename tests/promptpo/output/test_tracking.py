@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.promptpo.policies import GOOD, TUNABLE, WEAK
 SETTINGS = {"rounds": 2, "candidates": 1, "episodes": 3, "validation_episodes": 4, "test_episodes": 5}
 
 
-def needs(module):
+def needs(module: Any) -> Any:
     """Skip where a client is not installed."""
     return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"needs {module}")
 
@@ -29,25 +30,25 @@ def needs(module):
 class Memory(Tracker):
     """Keeps what it is sent."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.logged, self.parameters, self.policy = [], None, None
 
-    def open(self, directory, parameters):
+    def open(self, directory: Any, parameters: Any) -> None:
         """Remember the parameters."""
         self.parameters = parameters
 
-    def log(self, metrics, step, at):
+    def log(self, metrics: Any, step: Any, at: Any) -> None:
         """Remember metrics."""
         self.logged.append((dict(metrics), step, round(at, 3)))
 
-    def close(self, policy):
+    def close(self, policy: Any) -> None:
         """Remember the policy."""
         self.policy = policy
 
 
 @pytest.fixture(scope="module")
-def tracked(tmp_path_factory):
+def tracked(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run that was followed by a tracker in memory."""
     memory = Memory()
     answers = {"r1.c1": WEAK, "r2.c1": TUNABLE}
@@ -63,12 +64,12 @@ def tracked(tmp_path_factory):
     return run, memory
 
 
-def values(memory, name):
+def values(memory: Any, name: Any) -> Any:
     """(step, value) pairs of one metric."""
     return [(step, metrics[name]) for metrics, step, _ in memory.logged if name in metrics]
 
 
-def test_metrics_of_a_run(tracked):
+def test_metrics_of_a_run(tracked: Any) -> None:
     """Rollouts, evaluations, calls and the result, over environment steps that grow."""
     run, memory = tracked
     steps = [step for _, step, _ in memory.logged]
@@ -82,7 +83,7 @@ def test_metrics_of_a_run(tracked):
     assert memory.policy == run.policy_path
 
 
-def test_sending_later_gives_the_same(tracked):
+def test_sending_later_gives_the_same(tracked: Any) -> None:
     """The journal says what the run said."""
     run, live = tracked
     later = Memory()
@@ -91,15 +92,15 @@ def test_sending_later_gives_the_same(tracked):
     assert later.logged[:-1] == live.logged[:-1]  # the last has the time of sending
 
 
-def test_a_failing_tracker_does_not_end_the_run(tmp_path):
+def test_a_failing_tracker_does_not_end_the_run(tmp_path: Path) -> None:
     """It is warned about once and left out."""
 
     class Broken(Memory):
-        def log(self, metrics, step, at):
+        def log(self, metrics: Any, step: Any, at: Any) -> None:
             raise ConnectionError("no route")
 
     class Listening(Observer):
-        def warn(self, message):
+        def warn(self, message: Any) -> None:
             warnings.append(message)
 
     warnings = []
@@ -114,7 +115,7 @@ def test_a_failing_tracker_does_not_end_the_run(tmp_path):
     assert [w for w in warnings if "Broken stopped tracking" in w and "no route" in w] == warnings
 
 
-def test_monitor_file(tracked, tmp_path):
+def test_monitor_file(tracked: Any, tmp_path: Path) -> None:
     """The header is JSON, the columns are as stable-baselines3 reads them, every episode is there."""
     run, _ = tracked
     path = tmp_path / "logs" / "monitor.csv"
@@ -134,7 +135,7 @@ def test_monitor_file(tracked, tmp_path):
 
 
 @needs("tensorboard")
-def test_tensorboard_reads_back_what_was_written(tracked, tmp_path):
+def test_tensorboard_reads_back_what_was_written(tracked: Any, tmp_path: Path) -> None:
     """TensorBoard's own reader finds the scalars."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -152,7 +153,7 @@ def test_tensorboard_reads_back_what_was_written(tracked, tmp_path):
 
 @pytest.mark.slow
 @needs("mlflow")
-def test_mlflow_with_a_file_store(tracked, tmp_path):
+def test_mlflow_with_a_file_store(tracked: Any, tmp_path: Path) -> None:
     """MLflow's own client reads metrics, parameters and the policy back."""
     from mlflow import MlflowClient
 
@@ -172,7 +173,7 @@ def test_mlflow_with_a_file_store(tracked, tmp_path):
 
 @pytest.mark.slow
 @needs("wandb")
-def test_wandb_offline(tracked, tmp_path):
+def test_wandb_offline(tracked: Any, tmp_path: Path) -> None:
     """Weights & Biases' own client writes an offline run, without network."""
     run, _ = tracked
     code = "import sys; from promptpo.cli.app import run; sys.exit(run(sys.argv[1:]))"
@@ -194,7 +195,7 @@ def test_wandb_offline(tracked, tmp_path):
     assert list((run.directory / "wandb").glob("offline-run-*/*.wandb"))
 
 
-def test_wrong_names_are_told(tmp_path, capsys):
+def test_wrong_names_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything runs; a missing client has its pip command."""
     with pytest.raises(UsageError, match="tensorboard"):
         tracker("tensorbord:x")

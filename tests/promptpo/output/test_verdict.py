@@ -2,6 +2,8 @@
 
 import json
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +21,7 @@ from promptpo.run.evidence import Evidence
 LOCKED = "tests.environments:Test/Locked-v0"
 
 
-def evidence(returns, success=None):
+def evidence(returns: Any, success: Any = None) -> Any:
     """Episodes with these returns."""
     return Evidence(tuple(EpisodeRecord(n, value, 10, success) for n, value in enumerate(returns)))
 
@@ -48,7 +50,7 @@ FACTS = st.builds(
 
 
 @given(FACTS)
-def test_there_is_always_a_sentence_and_never_false_praise(facts):
+def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
     """Whatever happened there are whole sentences, without NaN or praise that was not earned.
 
     "Solved" is said at the threshold or with success only, and what is
@@ -88,7 +90,7 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts):
         ({"language_model": False}, "cannot plan a route: use a language model"),
     ],
 )
-def test_the_cause_is_named_with_what_to_do(facts, words):
+def test_the_cause_is_named_with_what_to_do(facts: Any, words: str) -> None:
     """Below random actions, each of the known causes is told where it is the one that applies."""
     marks = {"random": evidence([5, 6, 7])}
     text = verdict(Facts(**{"test": evidence([1, 2, 2.5]), "references": marks, **facts}))
@@ -97,7 +99,7 @@ def test_the_cause_is_named_with_what_to_do(facts, words):
     assert "--" in text or "promptpo resume" in text
 
 
-def test_solved_says_so_and_no_more():
+def test_solved_says_so_and_no_more() -> None:
     """A result at the threshold and above the marks needs no advice; one that random actions reach too has a but."""
     marks = {"random": evidence([20, 21, 22]), "zero": evidence([9, 9, 8])}
     solved = verdict(Facts(test=evidence([500, 500, 499]), references=marks, threshold=475))
@@ -106,7 +108,7 @@ def test_solved_says_so_and_no_more():
     assert "but random actions earned as much" in easy
 
 
-def test_differences_are_paired():
+def test_differences_are_paired() -> None:
     """Starts differ by hundreds, the policies by five in each: that is better, though levels overlap."""
     theirs = [100.0, 900.0, -300.0, 450.0]
     mine = [value + 5 + n / 10 for n, value in enumerate(theirs)]
@@ -117,7 +119,7 @@ def test_differences_are_paired():
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory):
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Program search on a grid where it finds nothing: no reward is ever seen."""
     return promptpo.optimize(
         LOCKED,
@@ -132,7 +134,7 @@ def locked(tmp_path_factory):
     )
 
 
-def test_a_failure_is_called_one_everywhere(locked):
+def test_a_failure_is_called_one_everywhere(locked: Any) -> None:
     """The terminal, `result.json`, `show`, the report and the exported file say the same, marks beside it."""
     said = locked.data["verdict"]
     assert "No better" in said or "The same as" in said
@@ -148,7 +150,7 @@ def test_a_failure_is_called_one_everywhere(locked):
         assert "random actions" in text.lower()
 
 
-def test_the_exit_status_of_a_poor_result_is_0(tmp_path, capsys):
+def test_the_exit_status_of_a_poor_result_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A verdict is no error, and `--json` has it."""
     command = [
         "optimize",
@@ -170,7 +172,7 @@ def test_the_exit_status_of_a_poor_result_is_0(tmp_path, capsys):
     assert set(found["references"]) == {"random", "zero"}
 
 
-def test_a_constant_action_is_noticed(tmp_path):
+def test_a_constant_action_is_noticed(tmp_path: Path) -> None:
     """A policy that always does the same is told from its trajectories, not from its returns."""
     from tests.promptpo.optimizing import Model, optimize
 

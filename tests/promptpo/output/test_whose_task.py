@@ -1,6 +1,8 @@
 """`evaluate` and `play` know the task from the run, or from the exported file."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from tests.promptpo.policies import GOOD
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run whose episodes its user cut at 60 steps."""
     out = tmp_path_factory.mktemp("runs") / "run"
     model = ScriptedLLM(Model(default=GOOD))
@@ -22,13 +24,13 @@ def finished(tmp_path_factory):
     )
 
 
-def said(capsys, *arguments):
+def said(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
     """Exit status and the JSON of a command."""
     status = command_line([*arguments, "--json"])
     return status, json.loads(capsys.readouterr().out)
 
 
-def test_a_run_is_evaluated_on_its_own_task(finished, capsys):
+def test_a_run_is_evaluated_on_its_own_task(finished: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A directory means its best, with the run's environment and its limit on episodes."""
     status, found = said(capsys, "evaluate", str(finished.directory), "--episodes", "2")
     assert status == 0
@@ -37,7 +39,7 @@ def test_a_run_is_evaluated_on_its_own_task(finished, capsys):
     assert promptpo.evaluate(finished.directory, episodes=2).evaluation.returns == (60.0, 60.0)
 
 
-def test_an_exported_file_says_its_task(finished, capsys):
+def test_an_exported_file_says_its_task(finished: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """No --env is needed; one that is given goes before what the file says."""
     status, found = said(
         capsys, "evaluate", str(finished.policy_path), "--episodes", "1", "--max-episode-steps", "30"
@@ -50,7 +52,7 @@ def test_an_exported_file_says_its_task(finished, capsys):
     assert found["env"] == "Acrobot-v1"
 
 
-def test_play_takes_a_run(finished, tmp_path, capsys):
+def test_play_takes_a_run(finished: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The video is of the run's own environment."""
     video = tmp_path / "film.gif"
     status, found = said(capsys, "play", str(finished.directory), "--video", str(video))
@@ -59,7 +61,7 @@ def test_play_takes_a_run(finished, tmp_path, capsys):
     assert video.read_bytes().startswith(b"GIF")
 
 
-def test_a_bare_module_needs_an_environment(tmp_path):
+def test_a_bare_module_needs_an_environment(tmp_path: Path) -> None:
     """One sentence names the flag; a directory without a policy is told from a run."""
     bare = tmp_path / "bare.py"
     bare.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")

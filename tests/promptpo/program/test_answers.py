@@ -3,6 +3,7 @@
 import ast
 import json
 import textwrap
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ class Policy:
 '''
 
 
-def runs_as_policy(source):
+def runs_as_policy(source: Any) -> Any:
     """Whether a source defines the class (judged from its syntax tree; nothing is run)."""
     tree = ast.parse(source)
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -51,14 +52,14 @@ def runs_as_policy(source):
         f"```python\n{POLICY}",
     ],
 )
-def test_the_policy_is_found(text):
+def test_the_policy_is_found(text: Any) -> None:
     """Each of these is an answer some model gave; each holds the same policy."""
     answer = extract(text)
     assert answer.problem is None
     assert digest(answer.source) == digest(POLICY)
 
 
-def test_the_last_of_several_versions_wins():
+def test_the_last_of_several_versions_wins() -> None:
     """Models first sketch, then correct themselves."""
     final = POLICY.replace("> 0", "> 0.01")
     answer = extract(
@@ -76,7 +77,7 @@ def test_the_last_of_several_versions_wins():
         ("```python\ndef act(self, obs):\n    return 1\n```", "a method without its class"),
     ],
 )
-def test_near_misses_are_adapted(text, reason):
+def test_near_misses_are_adapted(text: str, reason: str) -> None:
     """A class of another name or a bare function is made to fit instead of being lost."""
     answer = extract(text)
     assert answer.problem is None, reason
@@ -96,12 +97,12 @@ def test_near_misses_are_adapted(text, reason):
         ("```python\n" + "x = 1\n" * 30_000 + POLICY + "```", False, "too_long"),
     ],
 )
-def test_problems_are_named(text, cut, problem):
+def test_problems_are_named(text: Any, cut: bool, problem: str) -> None:
     """An answer without a usable module says why, so that the right thing is asked for again."""
     assert extract(text, cut=cut).problem == problem
 
 
-def test_a_module_with_a_syntax_error_is_kept_for_repair():
+def test_a_module_with_a_syntax_error_is_kept_for_repair() -> None:
     """It is the model's code all the same; the gate will say what is wrong with it."""
     answer = extract("```python\nclass Policy:\n    def act(self, obs)\n        return 1\n```")
     assert answer.problem is None
@@ -110,7 +111,7 @@ def test_a_module_with_a_syntax_error_is_kept_for_repair():
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=300))
-def test_nothing_makes_it_raise(text):
+def test_nothing_makes_it_raise(text: Any) -> None:
     """Any text gives an answer, and a source or a problem, never both, never neither."""
     answer = extract(text)
     assert bool(answer.source) != bool(answer.problem)
@@ -122,13 +123,13 @@ def test_nothing_makes_it_raise(text):
     after=st.text(st.characters(exclude_characters="`~<>"), max_size=80),
     fence=st.sampled_from(["```", "````", "~~~"]),
 )
-def test_prose_around_a_fence_changes_nothing(before, after, fence):
+def test_prose_around_a_fence_changes_nothing(before: Any, after: Any, fence: Any) -> None:
     """Whatever is said before and after, the module comes out unchanged."""
     answer = extract(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
     assert digest(answer.source) == digest(POLICY)
 
 
-def test_bombs_do_not_reach_the_parser():
+def test_bombs_do_not_reach_the_parser() -> None:
     """Deep nesting and long sources are turned away, not parsed for minutes."""
     assert parse("(" * 50_000 + ")" * 50_000) is None
     assert parse("-" * 90_000 + "1") is None
@@ -144,7 +145,7 @@ def test_bombs_do_not_reach_the_parser():
         POLICY.replace("def act(self, obs):", "def act(self, obs: list) -> int:"),
     ],
 )
-def test_digest_ignores_what_does_not_change_behaviour(twin):
+def test_digest_ignores_what_does_not_change_behaviour(twin: Any) -> None:
     """Comments, layout, annotations, docstrings and local names make no new program."""
     assert digest(twin) == digest(POLICY)
 
@@ -153,6 +154,6 @@ def test_digest_ignores_what_does_not_change_behaviour(twin):
     "other",
     [POLICY.replace("> 0", "> 0.1"), POLICY.replace("obs[1]", "obs[0]"), POLICY.replace("2 if", "1 if")],
 )
-def test_digest_sees_what_changes_behaviour(other):
+def test_digest_sees_what_changes_behaviour(other: Any) -> None:
     """A number or an index is the policy."""
     assert digest(other) != digest(POLICY)

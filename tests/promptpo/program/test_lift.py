@@ -1,6 +1,7 @@
 """Lifting numbers out of code, and putting them back."""
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ WITH_INIT = """class Policy:
 """
 
 
-def test_gains_and_thresholds_are_lifted_and_structure_is_not():
+def test_gains_and_thresholds_are_lifted_and_structure_is_not() -> None:
     """Floats become parameters with bounds of their size; 0.0, 1.0, exponents and indices stay."""
     program = Program(WITHOUT_INIT).lifted()
     lifted = program.source
@@ -45,7 +46,7 @@ def test_gains_and_thresholds_are_lifted_and_structure_is_not():
 
 
 @pytest.mark.parametrize("source", [WITHOUT_INIT, WITH_INIT])
-def test_unlifting_gives_the_source_back(source):
+def test_unlifting_gives_the_source_back(source: Any) -> None:
     """Lifting and unlifting changes nothing."""
     lifted = Program(source).lifted()
     assert lifted.source != source
@@ -53,13 +54,13 @@ def test_unlifting_gives_the_source_back(source):
     assert lifted.unlifted().source == source
 
 
-def test_tuned_values_come_back_as_literals():
+def test_tuned_values_come_back_as_literals() -> None:
     """The tuned number stands where the original stood."""
     tuned = Program(WITH_INIT).lifted().with_values({"init_0": 1.25})
     assert tuned.unlifted().source == WITH_INIT.replace("0.75", "1.25")
 
 
-def test_an_init_without_params_gets_them():
+def test_an_init_without_params_gets_them() -> None:
     """The sandbox hands parameters to `__init__`, so it must take them."""
     lifted = Program(WITH_INIT).lifted().source
     assert "def __init__(self, params):" in lifted
@@ -75,7 +76,7 @@ def test_an_init_without_params_gets_them():
         "class Policy(",
     ],
 )
-def test_sources_with_nothing_to_lift_stay(source):
+def test_sources_with_nothing_to_lift_stay(source: Any) -> None:
     """Declared parameters, no class, no floats, no Python: nothing to do."""
     assert Program(source).lifted().source == source
     assert Program(source).unlifted().source == source
@@ -95,7 +96,7 @@ TAKING = INHERITING.replace("(self):", "(self, params):").replace("2\n", "params
 
 
 @pytest.mark.parametrize("source", [INHERITING, TAKING])
-def test_an_inherited_constructor_is_still_called(source):
+def test_an_inherited_constructor_is_still_called(source: Any) -> None:
     """Lifting adds a constructor, which must not hide the one of the base class."""
     import gymnasium
 
@@ -109,10 +110,10 @@ def test_an_inherited_constructor_is_still_called(source):
         observation_space = gymnasium.spaces.Box(0.0, 9.0, (1,))
         action_space = gymnasium.spaces.Box(-9.0, 9.0, ())
 
-        def reset(self, *, seed=None, options=None):
+        def reset(self, *, seed: Any = None, options: Any = None) -> Any:
             return self.observation_space.high, {}
 
-        def step(self, action):
+        def step(self, action: Any) -> Any:
             return self.observation_space.high, float(action), True, False, {}
 
     with Sandbox(allow_weaker=True) as box:
@@ -132,12 +133,12 @@ def test_an_inherited_constructor_is_still_called(source):
         "class Policy:\n    def act(self, obs):\n        self.lifted = 0.3\n        return self.lifted\n",
     ],
 )
-def test_what_cannot_be_lifted_faithfully_stays(source):
+def test_what_cannot_be_lifted_faithfully_stays(source: str) -> None:
     """Rather no parameters than a policy that no longer does the same."""
     assert Program(source).lifted().source == source
 
 
-def test_a_constructor_that_takes_an_argument_keeps_it():
+def test_a_constructor_that_takes_an_argument_keeps_it() -> None:
     """Its own name for the parameters is used, and still there afterwards."""
     source = (
         "class Policy:\n    def __init__(self, p):\n        self.a = 0.3\n\n"
@@ -149,7 +150,7 @@ def test_a_constructor_that_takes_an_argument_keeps_it():
     assert lifted.unlifted().source == source
 
 
-def test_patterns_are_structure():
+def test_patterns_are_structure() -> None:
     """A float in a ``case`` stays; a parameter cannot stand there."""
     source = "class Policy:\n    def act(self, obs):\n        match obs:\n            case 0.3:\n                return 0.4\n"
     assert Program(source).lifted().values == {"act_0": 0.4}

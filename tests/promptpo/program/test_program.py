@@ -3,6 +3,7 @@
 import ast
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -47,7 +48,7 @@ HUGE = "0x" + "f" * 5000
 RECORDED = sorted((Path(__file__).parents[2] / "recordings").glob("*/*.md"))
 
 
-def touch_everything(program):
+def touch_everything(program: Any) -> Any:
     """Use all that a program offers."""
     _ = program.digest, program.is_python, program.names, program.reads, program.imports, program.contract
     _ = program.params, program.values, program.table, program.actions, program.docstring
@@ -62,7 +63,7 @@ def touch_everything(program):
     ]
 
 
-def test_what_is_known_of_a_program():
+def test_what_is_known_of_a_program() -> None:
     """Everything is read off the text."""
     program = Program.parse(FULL)
     assert program.docstring == "Push along the velocity."
@@ -76,14 +77,14 @@ def test_what_is_known_of_a_program():
     assert Program(FULL) == program
 
 
-def test_the_docstring_comes_off_alone():
+def test_the_docstring_comes_off_alone() -> None:
     """What shares its line stays."""
     assert Program(FULL).without_docstring.splitlines()[:2] == ["# A comment first.", "import math"]
     assert Program("x = 1\n").without_docstring == "x = 1\n"
     assert Program("('d') ; x = 1\n").without_docstring == "x = 1\n"
 
 
-def test_text_that_is_no_python_is_a_program_too():
+def test_text_that_is_no_python_is_a_program_too() -> None:
     """A rejected answer is a candidate: it has an identity, and nothing else."""
     program = Program("class Policy(")
     assert not program.is_python
@@ -109,7 +110,7 @@ def test_text_that_is_no_python_is_a_program_too():
         ("Policy = A\nA = Policy", None, None),
     ],
 )
-def test_how_a_policy_is_made(head, takes, resets):
+def test_how_a_policy_is_made(head: str, takes: bool | None, resets: bool | None) -> None:
     """As the sandbox makes it; None where only running the module can tell."""
     contract = Program(head + "\n").contract
     assert (contract.takes_params, contract.resets) == (takes, resets)
@@ -127,7 +128,7 @@ SNIPPETS = [
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=25).map("".join))
-def test_nothing_makes_a_program_raise(text):
+def test_nothing_makes_a_program_raise(text: Any) -> None:
     """Any text has a digest, parameters, rewritings and so on, and any answer is read."""
     for program in touch_everything(Program(text)):
         assert program.is_python == Program(text).is_python
@@ -141,7 +142,7 @@ def test_nothing_makes_a_program_raise(text):
 @pytest.mark.parametrize(
     "value", ["{'a': HUGE}", "{HUGE: 1}", "{1: HUGE}", "(HUGE, 1)", "{0: [1]}", "([0], [1])"]
 )
-def test_numbers_beyond_the_limit_of_digits(name, value):
+def test_numbers_beyond_the_limit_of_digits(name: str, value: str) -> None:
     """They are literals that nobody can write down again: ignored, never a traceback."""
     text = f"{name} = {value}\n\n\nclass Policy:\n    def act(self, obs):\n        return 0.5 + HUGE\n"
     program = Program(text.replace("HUGE", HUGE))
@@ -151,25 +152,25 @@ def test_numbers_beyond_the_limit_of_digits(name, value):
     touch_everything(program)
 
 
-def test_digests_tell_huge_numbers_apart():
+def test_digests_tell_huge_numbers_apart() -> None:
     """Also where Python cannot write them as decimal digits."""
     assert Program(f"x = {HUGE}\n").digest != Program(f"x = {HUGE[:-1]}e\n").digest
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_every_kind_of_line_end_is_rewritten_in_place(end):
+def test_every_kind_of_line_end_is_rewritten_in_place(end: str) -> None:
     """Positions are counted as Python counts lines."""
     text = 'x = """a\nb"""\nPARAMS = {"kp": (1.0, 0.0, 5.0)}\ny = 2\n'.replace("\n", end)
     assert Program(text).with_values({"kp": 3.5}).source == text.replace("(1.0", "(3.5")
 
 
-def test_escape_sequences_are_not_warned_of(recwarn):
+def test_escape_sequences_are_not_warned_of(recwarn: pytest.WarningsRecorder) -> None:
     """Reading a policy prints nothing about its backslashes."""
     assert Program('"""\\d"""\nx = "\\w"\n').is_python
     assert not recwarn.list
 
 
-def test_an_answer_with_half_a_character_can_be_written():
+def test_an_answer_with_half_a_character_can_be_written() -> None:
     """Lone surrogates, which no file can hold, are written out before anything is kept."""
     answer = extract(
         '```python\n"""\ud800"""\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n\udfff'
@@ -194,7 +195,7 @@ def test_an_answer_with_half_a_character_can_be_written():
     ids=["open", "crossed", "nested", "marks", "fences", "tildes", "json"],
 )
 @pytest.mark.timeout(20)
-def test_extraction_takes_linear_time(text):
+def test_extraction_takes_linear_time(text: Any) -> None:
     """Repeated tags and fences of any kind are read in one go."""
     import time
 
@@ -213,14 +214,14 @@ def test_extraction_takes_linear_time(text):
         ("<think>x</think><reasoning>y</reasoning>z", "z"),
     ],
 )
-def test_thinking_is_cut_out(text, kept):
+def test_thinking_is_cut_out(text: str, kept: str) -> None:
     """Up to the next closing tag of the same name; from one that is never closed on, to the end."""
     from promptpo.program.answers import _without_thinking
 
     assert _without_thinking(text) == kept
 
 
-def test_recorded_answers_survive_every_rewriting():
+def test_recorded_answers_survive_every_rewriting() -> None:
     """On what models really wrote: lifting goes back, values are set and read again, renaming is undone."""
     assert RECORDED
     for path in RECORDED:
@@ -257,12 +258,12 @@ RENAMED = [
 
 
 @pytest.mark.parametrize(("before", "after"), RENAMED)
-def test_a_top_level_name_is_renamed_where_it_is_meant(before, after):
+def test_a_top_level_name_is_renamed_where_it_is_meant(before: Any, after: Any) -> None:
     """Arguments, local variables, attributes, keywords and comments of the same name stay."""
     assert Program(before).renamed("predict").source == after
 
 
-def test_names_inside_of_f_strings_are_renamed():
+def test_names_inside_of_f_strings_are_renamed() -> None:
     """Where positions are uncertain the module is written anew, but never wrongly."""
     text = 'predict = 2\nx = f"{predict!r:>{predict}} {[predict for _ in (1,)]}"\n'
     tree = ast.parse(Program(text).renamed("predict").source)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,13 @@ SLOW = LEAN.replace("return", "sum(range(30_000_000)); return")
 CARTPOLE = Settings(Task("CartPole-v1"), Limits(step_seconds=30.0, episode_seconds=600.0))
 
 
-def children(pid):
+def children(pid: Any) -> Any:
     """Process ids of all that a process has started, directly or not."""
     found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [*found, *(grandchild for child in found for grandchild in children(child))]
 
 
-def alive(pid):
+def alive(pid: Any) -> Any:
     """Whether a process still runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
@@ -32,10 +33,10 @@ def alive(pid):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers(workers):
+def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers(workers: int) -> None:
     """Within seconds no policy runs any more, and a good job has its result."""
 
-    async def work():
+    async def work() -> None:
         executor = LocalExecutor(CARTPOLE, workers)
         try:
             await asyncio.gather(
@@ -62,10 +63,10 @@ def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers(workers):
     asyncio.run(work())
 
 
-def test_a_time_limit_ends_a_rollout_in_time():
+def test_a_time_limit_ends_a_rollout_in_time() -> None:
     """What a limit on wall time does: it cancels."""
 
-    async def work():
+    async def work() -> None:
         executor = LocalExecutor(CARTPOLE, 1)
         try:
             job = Job(SLOW, tuple(Trial(seed, None, 500) for seed in range(8)))
@@ -80,13 +81,13 @@ def test_a_time_limit_ends_a_rollout_in_time():
     asyncio.run(work())
 
 
-def test_one_executor_serves_several_event_loops():
+def test_one_executor_serves_several_event_loops() -> None:
     """As notebooks do it, where each call runs a loop of its own."""
     executor = LocalExecutor(CARTPOLE, 1)
     try:
         job = Job(LEAN, (Trial(0, None, 50),))
 
-        async def crowd():
+        async def crowd() -> Any:
             return await asyncio.gather(*(executor.run(job) for _ in range(3)))
 
         first, second = (asyncio.run(crowd()) for _ in range(2))
@@ -95,7 +96,7 @@ def test_one_executor_serves_several_event_loops():
         executor.close()
 
 
-def test_slow_constructors_are_outcomes_however_many_there_are():
+def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
     """What policies take has limits of its own; the environment's time-out does not count it."""
     limits = Limits(construct_seconds=0.6)
     settings = replace(CARTPOLE, limits=limits, env_timeout=1.0, lanes=4)
@@ -104,7 +105,7 @@ def test_slow_constructors_are_outcomes_however_many_there_are():
         + LEAN.partition("\n")[2]
     )
 
-    async def work():
+    async def work() -> Any:
         executor = LocalExecutor(settings, 1)
         try:
             job = Job(hang, tuple(Trial(seed, None, 50) for seed in range(6)), stop_on_failure=False)
@@ -116,11 +117,11 @@ def test_slow_constructors_are_outcomes_however_many_there_are():
     assert [episode.failure.kind for episode in rollout.episodes] == ["timeout"] * 6
 
 
-def test_an_environment_that_hangs_in_reset_is_given_up():
+def test_an_environment_that_hangs_in_reset_is_given_up() -> None:
     """Not only steps are watched."""
     settings = Settings(Task("tests.environments:Test/HangsInReset-v0"), Limits(), env_timeout=1.0)
 
-    async def work():
+    async def work() -> None:
         executor = LocalExecutor(settings, 1)
         try:
             await roll_out(executor, Job(LEAN, (Trial(0, None, 5),)))
@@ -133,7 +134,7 @@ def test_an_environment_that_hangs_in_reset_is_given_up():
     assert time.monotonic() - began < 40
 
 
-def test_chunks_are_joined_as_one_worker_would_have_done_it():
+def test_chunks_are_joined_as_one_worker_would_have_done_it() -> None:
     """Failures end the rollout in the order of the trials, for any number of workers."""
     fails = """
 class Policy:
@@ -145,8 +146,8 @@ class Policy:
 """
     job = Job(fails, tuple(Trial(seed, {"bad": float(seed in (9, 20))}, 30) for seed in range(24)))
 
-    def rolled(jobs, stop):
-        async def work():
+    def rolled(jobs: Any, stop: Any) -> Any:
+        async def work() -> Any:
             executor = LocalExecutor(CARTPOLE, jobs)
             try:
                 return await roll_out(executor, replace(job, stop_on_failure=stop))

@@ -1,6 +1,7 @@
 """Every executor does what the optimizer relies on; the check finds what a bad one does not."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -29,18 +30,18 @@ class Tardy(FakeExecutor):
 
     slow_seconds = 60.0
 
-    async def run(self, job):
+    async def run(self, job: Any) -> Any:
         """See `Executor.run`."""
         self._seconds = self.slow_seconds if "30_000_000" in job.source else 0.0
         return await super().run(job)
 
 
-def test_the_local_executor_conforms():
+def test_the_local_executor_conforms() -> None:
     """Real processes."""
     assert asyncio.run(check(lambda: LocalExecutor(SETTINGS, 2), JOB, ENDLESS)) == []
 
 
-def test_the_fake_conforms():
+def test_the_fake_conforms() -> None:
     """No processes."""
     fake = Tardy(play)
     assert asyncio.run(check(lambda: fake, JOB, ENDLESS)) == []
@@ -50,7 +51,7 @@ def test_the_fake_conforms():
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_ray_conforms():
+def test_ray_conforms() -> None:
     """Real actors."""
     pytest.importorskip("ray", reason="Ray is an extra")
     assert asyncio.run(check(lambda: make_executor("ray", SETTINGS, 2), JOB, ENDLESS)) == []
@@ -61,14 +62,14 @@ class Stubborn(Tardy):
 
     slow_seconds = 2.0
 
-    async def run(self, job):
+    async def run(self, job: Any) -> Any:
         """See `Executor.run`."""
         try:
             return await super().run(job)
         except asyncio.CancelledError:
             return await FakeExecutor(play).run(job)
 
-    def close(self):
+    def close(self) -> None:
         """Does nothing."""
 
 
@@ -77,14 +78,14 @@ class Dicey(FakeExecutor):
 
     rolled = 0
 
-    async def run(self, job):
+    async def run(self, job: Any) -> Any:
         """See `Executor.run`."""
         self.rolled += 1
         turned = Job(job.source, job.trials[::-1])
         return await FakeExecutor(lambda *_: float(self.rolled)).run(turned)
 
 
-def test_what_a_bad_executor_does_is_found():
+def test_what_a_bad_executor_does_is_found() -> None:
     """One sentence for each thing."""
     found = asyncio.run(check(lambda: Stubborn(play), JOB, ENDLESS, seconds=30))
     assert "a cancelled job was not cancelled." in found

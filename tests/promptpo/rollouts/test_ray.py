@@ -1,6 +1,7 @@
 """Rollouts on a real Ray, started here: the same results, and a lost actor costs a rollout and no more."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -25,10 +26,10 @@ class Policy:
 """
 
 
-def returns(kind, settings, job, then=None):
+def returns(kind: Any, settings: Any, job: Any, then: Any = None) -> Any:
     """Returns of a job on an executor; `then` is called with it while the job runs."""
 
-    async def work():
+    async def work() -> Any:
         executor = make_executor(kind, settings, 2)
         try:
             task = asyncio.ensure_future(roll_out(executor, job))
@@ -43,20 +44,20 @@ def returns(kind, settings, job, then=None):
     return asyncio.run(work())
 
 
-def test_ray_gives_the_same_returns_as_local_workers():
+def test_ray_gives_the_same_returns_as_local_workers() -> None:
     """Where a rollout runs changes nothing."""
     settings = Settings(Task("CartPole-v1"), Limits())
     job = Job(LEAN, tuple(Trial(seed, None, 500) for seed in range(20)))
     assert returns("ray", settings, job) == returns("local", settings, job)
 
 
-def test_a_users_own_environment_is_found_on_the_workers():
+def test_a_users_own_environment_is_found_on_the_workers() -> None:
     """The module that registers it is imported there too, and a killed actor is replaced."""
     settings = Settings(Task("tests.environments:Test/Thermostat-v0"), Limits())
     job = Job(HEAT, tuple(Trial(seed, None, 50) for seed in range(8)))
     expected = returns("local", settings, job)
 
-    def kill(executor):
+    def kill(executor: Any) -> None:
         for worker in executor.workers:
             executor._ray.kill(worker.actor, no_restart=False)
 

@@ -5,6 +5,8 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,20 +29,20 @@ LEAN = """class Policy:
 """
 
 
-def thermostat(name="Thermostat", **kwargs):
+def thermostat(name: str = "Thermostat", **kwargs: Any) -> Any:
     """Settings for one of the test environments."""
     return Settings(Task(f"tests.environments:Test/{name}-v0", kwargs), Limits())
 
 
-def trials(n):
+def trials(n: Any) -> Any:
     """N episodes."""
     return tuple(Trial(seed, None, 50) for seed in range(n))
 
 
-def run(settings, job, jobs=1, then=None):
+def run(settings: Any, job: Any, jobs: int = 1, then: Any = None) -> Any:
     """Roll one job out; `then` is called with the executor while it runs."""
 
-    async def work():
+    async def work() -> Any:
         executor = LocalExecutor(settings, jobs)
         try:
             task = asyncio.ensure_future(roll_out(executor, job))
@@ -53,7 +55,7 @@ def run(settings, job, jobs=1, then=None):
     return asyncio.run(work())
 
 
-def test_the_number_of_workers_changes_nothing():
+def test_the_number_of_workers_changes_nothing() -> None:
     """One worker and three give the same episodes, in the same order."""
     job = Job(HEAT, trials(24))
     one, three = (run(thermostat(), job, jobs) for jobs in (1, 3))
@@ -61,10 +63,10 @@ def test_the_number_of_workers_changes_nothing():
     assert one.steps == three.steps == 24 * 50
 
 
-def test_a_killed_worker_costs_an_evaluation_and_nothing_more():
+def test_a_killed_worker_costs_an_evaluation_and_nothing_more() -> None:
     """A worker that dies in mid-rollout is replaced and its job rolled out again."""
 
-    def kill(executor):
+    def kill(executor: Any) -> None:
         worker = executor.workers[0]
         while worker.process is None or worker.process.pid is None:
             time.sleep(0.01)
@@ -77,19 +79,19 @@ def test_a_killed_worker_costs_an_evaluation_and_nothing_more():
     assert [e.return_ for e in again.episodes] == [e.return_ for e in expected.episodes]
 
 
-def test_an_environment_that_dies_once_is_tried_again(tmp_path):
+def test_an_environment_that_dies_once_is_tried_again(tmp_path: Path) -> None:
     """A crash of the environment's process is not the policy's fault and may not repeat."""
     rollout = run(thermostat("DiesOnce", flag=str(tmp_path / "flag")), Job(HEAT, trials(2)))
     assert evaluation_of(rollout).outcome == "ok"
 
 
-def test_an_environment_that_raises_is_told_in_one_sentence():
+def test_an_environment_that_raises_is_told_in_one_sentence() -> None:
     """The sentence names the environment, the exception and its message."""
     with pytest.raises(EnvironmentFaultError, match=r"Test/Raises-v0 raised KeyError: 'no such sensor'"):
         run(thermostat("Raises"), Job(HEAT, trials(2)))
 
 
-def test_an_environment_that_hangs_is_given_up():
+def test_an_environment_that_hangs_is_given_up() -> None:
     """After the time-out its process is killed, and once more; then it is told."""
     limits = Limits(step_seconds=0.05, construct_seconds=0.5)
     settings = replace(thermostat("Hangs"), env_timeout=1.0, limits=limits, lanes=1)
@@ -99,7 +101,7 @@ def test_an_environment_that_hangs_is_given_up():
     assert time.monotonic() - started < 30
 
 
-def test_an_environment_registered_in_a_script_is_found():
+def test_an_environment_registered_in_a_script_is_found() -> None:
     """Classes that only exist in this process's registry travel to the workers by value."""
     import gymnasium
 
@@ -108,7 +110,7 @@ def test_an_environment_registered_in_a_script_is_found():
     class Local(Thermostat):
         """A class that cannot be imported by name."""
 
-        def step(self, action):
+        def step(self, action: Any) -> Any:
             """Constant reward."""
             observation, _, *rest = super().step(action)
             return observation, 2.0, *rest
@@ -119,12 +121,12 @@ def test_an_environment_registered_in_a_script_is_found():
     assert rollout.episodes[0].return_ == 20.0
 
 
-def test_closing_ends_running_work_at_once():
+def test_closing_ends_running_work_at_once() -> None:
     """Ctrl-C does not wait for a long rollout."""
     slow = LEAN.replace("return", "sum(range(3_000_000)); return")
     settings = Settings(Task("CartPole-v1"), Limits())
 
-    async def work():
+    async def work() -> None:
         executor = LocalExecutor(settings, 1)
         task = asyncio.ensure_future(executor.run(Job(slow, tuple(Trial(s, None, 500) for s in range(50)))))
         await asyncio.sleep(1.5)
@@ -137,14 +139,14 @@ def test_closing_ends_running_work_at_once():
     asyncio.run(work())
 
 
-def test_a_step_limit_ends_a_job_early():
+def test_a_step_limit_ends_a_job_early() -> None:
     """No more steps are taken than allowed; the episodes that did not finish are left out."""
     rollout = run(thermostat(), Job(HEAT, trials(4), step_limit=120))
     assert rollout.steps <= 120
     assert len(rollout.episodes) < 4
 
 
-def test_success_is_reported():
+def test_success_is_reported() -> None:
     """Where info says success, the evaluation has a rate."""
     sort = "class Policy:\n    def act(self, obs):\n        return (obs['colour'] + 1) % 3\n"
     assert evaluation_of(run(thermostat("Sorter"), Job(sort, trials(3)))).success_rate == 1.0

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,7 +37,7 @@ CONFIG = Config(Task("CartPole-v1"))
         ({"task": Task("CartPole-v1", [1])}, ["env_kwargs", "mapping"]),
     ],
 )
-def test_what_cannot_work_is_one_sentence(settings, words):
+def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
     """It names the setting, what it may be, and what was given."""
     with pytest.raises(UsageError) as refused:
         checked(replace(CONFIG, **settings))
@@ -47,13 +48,13 @@ def test_what_cannot_work_is_one_sentence(settings, words):
         assert word in sentence
 
 
-def test_a_name_that_there_is_not_gets_the_nearest_one():
+def test_a_name_that_there_is_not_gets_the_nearest_one() -> None:
     """`candidatez=1` names `candidates`, not Python's constructor."""
     with pytest.raises(UsageError, match=r"there is no setting 'candidatez'; did you mean candidates\?"):
         config_of(task=Task("CartPole-v1"), candidatez=1)
 
 
-def test_what_works_stays_as_it_is():
+def test_what_works_stays_as_it_is() -> None:
     """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
     assert checked(CONFIG) == CONFIG
     given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"racing": 0})
@@ -77,7 +78,7 @@ def test_what_works_stays_as_it_is():
         },
     )
 )
-def test_a_checked_configuration_can_be_saved_and_read_again(settings):
+def test_a_checked_configuration_can_be_saved_and_read_again(settings: Any) -> None:
     """Whatever passes can be resumed: config.toml gives it back as it was."""
     import tempfile
 
@@ -90,7 +91,7 @@ def test_a_checked_configuration_can_be_saved_and_read_again(settings):
         assert load_config(Path(folder) / "config.toml") == config
 
 
-def test_every_bound_is_of_something_that_exists():
+def test_every_bound_is_of_something_that_exists() -> None:
     """A renamed setting does not lose its bound silently."""
     names = {f.name for of in (Config, Budget, Recipe, Task) for f in fields(of)}
     assert set(AT_LEAST) <= names

@@ -1,12 +1,14 @@
 """How many episodes judge a candidate, where the user did not say."""
 
+from typing import Any
+
 import pytest
 
 from promptpo.envs.task import Task
 from promptpo.run.config import Budget, Config, with_episodes
 
 
-def episodes(horizon, steps=None, sampled=50.0, **more):
+def episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any) -> Any:
     """Training and validation episodes of a run."""
     config = Config(Task("X-v0"), model="search", budget=Budget(steps=steps), **more)
     decided = with_episodes(config, horizon, sampled)
@@ -24,11 +26,13 @@ def episodes(horizon, steps=None, sampled=50.0, **more):
         (13, None, 1.5, (10, 20)),
     ],
 )
-def test_many_where_they_are_tiny_and_few_where_they_are_long(horizon, steps, sampled, decided):
+def test_many_where_they_are_tiny_and_few_where_they_are_long(
+    horizon: int | None, steps: int | None, sampled: float, decided: Any
+) -> None:
     """Within a fifth of the budget in the worst case; a hand of cards says little, and costs nothing."""
     assert episodes(horizon, steps, sampled) == decided
 
 
-def test_what_the_user_says_counts():
+def test_what_the_user_says_counts() -> None:
     """Nothing is decided for them."""
     assert episodes(None, None, 1.5, validation_episodes=7, recipe="paper") == (5, 7)

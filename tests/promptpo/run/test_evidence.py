@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.evidence import Evidence
 
 
-def played(returns, *, start=0, success=None):
+def played(returns: Any, *, start: int = 0, success: Any = None) -> Any:
     """Episodes with these returns on consecutive seeds."""
     successes = success if isinstance(success, list) else [success] * len(returns)
     return [
@@ -20,7 +21,7 @@ def played(returns, *, start=0, success=None):
     ]
 
 
-def test_episodes_are_pooled_and_each_seed_counts_once():
+def test_episodes_are_pooled_and_each_seed_counts_once() -> None:
     """Training and validation together, with the error of their mean."""
     evidence = Evidence.of(played([1.0, 3.0]), played([5.0, 7.0], start=100), played([3.0], start=1))
     assert evidence.returns == (1.0, 3.0, 5.0, 7.0)
@@ -28,7 +29,7 @@ def test_episodes_are_pooled_and_each_seed_counts_once():
     assert evidence.standard_error == pytest.approx(math.sqrt(20 / 3) / 2)
 
 
-def test_pairs_cancel_what_the_starts_have_in_common():
+def test_pairs_cancel_what_the_starts_have_in_common() -> None:
     """A difference of 1 is clear between returns that vary by hundreds from start to start."""
     dice = random.Random(0)
     starts = [dice.uniform(-500, 500) for _ in range(10)]
@@ -39,14 +40,14 @@ def test_pairs_cancel_what_the_starts_have_in_common():
     assert one.standard_error > 50
 
 
-def test_noise_is_no_difference():
+def test_noise_is_no_difference() -> None:
     """A lucky episode does not make a candidate better."""
     one, other = Evidence.of(played([10.0, 20.0, 90.0])), Evidence.of(played([12.0, 19.0, 20.0]))
     assert one.mean_return > other.mean_return
     assert one.against(other).verdict == 0
 
 
-def test_one_success_more_does_not_outweigh_a_tenfold_return():
+def test_one_success_more_does_not_outweigh_a_tenfold_return() -> None:
     """10 of 10 at a return of 355 against 9 of 10 at 3,551: the second."""
     sure = Evidence.of(played([350.0 + i for i in range(10)], success=True))
     rich = Evidence.of(played([3550.0 + i for i in range(10)], success=[True] * 9 + [False]))
@@ -57,7 +58,7 @@ def test_one_success_more_does_not_outweigh_a_tenfold_return():
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12), st.lists(st.floats(-1e6, 1e6), max_size=12))
-def test_comparing_is_antisymmetric_and_equals_tie(mine, theirs):
+def test_comparing_is_antisymmetric_and_equals_tie(mine: Any, theirs: Any) -> None:
     """Whoever is better one way is worse the other way; equal episodes are a tie and no verdict."""
     one, other = Evidence.of(played(mine)), Evidence.of(played(theirs))
     assert one.against(other).verdict == -other.against(one).verdict

@@ -4,6 +4,9 @@ import contextlib
 import os
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ KIB = 1024
 
 
 @contextlib.contextmanager
-def small_disk(where, size):
+def small_disk(where: Any, size: Any) -> Iterator[Any]:
     """A real file system of `size` bytes at `where`."""
     where.mkdir(parents=True)
     mounted = subprocess.run(
@@ -30,7 +33,7 @@ def small_disk(where, size):
         subprocess.run(["umount", "-l", where], check=True)
 
 
-def fill(path, leave):
+def fill(path: Any, leave: Any) -> None:
     """Fill the disk with a file, all but `leave` bytes."""
     disk = os.statvfs(path.parent)
     path.write_bytes(b"\0" * (disk.f_bavail * disk.f_frsize - leave))
@@ -40,7 +43,7 @@ def fill(path, leave):
 @pytest.mark.parametrize(
     "room", [32, *(pytest.param(room, marks=pytest.mark.slow) for room in (0, 8, 20, 48, 64, 100))]
 )
-def test_a_run_on_a_full_disk_goes_on_when_there_is_room(tmp_path, undisturbed, room):
+def test_a_run_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, undisturbed: Any, room: Any) -> None:
     """Whenever the disk is full, the run ends with a sentence; resumed with room, it ends as if nothing had been."""
     expected, _, _ = undisturbed
     with small_disk(tmp_path / "run", 8 * KIB * KIB):

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -49,12 +50,12 @@ attempts = st.builds(
 
 
 @given(attempts)
-def test_values_survive_the_trip_through_json(attempt):
+def test_values_survive_the_trip_through_json(attempt: Any) -> None:
     """What is written to the journal is what is read, infinities and odd characters included."""
     assert from_json(Attempt, json.loads(json.dumps(to_json(attempt)))) == attempt
 
 
-def test_nan_survives_the_trip_through_json():
+def test_nan_survives_the_trip_through_json() -> None:
     """A NaN return stays a NaN; it must not become null and then an error."""
     record = EpisodeRecord(seed=1, return_=float("nan"), steps=2)
     again = from_json(EpisodeRecord, json.loads(json.dumps(to_json(record))))
@@ -63,7 +64,9 @@ def test_nan_survives_the_trip_through_json():
 
 @settings(max_examples=60, deadline=None)
 @given(lines=st.lists(texts, min_size=1, max_size=5), where=st.floats(0, 1))
-def test_a_journal_cut_anywhere_keeps_its_whole_lines(tmp_path_factory, lines, where):
+def test_a_journal_cut_anywhere_keeps_its_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, lines: Any, where: Any
+) -> None:
     """Whatever byte a kill stops at, the whole lines before it are read and writing goes on."""
     directory = tmp_path_factory.mktemp("run")
     with Journal(directory) as journal:
@@ -79,7 +82,7 @@ def test_a_journal_cut_anywhere_keeps_its_whole_lines(tmp_path_factory, lines, w
     assert [event.n for event in read_events(directory / JOURNAL)] == list(range(whole + 1))
 
 
-def test_damage_in_the_middle_is_refused(tmp_path):
+def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
     """A broken line that is not the last is told, with its number, and not silently dropped."""
     with Journal(tmp_path) as journal:
         for n in range(3):
@@ -90,14 +93,14 @@ def test_damage_in_the_middle_is_refused(tmp_path):
         Journal(tmp_path)
 
 
-def test_a_second_process_is_refused(tmp_path):
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
     """Two processes never write one run."""
     with Journal(tmp_path), pytest.raises(RunError, match="another promptpo process"):
         Journal(tmp_path)
     Journal(tmp_path).close()
 
 
-def test_a_key_is_used_once(tmp_path):
+def test_a_key_is_used_once(tmp_path: Path) -> None:
     """Adding the same kind and key twice is a mistake of ours, not a silent overwrite."""
     with Journal(tmp_path) as journal:
         journal.add("stop", "0", {})
@@ -105,11 +108,11 @@ def test_a_key_is_used_once(tmp_path):
             journal.add("stop", "0", {})
 
 
-def test_a_full_disk_is_told_and_leaves_whole_lines(tmp_path):
+def test_a_full_disk_is_told_and_leaves_whole_lines(tmp_path: Path) -> None:
     """When the system takes only half a line, the half is cut off and the error says how to go on."""
     import resource
 
-    def write_until_full(directory: Path, told) -> None:
+    def write_until_full(directory: Path, told: Any) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         journal = Journal(directory)
@@ -129,7 +132,7 @@ def test_a_full_disk_is_told_and_leaves_whole_lines(tmp_path):
     assert len(read_events(tmp_path / JOURNAL)) >= 10
 
 
-def test_an_event_is_on_disk_when_add_returns(tmp_path):
+def test_an_event_is_on_disk_when_add_returns(tmp_path: Path) -> None:
     """A process killed right after `add` has lost nothing."""
 
     def write_and_die(directory: Path) -> None:
@@ -142,7 +145,7 @@ def test_an_event_is_on_disk_when_add_returns(tmp_path):
     assert read_events(tmp_path / JOURNAL)[0].data == {"text": "paid for"}
 
 
-def test_a_damaged_journal_is_not_left_locked(tmp_path):
+def test_a_damaged_journal_is_not_left_locked(tmp_path: Path) -> None:
     """After the refusal the same process can open it again, once a copy is put back."""
     with Journal(tmp_path) as journal:
         journal.add("stop", "0", {"reason": "a"})

@@ -6,6 +6,8 @@ import random
 import signal
 import time
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ CONTEXT.set_forkserver_preload(
 )
 
 
-def start(folder, kill_at=-1):
+def start(folder: Any, kill_at: int = -1) -> Any:
     """One process's work on the run in a folder; it begins at once, for a server has all the imports."""
     folder.mkdir(exist_ok=True)
     process = CONTEXT.Process(target=killable.work, args=(folder, kill_at))
@@ -26,19 +28,19 @@ def start(folder, kill_at=-1):
     return process
 
 
-def ended(process, folder):
+def ended(process: Any, folder: Any) -> Any:
     """The exit code of a process that may have been killed, but not failed."""
     process.join(100)
     assert process.exitcode in {0, -signal.SIGKILL}, (folder / "errors").read_text()
     return process.exitcode
 
 
-def finish(folder, kill_at=-1):
+def finish(folder: Any, kill_at: int = -1) -> Any:
     """Let a process work until it ends or kills itself; returns its exit code."""
     return ended(start(folder, kill_at), folder)
 
 
-def essence(run):
+def essence(run: Any) -> Any:
     """What of a result must not depend on interruptions."""
     result = json.loads((run / "result.json").read_text())
     kept = ("best", "train", "validation", "test", "steps", "rounds", "candidates", "stop_reason")
@@ -46,7 +48,7 @@ def essence(run):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The run that nobody interrupts, its number of events and the seconds it takes."""
     finish(tmp_path_factory.mktemp("first"))  # the server of processes starts with it
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -56,14 +58,14 @@ def undisturbed(tmp_path_factory):
     return essence(folder / "run"), len(read_events(folder / "run" / JOURNAL)), seconds
 
 
-def check(folder, expected):
+def check(folder: Any, expected: Any) -> None:
     """The run ended like the undisturbed one, and no answered call was made again."""
     assert essence(folder / "run") == expected
     answered = [event.key for event in read_events(folder / "run" / JOURNAL) if event.kind == "completion"]
     assert len(answered) == len(set(answered))
 
 
-def test_killed_once_in_the_middle(tmp_path, undisturbed):
+def test_killed_once_in_the_middle(tmp_path: Path, undisturbed: Any) -> None:
     """A kill in the middle of round 1: the answered calls are not made again."""
     expected, events, _ = undisturbed
     assert finish(tmp_path, kill_at=events // 3) == -signal.SIGKILL
@@ -74,7 +76,7 @@ def test_killed_once_in_the_middle(tmp_path, undisturbed):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_killed_at_every_event(tmp_path, undisturbed):
+def test_killed_at_every_event(tmp_path: Path, undisturbed: Any) -> None:
     """Every kind of event is followed by a kill; each run is then finished by one more process."""
     expected, events, _ = undisturbed
     for n in range(1, events + 1):
@@ -87,7 +89,7 @@ def test_killed_at_every_event(tmp_path, undisturbed):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(4))
-def test_kills_at_random_instants(tmp_path, undisturbed, seed):
+def test_kills_at_random_instants(tmp_path: Path, undisturbed: Any, seed: Any) -> None:
     """Fifty kills that fall anywhere, also into a write: runs are killed again and again until they end."""
     expected, _, seconds = undisturbed
     dice = random.Random(seed)

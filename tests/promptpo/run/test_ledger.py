@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -14,19 +15,19 @@ from promptpo.run.journal import Event
 from promptpo.run.ledger import Ledger
 
 
-def completion(n, *, t=0.0, cost=0.01, tokens=100):
+def completion(n: Any, *, t: float = 0.0, cost: float = 0.01, tokens: int = 100) -> Any:
     """A journaled call."""
     data = asdict(Completion("text", "m", usage=Usage(tokens, 0, tokens), cost_usd=cost))
     return Event(n, t, "completion", str(n), data)
 
 
-def spent(n, t=0.0, **steps):
+def spent(n: Any, t: float = 0.0, **steps: Any) -> Any:
     """A journaled rollout."""
     return Event(n, t, "evaluation", str(n), {"spent": steps})
 
 
 @given(st.lists(st.tuples(st.sampled_from(["train", "tune", "test"]), st.integers(0, 1000))))
-def test_steps_add_up_by_purpose(rollouts):
+def test_steps_add_up_by_purpose(rollouts: Any) -> None:
     """Every step is counted once, under its purpose; test steps are outside the budget."""
     ledger = Ledger(Budget(), [spent(n, **{purpose: steps}) for n, (purpose, steps) in enumerate(rollouts)])
     for purpose in ("train", "tune", "test"):
@@ -42,14 +43,14 @@ def test_steps_add_up_by_purpose(rollouts):
         (Budget(tokens=600), "600 tokens"),
     ],
 )
-def test_the_call_that_would_pass_a_limit_is_refused(budget, words):
+def test_the_call_that_would_pass_a_limit_is_refused(budget: Any, words: str) -> None:
     """Limits are checked before a call is made, and say which limit it is."""
     ledger = Ledger(budget, [completion(n) for n in range(3)])
     with pytest.raises(BudgetSpentError, match=words):
         ledger.reserve_call()
 
 
-def test_calls_in_flight_count():
+def test_calls_in_flight_count() -> None:
     """Two calls at once do not pass a limit that each alone would keep."""
     ledger = Ledger(Budget(calls=2))
     ledger.reserve_call()
@@ -60,20 +61,20 @@ def test_calls_in_flight_count():
     ledger.reserve_call()
 
 
-def test_calls_of_unknown_price_are_counted_apart():
+def test_calls_of_unknown_price_are_counted_apart() -> None:
     """Money is never guessed."""
     ledger = Ledger(Budget(usd=1.0), [completion(0, cost=None), completion(1)])
     assert (ledger.unpriced_calls, ledger.cost_usd) == (1, 0.01)
 
 
-def test_a_reservation_waits_for_what_others_give_back():
+def test_a_reservation_waits_for_what_others_give_back() -> None:
     """Near the end of the budget a worst-case reservation does not starve the next one."""
 
-    async def work():
+    async def work() -> Any:
         ledger = Ledger(Budget(steps=100))
         order = []
 
-        async def first():
+        async def first() -> None:
             with ledger.hold() as hold:
                 granted = await hold.take(100)
                 await asyncio.sleep(0.01)
@@ -81,7 +82,7 @@ def test_a_reservation_waits_for_what_others_give_back():
                 ledger.add(spent(0, train=30))
                 order.append("first")
 
-        async def second():
+        async def second() -> None:
             await asyncio.sleep(0.001)
             with ledger.hold() as hold:
                 order.append(await hold.take(60))
@@ -92,10 +93,10 @@ def test_a_reservation_waits_for_what_others_give_back():
     assert asyncio.run(work()) == ["first", 60]
 
 
-def test_no_steps_left_is_told():
+def test_no_steps_left_is_told() -> None:
     """When nothing is in flight either, the budget is spent."""
 
-    async def work():
+    async def work() -> None:
         ledger = Ledger(Budget(steps=10), [spent(0, train=10)])
         with ledger.hold() as hold:
             await hold.take(1)
@@ -104,7 +105,7 @@ def test_no_steps_left_is_told():
         asyncio.run(work())
 
 
-def test_time_adds_up_over_sessions():
+def test_time_adds_up_over_sessions() -> None:
     """A resumed run goes on with the time that earlier processes used, not with the pause between them."""
     events = [
         Event(0, 100.0, "session", "0", {}),
@@ -124,10 +125,10 @@ WORK = st.lists(
 
 @example(work=[[(30, 20), (70, 70)], [(30, 20), (70, 70)]], limit=100)
 @given(work=WORK, limit=st.integers(1, 200))
-def test_reservations_never_wait_for_each_other(work, limit):
+def test_reservations_never_wait_for_each_other(work: Any, limit: Any) -> None:
     """Pieces of work that reserve more while they hold what they took all end, within the budget."""
 
-    async def piece(ledger, parts):
+    async def piece(ledger: Any, parts: Any) -> None:
         total = 0
         with ledger.hold() as hold:
             try:
@@ -141,7 +142,7 @@ def test_reservations_never_wait_for_each_other(work, limit):
                 pass
             ledger.add(spent(0, train=total))
 
-    async def everything():
+    async def everything() -> Any:
         ledger = Ledger(Budget(steps=limit))
         await asyncio.wait_for(asyncio.gather(*(piece(ledger, parts) for parts in work)), 5)
         return ledger

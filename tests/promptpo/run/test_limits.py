@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from tests.promptpo.policies import FEEDBACK, WEAK, variant
 
 
 @pytest.fixture
-def answering(tmp_path):
+def answering(tmp_path: Path) -> Any:
     """A command that writes down each call and answers with a policy."""
     script = tmp_path / "model.py"
     script.write_text(
@@ -28,13 +30,15 @@ def answering(tmp_path):
     return f"exec:{shlex.join([sys.executable, str(script)])}", tmp_path / "calls"
 
 
-def optimize(model, out, **more):
+def optimize(model: Any, out: Any, **more: Any) -> Any:
     """A quick run with a model by name."""
     return promptpo.optimize("CartPole-v1", model=model, out=out, **{**QUICK, **more})
 
 
 @pytest.mark.parametrize("model", ["exec:cat", "inbox:box", "openai:my-own"])
-def test_money_without_a_price_is_refused(model, tmp_path, monkeypatch):
+def test_money_without_a_price_is_refused(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One sentence names the way out; no run is left behind and nothing was asked."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
@@ -45,7 +49,7 @@ def test_money_without_a_price_is_refused(model, tmp_path, monkeypatch):
     assert not (tmp_path / "box").exists()
 
 
-def test_a_stated_price_makes_money_a_limit(answering, tmp_path):
+def test_a_stated_price_makes_money_a_limit(answering: Any, tmp_path: Path) -> None:
     """It is recorded, counted with estimated tokens, and ends the run; resuming knows it."""
     model, calls = answering
     run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_usd=0.001, price=(2.5, 10.0))
@@ -61,7 +65,7 @@ def test_a_stated_price_makes_money_a_limit(answering, tmp_path):
     assert calls.read_text() == before
 
 
-def test_tokens_of_a_program_are_estimated_and_limited(answering, tmp_path):
+def test_tokens_of_a_program_are_estimated_and_limited(answering: Any, tmp_path: Path) -> None:
     """--max-tokens holds for a command that counts none."""
     model, calls = answering
     run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_tokens=100)
@@ -69,7 +73,7 @@ def test_tokens_of_a_program_are_estimated_and_limited(answering, tmp_path):
     assert len(calls.read_text()) == 1
 
 
-def test_a_price_can_be_stated_on_resuming(answering, tmp_path):
+def test_a_price_can_be_stated_on_resuming(answering: Any, tmp_path: Path) -> None:
     """A run that began without one gets a limit on money later; calls before it do not count."""
     model, _ = answering
     optimize(model, tmp_path / "run", rounds=1, candidates=1)
@@ -80,10 +84,10 @@ def test_a_price_can_be_stated_on_resuming(answering, tmp_path):
     assert run.data["llm"]["cost_usd"] > 0
 
 
-def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path):
+def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path: Path) -> None:
     """The limit can no longer be kept, and the run says so instead of going on."""
 
-    def model(request):
+    def model(request: pytest.FixtureRequest) -> Any:
         text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
         return Completion(text, "m", cost_usd=None)
 
@@ -96,16 +100,16 @@ def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path):
 
 
 @pytest.mark.parametrize("price", [(1.0,), (-1.0, 2.0), "cheap", (float("nan"), 1.0), ("a", "b")])
-def test_prices_from_python_are_checked(price, tmp_path):
+def test_prices_from_python_are_checked(price: Any, tmp_path: Path) -> None:
     """A sentence, before anything starts."""
     with pytest.raises(UsageError, match="price"):
         optimize("search", tmp_path / "run", price=price)
 
 
-def test_resume_takes_what_a_context_overflow_advises(tmp_path):
+def test_resume_takes_what_a_context_overflow_advises(tmp_path: Path) -> None:
     """Shorter prompts and answers from here on, recorded for the next time."""
 
-    def model(request):
+    def model(request: pytest.FixtureRequest) -> Any:
         assert request.max_output_tokens == 2000 or not request.key.startswith("r2")
         return FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
 

@@ -10,7 +10,7 @@ import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,7 +42,7 @@ print("```python\\nclass Policy:\\n    def act(self, obs):\\n        return int(
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory):
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A finished run with a module and a command of its own, made on another machine."""
     home = tmp_path_factory.mktemp("theirs")
     trace = home / "trace"
@@ -59,7 +59,7 @@ def theirs(tmp_path_factory):
 
 
 @pytest.fixture
-def foreign(theirs, tmp_path):
+def foreign(theirs: Any, tmp_path: Path) -> Any:
     """A copy of it that this machine was given, and where it would leave a trace."""
     shutil.copytree(theirs / "run", tmp_path / "run")
     trace = theirs / "trace"
@@ -67,7 +67,7 @@ def foreign(theirs, tmp_path):
     return tmp_path / "run", trace
 
 
-def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path):
+def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path: Path) -> None:
     """The key is for its owner only; a changed configuration, or one without a signature, is not ours."""
     config = Config(Task("CartPole-v1"), model="search")
     assert save_own(config, tmp_path)
@@ -84,11 +84,13 @@ def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path):
     assert not made_here(tmp_path)
 
 
-def test_a_kill_between_signature_and_configuration_loses_nothing(tmp_path, monkeypatch):
+def test_a_kill_between_signature_and_configuration_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The configuration that is there stays known until the next one is."""
     save_own(Config(Task("CartPole-v1")), tmp_path)
 
-    def killed(*_):
+    def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("promptpo.run.origin.save_config", killed)
@@ -97,7 +99,7 @@ def test_a_kill_between_signature_and_configuration_loses_nothing(tmp_path, monk
     assert made_here(tmp_path)
 
 
-def test_a_machine_without_a_place_for_keys_says_so(tmp_path):
+def test_a_machine_without_a_place_for_keys_says_so(tmp_path: Path) -> None:
     """The run is made all the same."""
     (tmp_path / "file").touch()
     done = command("optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", "--no-film",
@@ -106,7 +108,7 @@ def test_a_machine_without_a_place_for_keys_says_so(tmp_path):
     assert "cannot be signed" in done.stderr
 
 
-def test_many_processes_make_one_key(tmp_path):
+def test_many_processes_make_one_key(tmp_path: Path) -> None:
     """All of them sign with the same one."""
     code = "from promptpo.run.origin import _key; print(_key(create=True).hex())"
     import os
@@ -134,7 +136,7 @@ def test_many_processes_make_one_key(tmp_path):
         ["track", ".", "--to", "monitor:monitor.csv"],
     ],
 )
-def test_looking_imports_and_starts_nothing(foreign, arguments):
+def test_looking_imports_and_starts_nothing(foreign: Any, arguments: Any) -> None:
     """From inside of its directory too."""
     directory, trace = foreign
     done = command(*arguments, cwd=directory)
@@ -145,7 +147,7 @@ def test_looking_imports_and_starts_nothing(foreign, arguments):
         assert "--trust" in (directory / "report.html").read_text()
 
 
-def test_resuming_wants_trust_and_says_what_it_does(foreign):
+def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
     """Without it nothing happens; with it once, the run is the user's."""
     directory, trace = foreign
     refused = command("resume", ".", "--rounds", "2", "--no-film", cwd=directory)
@@ -163,7 +165,7 @@ def test_resuming_wants_trust_and_says_what_it_does(foreign):
     assert command("resume", ".", "--rounds", "3", "--no-film", cwd=directory).returncode == 0
 
 
-def test_the_film_of_the_report_wants_trust(foreign):
+def test_the_film_of_the_report_wants_trust(foreign: Any) -> None:
     """With it, the module is imported."""
     directory, trace = foreign
     done = command("report", ".", "--trust", cwd=directory)
@@ -175,7 +177,9 @@ def test_the_film_of_the_report_wants_trust(foreign):
 @pytest.mark.parametrize(
     ("own", "flag", "obeyed"), [(False, False, False), (False, True, True), (True, False, True)]
 )
-def test_weaker_sandboxes_are_accepted_here(foreign, monkeypatch, own, flag, obeyed):
+def test_weaker_sandboxes_are_accepted_here(
+    foreign: Any, monkeypatch: pytest.MonkeyPatch, own: bool, flag: bool, obeyed: bool
+) -> None:
     """A stranger's run cannot accept one in the user's name."""
     from promptpo.output.report import episode, page
 
@@ -195,16 +199,16 @@ class _Listener(BaseHTTPRequestHandler):
 
     keys: ClassVar[list] = []
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         """Refuse, having seen the key."""
         self.keys.append(self.headers.get("Authorization") or "")
         self.send_error(400)
 
-    def log_message(self, *_):
+    def log_message(self, *_: Any) -> None:
         """Say nothing."""
 
 
-def test_keys_go_to_hosts_that_the_user_named(tmp_path, monkeypatch):
+def test_keys_go_to_hosts_that_the_user_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's address gets none, trusted or not, until it is named again."""
     server = HTTPServer(("127.0.0.1", 0), _Listener)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -229,7 +233,9 @@ def test_keys_go_to_hosts_that_the_user_named(tmp_path, monkeypatch):
     assert all("secret-of-mine" in key for key in _Listener.keys)
 
 
-def test_a_policy_file_from_somebody_builds_nothing_unasked(foreign, monkeypatch):
+def test_a_policy_file_from_somebody_builds_nothing_unasked(
+    foreign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its environment is the user's word, or Gymnasium's own, or of a run that was made here."""
     directory, trace = foreign
     monkeypatch.chdir(directory)
@@ -245,7 +251,9 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(foreign, monkeypatch
         promptpo.load_policy(directory)
 
 
-def test_wrappers_and_variants_want_trust_like_the_environment(foreign, monkeypatch):
+def test_wrappers_and_variants_want_trust_like_the_environment(
+    foreign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are imported as it is, and are told, whoever's they are."""
     plain = Task("CartPole-v1")
     wrapped = replace(plain, wrappers=(Wrapping("their_wrappers:Wrap"), Wrapping("ClipAction")))
@@ -272,7 +280,7 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign, monkeypa
     assert not trace.exists()
 
 
-def test_an_older_run_is_exported_with_its_environment(foreign, monkeypatch):
+def test_an_older_run_is_exported_with_its_environment(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its action space is not recorded: a stranger's needs trust for that."""
     directory, trace = foreign
     path = directory / JOURNAL
@@ -288,7 +296,9 @@ def test_an_older_run_is_exported_with_its_environment(foreign, monkeypatch):
     assert "class Policy" in promptpo.export(directory, trust=True)
 
 
-def test_what_is_exported_is_the_same_without_the_environment(foreign, monkeypatch):
+def test_what_is_exported_is_the_same_without_the_environment(
+    foreign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The recorded action space says what the environment would."""
     directory, _ = foreign
     without = promptpo.export(directory)
@@ -303,7 +313,9 @@ def test_what_is_exported_is_the_same_without_the_environment(foreign, monkeypat
 @pytest.mark.parametrize(
     "table", ["[resume]\ntrust = true", '[resume]\nbase-url = "http://x"', "[report]\ntrust = true"]
 )
-def test_files_cannot_say_it_for_the_user(tmp_path, monkeypatch, capsys, table):
+def test_files_cannot_say_it_for_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], table: str
+) -> None:
     """Trust, and where keys go when a run is resumed, are given on the command line."""
     (tmp_path / "promptpo.toml").write_text(table)
     monkeypatch.chdir(tmp_path)
@@ -311,7 +323,7 @@ def test_files_cannot_say_it_for_the_user(tmp_path, monkeypatch, capsys, table):
     assert "on the command line only" in capsys.readouterr().err
 
 
-def test_defaults_that_came_with_a_run_are_not_read(foreign):
+def test_defaults_that_came_with_a_run_are_not_read(foreign: Any) -> None:
     """A file of flags in somebody's run directory sets nothing; in one's own it does."""
     directory, _ = foreign
     (directory / "promptpo.toml").write_text("[export]\noutput = 'planted.py'\n")
@@ -322,7 +334,7 @@ def test_defaults_that_came_with_a_run_are_not_read(foreign):
     assert (directory / "planted.py").exists()
 
 
-def test_own_runs_need_no_flags(tmp_path):
+def test_own_runs_need_no_flags(tmp_path: Path) -> None:
     """Also when they are moved, and with a module of one's own, which is named before it is imported."""
     (tmp_path / "my_env.py").write_text(MODULE.format(trace=str(tmp_path / "trace")))
     done = command(

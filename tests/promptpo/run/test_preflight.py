@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -27,7 +29,7 @@ class Priced(ScriptedLLM):
     price = Price(3.0, 15.0)
 
 
-def ahead(config=CARTPOLE, **budget):
+def ahead(config: Any = CARTPOLE, **budget: Any) -> Any:
     """The estimate with this budget."""
     model = Model()
     found = estimate(replace(config, budget=replace(config.budget, **budget)), llm=Priced(model))
@@ -35,7 +37,9 @@ def ahead(config=CARTPOLE, **budget):
     return found
 
 
-def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(tmp_path, monkeypatch, capsys):
+def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`--estimate` tells limit, division, calls and time, exits with 0, and leaves no run and no call behind."""
     monkeypatch.chdir(tmp_path)
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
@@ -51,7 +55,7 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(tmp_path
     assert found["steps_per_second"] > 0
 
 
-def test_calls_tokens_and_dollars_are_bounds():
+def test_calls_tokens_and_dollars_are_bounds() -> None:
     """Every policy asked for twice and repaired twice, and the feedback class; limits lower each of them."""
     found = ahead()
     assert found.calls == 5 * 4 * 4 + 3
@@ -62,7 +66,7 @@ def test_calls_tokens_and_dollars_are_bounds():
     assert sum(ahead(tokens=1000).tokens) == pytest.approx(1000, abs=1)
 
 
-def test_a_budget_that_pays_for_no_evaluation_is_told():
+def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     """With fewer steps than one policy may take, the line says so and what to change."""
     found = ahead(steps=1000)
     assert not found.fits
@@ -74,7 +78,7 @@ def test_a_budget_that_pays_for_no_evaluation_is_told():
     assert any("for no tuning" in line for line in tight.lines())
 
 
-def test_a_limit_of_the_user_or_none_is_told():
+def test_a_limit_of_the_user_or_none_is_told() -> None:
     """Who bounds the episodes is in the first line."""
     limited = ahead(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))
     assert limited.lines()[0] == "Episodes: at most 77 steps, by --max-episode-steps."
@@ -82,14 +86,14 @@ def test_a_limit_of_the_user_or_none_is_told():
     assert "set --max-episode-steps" in endless.lines()[0]
 
 
-def test_a_result_has_what_was_said_before(tmp_path):
+def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
     """`result.json` keeps the preflight."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1)
     assert run.data["preflight"]["horizon"] == 500
     assert run.data["preflight"]["policies"] == 1
 
 
-def test_what_stays_unknown_is_named():
+def test_what_stays_unknown_is_named() -> None:
     """Unnamed numbers and actions, an unknown reward, and observations outside their Box."""
     box = spaces.Box(-1.0, 1.0, (2,), np.float32)
     sources = {"State": "space", "Action": "space", "reward": "nothing found"}
@@ -107,7 +111,7 @@ def test_what_stays_unknown_is_named():
     assert not gaps_in(nested, spaces.Discrete(2), known, named_actions=True, observations=inside)
 
 
-def test_a_documented_environment_has_no_gaps():
+def test_a_documented_environment_has_no_gaps() -> None:
     """CartPole says all of it."""
     assert gymnasium.spec("CartPole-v1")
     assert not ahead().unknown

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,13 @@ SUBJECT = Subject("class Policy: ...", None, "r1c1")
 class Work:
     """A spender with a journal of its own, a scripted model and an executor without processes."""
 
-    def __init__(self, directory, answer=lambda _: "text", play=lambda _, trial: float(trial.seed), **limits):
+    def __init__(
+        self,
+        directory: Any,
+        answer: Any = lambda _: "text",
+        play: Any = lambda _, trial: float(trial.seed),
+        **limits: Any,
+    ) -> None:
         config = Config(Task("CartPole-v1"), budget=Budget(**limits))
         self.journal = Journal(directory)
         self.ledger = Ledger(config.budget, self.journal.events)
@@ -31,16 +39,16 @@ class Work:
         self.executor = FakeExecutor(play)
         self.spender = Spender(self.llm, self.executor, config, self.journal, self.ledger)
 
-    def ask(self, key="r1.c1"):
+    def ask(self, key: str = "r1.c1") -> Any:
         """One call."""
         return self.spender.ask(key, "policy", [Message("user", "?")], system="s", candidate="r1c1")
 
-    def roll(self, kind="evaluation", key="a", seeds=(1, 2, 3, 4), **more):
+    def roll(self, kind: str = "evaluation", key: str = "a", seeds: Any = (1, 2, 3, 4), **more: Any) -> Any:
         """Episodes of at most ten steps."""
         return self.spender.roll_out(kind, key, SUBJECT, seeds, horizon=10, **more)
 
 
-def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_path):
+def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_path: Path) -> None:
     """The second time it comes from the journal, in this process and in the next."""
     asked = []
     first = Work(tmp_path, lambda request: asked.append(request.key) or "answer")
@@ -53,16 +61,16 @@ def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_p
     assert asked == ["r1.c1"]
 
 
-def test_what_was_asked_is_received_though_the_search_ends(tmp_path):
+def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> None:
     """Cancelling the one who waits does not cancel the call; `receive` waits until it is on disk."""
 
-    async def slow(_):
+    async def slow(_: Any) -> Any:
         await asyncio.sleep(0.2)
         return Completion("late", "m", cost_usd=1.0)
 
     work = Work(tmp_path, slow)
 
-    async def search():
+    async def search() -> None:
         waiting = asyncio.ensure_future(work.ask())
         await asyncio.sleep(0.05)
         waiting.cancel()
@@ -76,16 +84,16 @@ def test_what_was_asked_is_received_though_the_search_ends(tmp_path):
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-def test_an_answer_that_never_comes_is_given_up(tmp_path, repeats):
+def test_an_answer_that_never_comes_is_given_up(tmp_path: Path, repeats: bool) -> None:
     """After the time that it is given; at once where asking again costs nothing."""
 
-    async def never(_):
+    async def never(_: Any) -> None:
         await asyncio.sleep(60)
 
     work = Work(tmp_path, never)
     work.llm.repeats = repeats
 
-    async def search():
+    async def search() -> Any:
         waiting = asyncio.ensure_future(work.ask())
         await asyncio.sleep(0.05)
         began = time.monotonic()
@@ -96,7 +104,7 @@ def test_an_answer_that_never_comes_is_given_up(tmp_path, repeats):
     assert asyncio.run(search()) < 3
 
 
-def test_a_call_beyond_the_limit_is_not_made(tmp_path):
+def test_a_call_beyond_the_limit_is_not_made(tmp_path: Path) -> None:
     """And takes nothing away from the one before it."""
     work = Work(tmp_path, lambda _: "answer", calls=1)
     assert asyncio.run(work.ask("r1.c1")).text == "answer"
@@ -105,7 +113,7 @@ def test_a_call_beyond_the_limit_is_not_made(tmp_path):
     assert work.ledger.calls == 1
 
 
-def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path):
+def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path: Path) -> None:
     """Each kind has its purpose; the test is outside the budget."""
     work = Work(tmp_path, steps=80)
     played = asyncio.run(work.roll())
@@ -121,7 +129,7 @@ def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path):
         asyncio.run(work.roll("validation", "d"))
 
 
-def test_what_is_hopeless_early_is_not_rolled_out_further(tmp_path):
+def test_what_is_hopeless_early_is_not_rolled_out_further(tmp_path: Path) -> None:
     """Two stages in one event: the others only where the first are worth it."""
     work = Work(tmp_path)
     poor = asyncio.run(work.roll(first=2, go_on=lambda early: max(early.returns) > 2))
@@ -130,10 +138,10 @@ def test_what_is_hopeless_early_is_not_rolled_out_further(tmp_path):
     assert len(list(work.journal.of_kind("evaluation"))) == 2
 
 
-def test_a_failure_ends_training_but_not_the_test(tmp_path):
+def test_a_failure_ends_training_but_not_the_test(tmp_path: Path) -> None:
     """In the test it is one episode of many, and counted."""
 
-    def play(_, trial):
+    def play(_: Any, trial: Any) -> Any:
         return Failure("crashed", "it broke", seed=trial.seed) if trial.seed == 2 else 5.0
 
     work = Work(tmp_path, play=play)
@@ -142,7 +150,7 @@ def test_a_failure_ends_training_but_not_the_test(tmp_path):
     assert (test.outcome, test.failed, test.returns) == ("crashed", 1, (5.0, 5.0, 5.0))
 
 
-def test_trajectories_wait_for_their_feedback(tmp_path):
+def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     """Kept beside the journal until something was said about them; gone afterwards."""
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
@@ -157,7 +165,7 @@ def test_trajectories_wait_for_their_feedback(tmp_path):
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
 
 
-def test_damaged_trajectories_are_rolled_out_once_more(tmp_path):
+def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     """A file cut by a full disk is no trajectory."""
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
@@ -167,7 +175,7 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path):
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
 
 
-def test_work_that_only_asks_has_no_executor(tmp_path):
+def test_work_that_only_asks_has_no_executor(tmp_path: Path) -> None:
     """A draft of a spec, for one."""
     work = Work(tmp_path)
     spender = Spender(work.llm, None, Config(Task("CartPole-v1")), work.journal, work.ledger)

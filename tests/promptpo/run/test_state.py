@@ -3,7 +3,9 @@
 import json
 import math
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,18 +20,18 @@ from promptpo.run.state import RunState, read_state
 RECORDED = Path(__file__).parent / "recorded"
 
 
-def evaluation(*returns, first=0, outcome="ok", error=""):
+def evaluation(*returns: Any, first: int = 0, outcome: str = "ok", error: str = "") -> Any:
     """Episodes with these returns on seeds from `first` on."""
     episodes = tuple(EpisodeRecord(first + n, float(value), 10) for n, value in enumerate(returns))
     return Evaluation(outcome, episodes, 10 * len(returns), error=error)
 
 
-def measured(value, purpose, **links):
+def measured(value: Any, purpose: Any, **links: Any) -> Any:
     """An evaluation as a journal event holds it."""
     return {"evaluation": to_json(value), "feedback": "", "spent": {purpose: value.steps}, **links}
 
 
-def completion(text, **links):
+def completion(text: Any, **links: Any) -> Any:
     """An answer as a journal event holds it."""
     usage = {"input_tokens": 100, "cached_input_tokens": 0, "output_tokens": 20}
     return {
@@ -38,7 +40,7 @@ def completion(text, **links):
     }  # fmt: skip
 
 
-def attempt(id_, trained, *, repairs=0, calls=(), **more):
+def attempt(id_: Any, trained: Any, *, repairs: int = 0, calls: Any = (), **more: Any) -> Any:
     """An attempt as a journal event holds it, with the calls that made it."""
     candidate = Candidate(id_, f"# {id_}", int(id_[1]), digest=f"d-{id_}", repairs=repairs, **more)
     value = to_json(Attempt(candidate, trained))
@@ -47,7 +49,7 @@ def attempt(id_, trained, *, repairs=0, calls=(), **more):
 
 
 @pytest.fixture
-def linked(tmp_path):
+def linked(tmp_path: Path) -> Iterator[Any]:
     """A run of today's format: names of calls say nothing, links say everything."""
     with Journal(tmp_path / "run") as journal:
         save_config(Config(Task("CartPole-v1"), model="demo"), tmp_path / "run" / "config.toml")
@@ -79,7 +81,7 @@ def linked(tmp_path):
         yield journal
 
 
-def test_links_say_what_belongs_to_whom(linked):
+def test_links_say_what_belongs_to_whom(linked: Any) -> None:
     """Calls, failures of repaired programs and validation find their candidate without any guess."""
     state = read_state(linked.directory)
     mended, other = state.candidates
@@ -93,7 +95,7 @@ def test_links_say_what_belongs_to_whom(linked):
     assert state.tuning.share == pytest.approx(1 / 3)
 
 
-def test_references_and_unknown_events_are_counted(linked):
+def test_references_and_unknown_events_are_counted(linked: Any) -> None:
     """References are kept by name; kinds and purposes that nobody knows cost what they say."""
     state = read_state(linked.directory)
     assert state.references["random"].mean_return == 22
@@ -103,7 +105,7 @@ def test_references_and_unknown_events_are_counted(linked):
     assert state.ledger.cost_usd == 1.5
 
 
-def test_the_best_is_judged_by_all_its_episodes(linked):
+def test_the_best_is_judged_by_all_its_episodes(linked: Any) -> None:
     """Fresh seeds take back what a lucky look had given; the pooled mean of 7, not 9, is told."""
     state = RunState(load_config(linked.directory / "config.toml"))
     leaders = []
@@ -116,7 +118,7 @@ def test_the_best_is_judged_by_all_its_episodes(linked):
     assert [value for _, value in state.best_so_far] == [7, 7.5, 7]
 
 
-def test_a_round_tells_what_the_run_chose(linked):
+def test_a_round_tells_what_the_run_chose(linked: Any) -> None:
     """The run's own choice is the best, in both spellings of a round's event."""
     linked.add("round", "r1", {"best": "r1c2", "mean_return": 5.2, "standard_error": 1.1, "episodes": 6,
                                "stalled": 2, "unanswered": {"1": "refused"}, "reflection": "Hm."})  # fmt: skip
@@ -130,7 +132,7 @@ def test_a_round_tells_what_the_run_chose(linked):
     assert math.isnan(old.mean_return)
 
 
-def test_a_candidate_that_fails_in_validation_is_not_the_best(linked):
+def test_a_candidate_that_fails_in_validation_is_not_the_best(linked: Any) -> None:
     """A crash on a validation seed takes it out of the running."""
     crash = evaluation(100, first=10**7 + 5, outcome="crashed", error="ZeroDivisionError")
     linked.add("validation", "4", measured(crash, "validation", candidate="r1c1"))
@@ -140,7 +142,7 @@ def test_a_candidate_that_fails_in_validation_is_not_the_best(linked):
     assert state.best.id == "r1c2"
 
 
-def test_a_session_after_the_end_makes_the_run_unfinished(linked):
+def test_a_session_after_the_end_makes_the_run_unfinished(linked: Any) -> None:
     """Finished means that the newest process came to its end."""
     linked.add("stop", "0", {"reason": "done"})
     assert read_state(linked.directory).finished
@@ -149,7 +151,7 @@ def test_a_session_after_the_end_makes_the_run_unfinished(linked):
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_finished_runs_of_older_versions_stay_readable(name):
+def test_finished_runs_of_older_versions_stay_readable(name: str) -> None:
     """Without links the digest tells: the state agrees with the result that the run wrote then."""
     state = read_state(RECORDED / name)
     result = json.loads((RECORDED / name / "result.json").read_text())
@@ -162,7 +164,7 @@ def test_finished_runs_of_older_versions_stay_readable(name):
     assert len(state.rounds) == result["rounds"]
 
 
-def test_an_older_run_knows_its_repairs_and_twins():
+def test_an_older_run_knows_its_repairs_and_twins() -> None:
     """The program that a repair replaced is found by its digest; a twin has its elder's validation."""
     state = read_state(RECORDED / "model")
     assert [(s.candidate, s.call, s.evaluation.outcome) for s in state.stopped] == [
@@ -175,7 +177,7 @@ def test_an_older_run_knows_its_repairs_and_twins():
     assert state.rounds[0].mean_return == 100
 
 
-def test_spending_only_grows(tmp_path):
+def test_spending_only_grows(tmp_path: Path) -> None:
     """At every prefix of a journal the state can be told, and what was spent never shrinks."""
     config, events = (
         load_config(RECORDED / "search" / "config.toml"),
@@ -191,7 +193,7 @@ def test_spending_only_grows(tmp_path):
     assert read_state(tmp_path / "run").spent == state.spent
 
 
-def test_no_run_is_one_sentence(tmp_path):
+def test_no_run_is_one_sentence(tmp_path: Path) -> None:
     """A directory that is no run is named."""
     with pytest.raises(RunError, match="not a run directory"):
         read_state(tmp_path)

@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.journal import Journal
@@ -9,13 +11,13 @@ from promptpo.run.records import Attempt, Candidate, Measured
 from promptpo.search.history import History
 
 
-def evaluation(*returns, start=0, outcome="ok", success=None):
+def evaluation(*returns: Any, start: int = 0, outcome: str = "ok", success: Any = None) -> Any:
     """An evaluation with these returns."""
     episodes = tuple(EpisodeRecord(start + i, value, 10, success) for i, value in enumerate(returns))
     return Evaluation(outcome, episodes, 10 * len(returns), error="" if outcome == "ok" else "it broke")
 
 
-def attempt(id_, *returns, source=None, **more):
+def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
     """An attempt of the round that its id names."""
     source = source or f"# {id_}"
     return Attempt(
@@ -23,7 +25,7 @@ def attempt(id_, *returns, source=None, **more):
     )
 
 
-def test_all_episodes_decide():
+def test_all_episodes_decide() -> None:
     """Neither the last round's winner nor the best training score: what was shared, then the mean."""
     lucky, steady = attempt("r1c1", 50.0, 51.0), attempt("r2c1", 49.0, 50.5)
     past = History([lucky, steady], rounds=2)
@@ -35,7 +37,7 @@ def test_all_episodes_decide():
     assert past.evidence(steady).mean_return == (49 + 50.5 + 40 + 42 + 41) / 5
 
 
-def test_few_lucky_episodes_do_not_beat_many():
+def test_few_lucky_episodes_do_not_beat_many() -> None:
     """A candidate that was looked at less is compared on the episodes that both have played."""
     often, once = attempt("r1c1", 315.0, 316.0), attempt("r2c1", 300.0, 303.0)
     past = History([often, once])
@@ -45,7 +47,7 @@ def test_few_lucky_episodes_do_not_beat_many():
     assert [a.id for a in past.ranked()] == ["r1c1", "r2c1"]
 
 
-def test_nan_never_wins():
+def test_nan_never_wins() -> None:
     """A NaN return ranks below every number and is never the best, wherever it occurs."""
     past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
     past.looks = {"r1c3": [evaluation(math.nan, start=900)]}
@@ -53,7 +55,7 @@ def test_nan_never_wins():
     assert [a.id for a in past.ranked()] == ["r1c2"]
 
 
-def test_ties_go_to_fewer_steps_and_then_to_shorter_code():
+def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
     """Equal returns: the faster policy; equal steps too: the shorter source."""
     slow = Attempt(Candidate("r1c1", "x" * 10, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 50),), 50))
     fast = Attempt(Candidate("r1c2", "x" * 90, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 5),), 5))
@@ -61,7 +63,7 @@ def test_ties_go_to_fewer_steps_and_then_to_shorter_code():
     assert [a.id for a in History([slow, fast, short]).ranked()] == ["r1c3", "r1c2", "r1c1"]
 
 
-def test_twins_are_ranked_once():
+def test_twins_are_ranked_once() -> None:
     """Two candidates with the same program take one place."""
     past = History(
         [attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)]
@@ -69,7 +71,7 @@ def test_twins_are_ranked_once():
     assert len(past.ranked()) == 2
 
 
-def test_equal_programs_of_one_round_are_one():
+def test_equal_programs_of_one_round_are_one() -> None:
     """Whichever answer came first: the first slot stands for the others."""
     past = History()
     past.arrived = {2: attempt("r1c3", 2.0, source="same"), 0: attempt("r1c1", 2.0, source="same")}
@@ -78,7 +80,7 @@ def test_equal_programs_of_one_round_are_one():
     assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")
 
 
-def test_who_behaves_alike_is_found():
+def test_who_behaves_alike_is_found() -> None:
     """Equal returns in every shared episode: the shortest stands for all; the leader for those like it."""
     long, short = attempt("r1c1", 1.0, 2.0, source="x" * 50), attempt("r1c2", 1.0, 2.0, source="y")
     other = attempt("r1c3", 1.0, 3.0)
@@ -90,7 +92,7 @@ def test_who_behaves_alike_is_found():
     assert past.alike == {"r1c2": "r1c1"}
 
 
-def test_a_round_counts_as_a_gain_only_beyond_noise():
+def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
     """A best that is not clearly better than the last one leaves the search stalled."""
     old, same = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 11.0, 19.0, 31.5)
     past = History([old])
@@ -106,7 +108,7 @@ def test_a_round_counts_as_a_gain_only_beyond_noise():
     assert past.stalled == 0
 
 
-def test_nothing_that_was_found_is_forgotten(tmp_path):
+def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
     """What the journal holds beyond the history is added; clearly better ones become the best."""
     old, new = attempt("r1c1", 79.0, 80.0, 81.0), attempt("r1c1t", 338.0, 340.0, 342.0)
     with Journal(tmp_path) as journal:

@@ -3,6 +3,8 @@
 import asyncio
 import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,7 @@ from promptpo.search.judge import Judge
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
 
 
-def start_of(seed):
+def start_of(seed: Any) -> Any:
     """How much the start with this seed is worth to every policy alike."""
     return random.Random(seed).uniform(-50, 50)
 
@@ -30,25 +32,25 @@ def start_of(seed):
 class Field:
     """Policies whose return is a quality, the luck of the start that all share, and noise of their own."""
 
-    def __init__(self, directory, config=CONFIG, **qualities):
+    def __init__(self, directory: Any, config: Any = CONFIG, **qualities: Any) -> None:
         self.qualities, self.config = qualities, config
         self.journal = Journal(directory)
         self.ledger = Ledger(config.budget)
         self.journal.listen(self.ledger.add)
         self.asked = []
 
-    def subject(self, candidate):
+    def subject(self, candidate: Any) -> Any:
         """As the sampler gives it."""
         return Subject("", None, candidate.id)
 
-    def episode(self, id_, seed):
+    def episode(self, id_: Any, seed: Any) -> Any:
         """One episode of ten steps."""
         quality, noise = self.qualities[id_]
         return EpisodeRecord(
             seed, quality + start_of(seed) + random.Random(f"{id_}{seed}").gauss(0, noise), 10
         )
 
-    async def roll_out(self, kind, key, subject, seeds, *, horizon):
+    async def roll_out(self, kind: Any, key: Any, subject: Any, seeds: Any, *, horizon: Any) -> Any:
         """As the spender does it, journal and all."""
         found = self.journal.find(kind, key)
         if found is None:
@@ -64,13 +66,13 @@ class Field:
             return Played(measured, None)
         return Played(self.journal_value(found), None)
 
-    def journal_value(self, found):
+    def journal_value(self, found: Any) -> Any:
         """What the journal has."""
         from promptpo.run.journal import from_json
 
         return from_json(Measured, found)
 
-    def attempts(self):
+    def attempts(self) -> Any:
         """All of them, rolled out on the training seeds."""
         seeds = Seeds(self.config.seed).train(self.config.train_episodes)
         return [
@@ -81,26 +83,26 @@ class Field:
             for id_ in self.qualities
         ]
 
-    def judged(self, history=None, round_=1, threshold=None):
+    def judged(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
         """The history after one round's judgement."""
         history = history or History(self.attempts())
         judge = Judge(self, self, self.config, 10, threshold)
         asyncio.run(judge.judge(history, history.attempts, round_))
         return history
 
-    def episodes(self, id_):
+    def episodes(self, id_: Any) -> Any:
         """How many fresh episodes a candidate was given."""
         return sum(len(seeds) for who, seeds in self.asked if who == id_)
 
 
-def test_what_is_clearly_worse_gets_no_fresh_episode(tmp_path):
+def test_what_is_clearly_worse_gets_no_fresh_episode(tmp_path: Path) -> None:
     """Training on shared seeds is enough to see it; the new leader is looked at once."""
     field = Field(tmp_path, good=(100, 1), poor=(0, 1))
     assert field.judged().best().id == "good"
     assert (field.episodes("good"), field.episodes("poor")) == (5, 0)
 
 
-def test_contenders_get_episodes_until_the_order_is_clear(tmp_path):
+def test_contenders_get_episodes_until_the_order_is_clear(tmp_path: Path) -> None:
     """A small difference under noise takes more looks than a large one."""
     close = Field(tmp_path / "close", a=(100, 20), b=(108, 20), c=(-300, 20))
     assert close.judged().best() is not None
@@ -110,7 +112,7 @@ def test_contenders_get_episodes_until_the_order_is_clear(tmp_path):
     assert close.episodes("c") == 0
 
 
-def test_each_round_has_fresh_seeds_and_all_contenders_share_them(tmp_path):
+def test_each_round_has_fresh_seeds_and_all_contenders_share_them(tmp_path: Path) -> None:
     """No seed that decided one round decides the next."""
     field = Field(tmp_path, a=(100, 30), b=(101, 30))
     history = field.judged()
@@ -127,7 +129,7 @@ def test_each_round_has_fresh_seeds_and_all_contenders_share_them(tmp_path):
     assert not first & set(Seeds().test(100))
 
 
-def test_those_that_behave_alike_are_looked_at_once(tmp_path):
+def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
     """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
     field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
     history = field.judged()
@@ -135,14 +137,14 @@ def test_those_that_behave_alike_are_looked_at_once(tmp_path):
     assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
 
 
-def test_a_solved_task_is_looked_at_in_full(tmp_path):
+def test_a_solved_task_is_looked_at_in_full(tmp_path: Path) -> None:
     """Before the search ends, the winner has played all of the round's fresh episodes."""
     field = Field(tmp_path, a=(1000, 1), b=(0, 1))
     field.judged(threshold=500.0)
     assert field.episodes("a") == 20
 
 
-def test_a_spent_budget_keeps_what_was_seen(tmp_path):
+def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:
     """The limit ends it in the middle; the looks until then count, and someone is the leader."""
     field = Field(tmp_path, replace(CONFIG, budget=Budget(steps=40)), a=(100, 30), b=(101, 30))
     history = History(field.attempts())
@@ -153,7 +155,9 @@ def test_a_spent_budget_keeps_what_was_seen(tmp_path):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0, 60))
-def test_the_best_is_found_and_never_at_more_than_its_price(tmp_path_factory, seed, count, noise):
+def test_the_best_is_found_and_never_at_more_than_its_price(
+    tmp_path_factory: pytest.TempPathFactory, seed: Any, count: Any, noise: Any
+) -> None:
     """Whoever wins is not clearly worse than another on what they share; nobody plays more than the round has."""
     dice = random.Random(seed)
     qualities = {f"p{i}": (dice.uniform(0, 100), noise) for i in range(count)}
@@ -165,7 +169,7 @@ def test_the_best_is_found_and_never_at_more_than_its_price(tmp_path_factory, se
     assert all(field.episodes(id_) <= 20 for id_ in qualities)
 
 
-def test_judging_again_is_judging_the_same(tmp_path):
+def test_judging_again_is_judging_the_same(tmp_path: Path) -> None:
     """A resumed run finds its decisions and its episodes in the journal: nothing is spent twice."""
     field = Field(tmp_path, a=(100, 30), b=(101, 30), c=(99, 30))
     first = field.judged().best().id
@@ -174,7 +178,7 @@ def test_judging_again_is_judging_the_same(tmp_path):
     assert len(field.asked) == spent
 
 
-def test_the_parent_of_a_better_tuned_child_is_no_contender(tmp_path):
+def test_the_parent_of_a_better_tuned_child_is_no_contender(tmp_path: Path) -> None:
     """Nobody will return it: the child of the same structure and another candidate are looked at, the parent is not."""
     field = Field(tmp_path, parent=(90, 1), parentt=(100, 1), other=(96, 30))
     attempts = {attempt.id: attempt for attempt in field.attempts()}

@@ -1,6 +1,8 @@
 """Several models in a run: the bandit that chooses between them, and what each is said to have brought."""
 
 import zlib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,25 +18,25 @@ from tests.promptpo.optimizing import QUICK
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, WEAK, variant
 
 
-def done(model, *rewards, usd=None):
+def done(model: Any, *rewards: Any, usd: Any = None) -> Any:
     """Pulls of one model."""
     return [Pull(model, reward, usd, 1) for reward in rewards]
 
 
-def test_every_model_is_asked_before_any_is_asked_again():
+def test_every_model_is_asked_before_any_is_asked_again() -> None:
     """In the order in which they are named."""
     assert allotment(["a", "b", "c"], [], 3) == ["a", "b", "c"]
     assert allotment(["a", "b"], done("a", 1.0, 1.0, 1.0), 1) == ["b"]
 
 
-def test_the_one_that_brings_more_is_asked_more():
+def test_the_one_that_brings_more_is_asked_more() -> None:
     """At the same price; the other is still asked now and then."""
     asked = allotment(["a", "b"], done("a", *[0.7] * 20) + done("b", *[0.4] * 20), 80)
     assert asked.count("a") > 25
     assert asked.count("b") > 0
 
 
-def test_dollars_count_where_all_prices_are_known():
+def test_dollars_count_where_all_prices_are_known() -> None:
     """The same reward for a tenth of the money is ten times as much; without a price calls are counted."""
     cheap, dear = done("cheap", *[0.5] * 10, usd=0.01), done("dear", *[0.6] * 10, usd=0.1)
     assert set(allotment(["dear", "cheap"], cheap + dear, 4)) == {"cheap"}
@@ -44,11 +46,11 @@ def test_dollars_count_where_all_prices_are_known():
     assert set(allotment(["cheap", "dear"], unknown, 4)) == {"dear"}
 
 
-def ensemble(asked):
+def ensemble(asked: Any) -> Any:
     """A good model and a bad one, and a cheap one for repairs; all note who was asked what."""
 
-    def model(name, answer, usd):
-        def script(request):
+    def model(name: Any, answer: Any, usd: Any) -> Any:
+        def script(request: pytest.FixtureRequest) -> Any:
             asked.append((request.key, name))
             text = (
                 FEEDBACK
@@ -67,7 +69,7 @@ def ensemble(asked):
 RUN = {**QUICK, "rounds": 4, "candidates": 4, "repairs": 1, "recipe_options": {"racing": 0}}
 
 
-def test_a_run_with_several_models_says_what_each_has_brought(tmp_path):
+def test_a_run_with_several_models_says_what_each_has_brought(tmp_path: Path) -> None:
     """In the journal, result.json, show and the report; the bandit turns to the better one."""
     asked = []
     run = promptpo.optimize(
@@ -91,7 +93,7 @@ def test_a_run_with_several_models_says_what_each_has_brought(tmp_path):
     assert run.data["model"] == "good + bad + mender"
 
 
-def test_the_same_models_are_asked_after_a_resume(tmp_path):
+def test_the_same_models_are_asked_after_a_resume(tmp_path: Path) -> None:
     """What is chosen follows from completed rounds, so that a run in two parts is the run in one."""
     straight, parts = [], []
     whole = promptpo.optimize(
@@ -117,7 +119,7 @@ def test_the_same_models_are_asked_after_a_resume(tmp_path):
 ALWAYS = 'import sys\nsys.stdin.read()\nprint("```python\\nclass Policy:\\n    N = {n}\\n    def act(self, obs):\\n        return int(obs[2] + 0.5 * obs[3] > 0)\\n```")\n'
 
 
-def test_models_by_name_are_written_to_the_run_and_found_again(tmp_path):
+def test_models_by_name_are_written_to_the_run_and_found_again(tmp_path: Path) -> None:
     """As on the command line; a resume makes the same models, with their weights."""
     for n in (1, 2):
         (tmp_path / f"m{n}.py").write_text(ALWAYS.replace("{n}", str(n)))
@@ -132,7 +134,7 @@ def test_models_by_name_are_written_to_the_run_and_found_again(tmp_path):
     assert sum(each["candidates"] for each in more.data["llm"]["models"]) == 6
 
 
-def test_a_bandit_needs_several_models(tmp_path):
+def test_a_bandit_needs_several_models(tmp_path: Path) -> None:
     """Said before anything is asked."""
     with pytest.raises(UsageError, match="at least twice"):
         promptpo.optimize("CartPole-v1", model="exec:cat", model_choice="bandit", out=tmp_path / "run")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from gymnasium import spaces
@@ -16,25 +17,25 @@ from promptpo.telling.later import Known
 from promptpo.telling.standing import Where
 
 
-def evaluation(*returns, outcome="ok", success=None):
+def evaluation(*returns: Any, outcome: str = "ok", success: Any = None) -> Any:
     """An evaluation with these returns."""
     episodes = tuple(EpisodeRecord(seed, value, 10, success) for seed, value in enumerate(returns))
     return Evaluation(outcome, episodes, 10 * len(returns), error="" if outcome == "ok" else "it broke")
 
 
-def attempt(id_, *returns, source=None, **more):
+def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
     """An attempt of the round that its id names, of a structure of its own."""
     round_ = int(id_[1 : id_.index("c")])
     source = source or f"def {id_}():\n    pass\n"
     return Attempt(Candidate(id_, source, round_, digest=source), evaluation(*returns, **more))
 
 
-def history(*attempts, rounds=1, stalled=0):
+def history(*attempts: Any, rounds: int = 1, stalled: int = 0) -> Any:
     """A history after `rounds` rounds."""
     return History(list(attempts), rounds=rounds, stalled=stalled)
 
 
-def test_paper_recipe_asks_n_times_for_the_same():
+def test_paper_recipe_asks_n_times_for_the_same() -> None:
     """The published procedure draws N samples from one prompt and shows the winners of all rounds."""
     past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0), attempt("r2c1", 3.0), rounds=2)
     plans = plan_round(past, RECIPES["paper"], candidates=3, seed=0)
@@ -46,7 +47,7 @@ def test_paper_recipe_asks_n_times_for_the_same():
     assert plans[0].lines == ()
 
 
-def test_default_recipe_keeps_one_sample_for_another_strategy():
+def test_default_recipe_keeps_one_sample_for_another_strategy() -> None:
     """While the best improves, most samples refine it, each in a respect of its own, and one looks elsewhere."""
     past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0))
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
@@ -58,7 +59,7 @@ def test_default_recipe_keeps_one_sample_for_another_strategy():
     assert {p.parents[0].id for p in plans} == {"r1c2"}
 
 
-def test_only_programs_that_have_something_to_give_are_merged():
+def test_only_programs_that_have_something_to_give_are_merged() -> None:
     """Not one that is worse on every start, nor one that differs in numbers only."""
     worse = history(attempt("r1c1", 1.0, 1.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0))
     worse.attempts[0] = attempt("r1c1", 1.0, 1.0, 1.0)
@@ -74,7 +75,7 @@ def test_only_programs_that_have_something_to_give_are_merged():
         assert [p.direction for p in plans] == ["improve", "improve", "improve", "different"]
 
 
-def test_a_stalled_run_changes_the_question():
+def test_a_stalled_run_changes_the_question() -> None:
     """After a round without improvement half of the samples build on what is there, half start afresh."""
     past = history(attempt("r1c1", 1.0, 9.0, 1.0), attempt("r1c2", 5.0, 5.0, 5.0), rounds=2, stalled=1)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
@@ -84,7 +85,7 @@ def test_a_stalled_run_changes_the_question():
     assert plans[1].strategy != plans[3].strategy
 
 
-def test_after_two_rounds_without_gain_all_look_elsewhere():
+def test_after_two_rounds_without_gain_all_look_elsewhere() -> None:
     """Each with a strategy of its own."""
     past = history(attempt("r1c1", 1.0, 9.0, 1.0), attempt("r1c2", 5.0, 5.0, 5.0), rounds=3, stalled=2)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
@@ -92,7 +93,7 @@ def test_after_two_rounds_without_gain_all_look_elsewhere():
     assert len({p.strategy for p in plans}) == 4
 
 
-def test_losers_appear_as_lines_and_not_as_code():
+def test_losers_appear_as_lines_and_not_as_code() -> None:
     """What is not shown in full is mentioned, crashes included."""
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 6)), attempt("r1c6", outcome="crashed"))
     plan = plan_round(past, RECIPES["default"], candidates=1, seed=0)[0]
@@ -103,7 +104,9 @@ def test_losers_appear_as_lines_and_not_as_code():
 @pytest.mark.parametrize("recipe", ["default", "evolve"])
 @pytest.mark.parametrize(("rounds", "stalled"), [(0, 0), (1, 0), (2, 1), (3, 2)])
 @pytest.mark.parametrize("candidates", [1, 2, 3, 12])
-def test_no_two_requests_of_a_round_are_the_same(recipe, rounds, stalled, candidates):
+def test_no_two_requests_of_a_round_are_the_same(
+    recipe: str, rounds: int, stalled: int, candidates: int
+) -> None:
     """Whatever the evidence and however many samples, no prompt is written twice."""
     attempts = [attempt(f"r1c{n}", float(n), 2.0, 3.0 * n) for n in range(1, 5)] if rounds else []
     past = history(*attempts, rounds=rounds, stalled=stalled)
@@ -113,7 +116,7 @@ def test_no_two_requests_of_a_round_are_the_same(recipe, rounds, stalled, candid
     assert len(prompts) == candidates
 
 
-def test_a_round_after_failures_only_has_different_requests_too():
+def test_a_round_after_failures_only_has_different_requests_too() -> None:
     """There is nothing to refine, and still no prompt is written twice."""
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
     plans = plan_round(past, RECIPES["default"], candidates=3, seed=0)
@@ -121,7 +124,7 @@ def test_a_round_after_failures_only_has_different_requests_too():
     assert len({prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}) == 3
 
 
-def test_the_strategies_that_the_model_named_are_dealt_out():
+def test_the_strategies_that_the_model_named_are_dealt_out() -> None:
     """In their order, before the list that suits any task; a rhythm is nothing for a grid world."""
     past = history(attempt("r1c1", 1.0), rounds=2, stalled=2)
     past.strategies = ("walls first", "a map", "the left hand")
@@ -146,7 +149,7 @@ def test_the_strategies_that_the_model_named_are_dealt_out():
     assert RHYTHM in rhythmic
 
 
-def test_only_the_first_request_asks_for_more_than_a_policy():
+def test_only_the_first_request_asks_for_more_than_a_policy() -> None:
     """Strategies in the first round, a better feedback class later; the published procedure asks for neither."""
     first = plan_round(history(rounds=0), RECIPES["default"], candidates=3, seed=0)
     assert [p.asks_strategies for p in first] == [True, False, False]
@@ -158,7 +161,7 @@ def test_only_the_first_request_asks_for_more_than_a_policy():
         assert not any((plan.may_revise, plan.may_end, plan.asks_strategies))
 
 
-def test_islands_take_parents_from_home_and_migrants_now_and_then():
+def test_islands_take_parents_from_home_and_migrants_now_and_then() -> None:
     """In the evolutionary recipe a sample's parents come from its island, except in migration rounds."""
     recipe = replace(RECIPES["evolve"], islands=2, best_k=1, migrate_every=3)
     attempts = [attempt(f"r1c{n}", float(10 * (n % 2) + n)) for n in range(1, 9)]
@@ -172,7 +175,7 @@ def test_islands_take_parents_from_home_and_migrants_now_and_then():
     assert any(island_of(attempt(id_, 0.0), 2) == 0 for id_ in met)
 
 
-def test_better_and_shorter_parents_are_likelier():
+def test_better_and_shorter_parents_are_likelier() -> None:
     """Sampling prefers the best, and among equals the shorter."""
     recipe = replace(RECIPES["evolve"], islands=1, best_k=1)
     good, poor = attempt("r1c1", 10.0), attempt("r1c2", 1.0)
@@ -183,7 +186,7 @@ def test_better_and_shorter_parents_are_likelier():
 
 
 @pytest.mark.parametrize("recipe", ["default", "paper", "evolve"])
-def test_planning_is_repeatable(recipe):
+def test_planning_is_repeatable(recipe: str) -> None:
     """The same history gives the same plans; a resumed run must ask the same questions."""
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 7)))
     assert plan_round(past, RECIPES[recipe], candidates=4, seed=3) == plan_round(
@@ -191,7 +194,7 @@ def test_planning_is_repeatable(recipe):
     )
 
 
-def test_a_round_where_nothing_ran_is_followed_by_another_try():
+def test_a_round_where_nothing_ran_is_followed_by_another_try() -> None:
     """With only failures there is nothing to merge or to refine, but a prompt is still made."""
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
     plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
@@ -200,7 +203,7 @@ def test_a_round_where_nothing_ran_is_followed_by_another_try():
 
 
 @pytest.mark.parametrize("best_k", [1, 2])
-def test_an_island_with_one_program_is_not_asked_to_merge(best_k):
+def test_an_island_with_one_program_is_not_asked_to_merge(best_k: int) -> None:
     """A merger needs two programs, whatever the recipe and however stalled the run."""
     recipe = replace(RECIPES["evolve"], islands=3, best_k=best_k)
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 4)), rounds=2, stalled=1)

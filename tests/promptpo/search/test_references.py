@@ -1,5 +1,9 @@
 """The policies that results are held against, in the real sandbox."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -18,7 +22,7 @@ BOUNDS = st.sampled_from([-np.inf, -7.5, -1.0, 0.0, 0.25, 3.0, np.inf])
 
 
 @st.composite
-def boxes(draw):
+def boxes(draw: Any) -> Any:
     """Boxes of several types, with bounds on neither, one or both sides, not always around zero."""
     shape = draw(st.sampled_from([(), (1,), (3,), (2, 2)]))
     if draw(st.booleans()):
@@ -54,15 +58,15 @@ class Recording(gymnasium.Env):
 
     observation_space = spaces.Box(-1, 1, (1,))
 
-    def __init__(self, action_space):
+    def __init__(self, action_space: Any) -> None:
         self.action_space, self.actions = action_space, []
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """Begin."""
         super().reset(seed=seed)
         return np.zeros(1, np.float32), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Take an action."""
         assert action in self.action_space
         self.actions.append(action)
@@ -70,7 +74,7 @@ class Recording(gymnasium.Env):
 
 
 @pytest.fixture(scope="module")
-def box():
+def box() -> Iterator[Any]:
     """A sandbox that several tests may use one after the other."""
     with Sandbox(Limits(), allow_weaker=True) as sandbox:
         yield sandbox
@@ -78,7 +82,7 @@ def box():
 
 @settings(max_examples=30)
 @given(space=ACTIONS)
-def test_both_run_in_the_sandbox_for_every_space(box, space):
+def test_both_run_in_the_sandbox_for_every_space(box: Any, space: Any) -> None:
     """Whatever the action space, both programs pass the gate and give valid actions in every step."""
     for source in programs(space).values():
         env = Recording(space)
@@ -87,7 +91,7 @@ def test_both_run_in_the_sandbox_for_every_space(box, space):
         assert len(env.actions) == 4
 
 
-def test_zero_is_zero_or_nearest_to_it(box):
+def test_zero_is_zero_or_nearest_to_it(box: Any) -> None:
     """Zero is clipped into bounds that leave it out, and a Discrete that begins above zero gives its start."""
     space = spaces.Tuple(
         [spaces.Box(np.float32([-1, 2, -9]), np.float32([1, 5, -3])), spaces.Discrete(3, start=4)]
@@ -99,7 +103,7 @@ def test_zero_is_zero_or_nearest_to_it(box):
         assert choice == 4
 
 
-def test_random_actions_fill_the_space_and_differ_between_episodes(box):
+def test_random_actions_fill_the_space_and_differ_between_episodes(box: Any) -> None:
     """Every action of a small space comes, two episodes are not the same, and an episode repeats."""
     space = spaces.Discrete(4, start=1)
     played = []
@@ -112,7 +116,7 @@ def test_random_actions_fill_the_space_and_differ_between_episodes(box):
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A short run whose step budget leaves room for some reference episodes."""
     return optimize(
         Model(default=WEAK),
@@ -123,7 +127,7 @@ def measured(tmp_path_factory):
     )
 
 
-def test_marks_are_measured_on_the_same_seeds(measured):
+def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
     """At the start on training and validation seeds within 2 % of the budget, at the end on the test's seeds."""
     events = read_run(measured.directory)
     found = {event.key: event.data for event in events["reference"]}
@@ -139,7 +143,7 @@ def test_marks_are_measured_on_the_same_seeds(measured):
         assert found[name]["spent"]["reference"] > 0
 
 
-def test_marks_on_test_seeds_are_outside_the_budget(tmp_path):
+def test_marks_on_test_seeds_are_outside_the_budget(tmp_path: Path) -> None:
     """With hardly any budget nothing is measured at the start, and the run still ends with its marks."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, max_steps=3000)
     kinds = read_run(run.directory)
@@ -150,7 +154,7 @@ def test_marks_on_test_seeds_are_outside_the_budget(tmp_path):
     assert run.data["searched_steps"] == spent["total"] - spent["test"] - spent["reference"]
 
 
-def test_a_resumed_run_does_not_measure_again(measured):
+def test_a_resumed_run_does_not_measure_again(measured: Any) -> None:
     """What is in the journal is not rolled out a second time."""
     from promptpo import resume
 

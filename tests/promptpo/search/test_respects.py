@@ -1,6 +1,7 @@
 """In which respect a program is to be improved."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ COSTLY = SimpleNamespace(
 FREE = SimpleNamespace(text="def reward(action):\n    return result.distance\n")
 
 
-def heads(*episodes, source="pass", spec=FREE):
+def heads(*episodes: Any, source: str = "pass", spec: Any = FREE) -> Any:
     """The respects that episodes of (return, steps, success) suggest, by their first word."""
     records = tuple(
         EpisodeRecord(n, float(r), steps, success) for n, (r, steps, success) in enumerate(episodes)
@@ -34,17 +35,17 @@ def heads(*episodes, source="pass", spec=FREE):
         ([(7, 10, None)], ["Level"]),
     ],
 )
-def test_the_evidence_suggests_the_respect(episodes, found):
+def test_the_evidence_suggests_the_respect(episodes: Any, found: Any) -> None:
     """Failures, bad starts, length where it is related to the return; the level always."""
     assert heads(*episodes) == found
 
 
-def test_effort_is_a_respect_only_where_it_costs():
+def test_effort_is_a_respect_only_where_it_costs() -> None:
     """The reward of the spec says so."""
     assert heads((5, 10, None), spec=COSTLY) == ["Level", "Effort"]
     assert heads((5, 10, None), spec=None) == ["Level"]
 
 
-def test_long_programs_are_to_become_simpler():
+def test_long_programs_are_to_become_simpler() -> None:
     """Half of the lines."""
     assert heads((5, 10, None), source="x = 1\n" * 1000)[-1] == "Simplicity"

@@ -1,6 +1,8 @@
 """One sample: asked, read, rolled out, described, repaired; each ends as one typed result."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +24,12 @@ from tests.promptpo.policies import CRASH, GOOD, WEAK
 
 
 @pytest.fixture(scope="module")
-def spec():
+def spec() -> Any:
     """What is told about CartPole."""
     return describe(Task("CartPole-v1"))
 
 
-def play(source, trial):
+def play(source: Any, trial: Any) -> Any:
     """Returns by program, without running it."""
     if "[0, 1][7]" in source:
         return Failure("crashed", "line 3: IndexError", seed=trial.seed, step=0)
@@ -37,7 +39,7 @@ def play(source, trial):
 class Bench:
     """A sampler of a run whose rollouts are made up."""
 
-    def __init__(self, directory, spec, model, *, horizon=10, **settings):
+    def __init__(self, directory: Any, spec: Any, model: Any, *, horizon: int = 10, **settings: Any) -> None:
         limits = settings.pop("limits", {})
         options = {"feedback_class": False, **settings.pop("options", {})}
         self.config = Config(
@@ -51,14 +53,14 @@ class Bench:
         self.sampler = Sampler(spec, "system", spender, self.config, horizon)
         self.history = History()
 
-    def sample(self, slot=0):
+    def sample(self, slot: int = 0) -> Any:
         """One sample of the first round."""
         self.sampler.begin(self.history, None)
         plan = plan_round(self.history, self.config.switches, candidates=slot + 1, seed=0)[slot]
         return asyncio.run(self.sampler.sample(plan, self.history))
 
 
-def test_an_answer_becomes_an_attempt(tmp_path, spec):
+def test_an_answer_becomes_an_attempt(tmp_path: Path, spec: Any) -> None:
     """With its returns, what was said about it, and the calls that it took; recorded once."""
     bench = Bench(tmp_path, spec, lambda _: GOOD)
     attempt = bench.sample()
@@ -72,7 +74,7 @@ def test_an_answer_becomes_an_attempt(tmp_path, spec):
     assert len(bench.journal.events) == len(kinds) + 2
 
 
-def test_a_broken_program_is_repaired(tmp_path, spec):
+def test_a_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:
     """The repair's call belongs to the candidate; the crash stays in the journal."""
     bench = Bench(tmp_path, spec, lambda request: WEAK if "repair" in request.key else CRASH)
     attempt = bench.sample()
@@ -84,16 +86,16 @@ def test_a_broken_program_is_repaired(tmp_path, spec):
 
 
 @pytest.mark.parametrize(("error", "fatal"), [(ProviderError, False), (FatalProviderError, True)])
-def test_no_answer_is_a_result(tmp_path, spec, error, fatal):
+def test_no_answer_is_a_result(tmp_path: Path, spec: Any, error: Any, fatal: bool) -> None:
     """With its reason, and whether another call can succeed."""
 
-    def silent(_):
+    def silent(_: Any) -> None:
         raise error("no.")
 
     assert Bench(tmp_path, spec, silent).sample() == Unanswered("no.", fatal=fatal)
 
 
-def test_a_spent_budget_is_a_result(tmp_path, spec):
+def test_a_spent_budget_is_a_result(tmp_path: Path, spec: Any) -> None:
     """Not asked: no call is left. Not rolled out: no step is left, but the answer is kept."""
     assert isinstance(Bench(tmp_path / "calls", spec, lambda _: GOOD, limits={"calls": 1}).sample(), Attempt)
     full = Bench(tmp_path / "more", spec, lambda _: GOOD, limits={"calls": 1})
@@ -106,20 +108,20 @@ def test_a_spent_budget_is_a_result(tmp_path, spec):
     assert [event.key for event in poor.journal.of_kind("completion")] == ["r1.c1"]
 
 
-def test_a_repair_that_cannot_be_paid_leaves_the_outcome(tmp_path, spec):
+def test_a_repair_that_cannot_be_paid_leaves_the_outcome(tmp_path: Path, spec: Any) -> None:
     """The broken program loses; the sample is an attempt all the same."""
     attempt = Bench(tmp_path, spec, lambda _: CRASH, limits={"calls": 1}).sample()
     assert isinstance(attempt, Attempt)
     assert attempt.evaluation.outcome == "crashed"
 
 
-def test_equal_programs_of_one_round_share_their_rollouts(tmp_path, spec):
+def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: Any) -> None:
     """Two samples, one program: rolled out once."""
     bench = Bench(tmp_path, spec, lambda _: GOOD)
     bench.sampler.begin(bench.history, None)
     plans = plan_round(bench.history, bench.config.switches, candidates=2, seed=0)
 
-    async def both():
+    async def both() -> Any:
         return await asyncio.gather(*(bench.sampler.sample(plan, bench.history) for plan in plans))
 
     first, second = asyncio.run(both())

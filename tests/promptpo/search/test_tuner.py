@@ -1,5 +1,10 @@
 """A round's tuning inside a run: what is tuned, from where, for how long, and what is written of it."""
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 import promptpo
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program
@@ -16,7 +21,7 @@ from tests.promptpo.policies import TUNABLE
 IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
 
 
-def test_a_batch_tells_how_far_tuning_is(tmp_path):
+def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
     """Evaluations done rise to those planned; what mattered is kept with the candidate."""
     run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
     events = read_run(run.directory)
@@ -30,7 +35,7 @@ def test_a_batch_tells_how_far_tuning_is(tmp_path):
     assert set(tuned.sensitivity) == {"angle", "rate"}
 
 
-def test_old_journals_have_candidates_without_sensitivity():
+def test_old_journals_have_candidates_without_sensitivity() -> None:
     """A run of an earlier version loads."""
     data = to_json(Candidate("r1c1", "x = 1", 1, sensitivity={"a": Sensitivity(0.5, "lower")}))
     assert from_json(Candidate, data).sensitivity["a"] == Sensitivity(0.5, "lower")
@@ -38,7 +43,7 @@ def test_old_journals_have_candidates_without_sensitivity():
     assert from_json(Candidate, data).sensitivity == {}
 
 
-def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path):
+def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) -> None:
     """Parameters that the policy does not use: a fraction of the part is spent, and the next prompt is told."""
     model = Model(default=IDLE)
     run = optimize(model, tmp_path / "run", rounds=2, candidates=1, max_steps=60_000)
@@ -50,7 +55,7 @@ def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path):
     assert not any(event.key.endswith("t") for event in events["attempt"])
 
 
-def test_what_is_at_the_threshold_is_not_tuned(tmp_path):
+def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
     """It needs no other numbers."""
     solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
     run = optimize(
@@ -59,10 +64,10 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path):
     assert run.data["steps"]["tune"] == 0
 
 
-def test_a_child_begins_at_what_its_parent_was_tuned_to():
+def test_a_child_begins_at_what_its_parent_was_tuned_to() -> None:
     """Where names agree; also where the prompt showed the untuned parent; strangers leave nothing."""
 
-    def attempt(id_, params, **more):
+    def attempt(id_: Any, params: Any, **more: Any) -> Any:
         source = f"PARAMS = {params!r}\n"
         return Attempt(Candidate(id_, source, 1, **more), Evaluation("ok", (), 0))
 
@@ -80,7 +85,9 @@ def test_a_child_begins_at_what_its_parent_was_tuned_to():
         assert list(inherited(Program.parse(child.candidate.source), child, history)) == expected
 
 
-def test_time_ends_tuning_and_a_resumed_run_decides_the_same(tmp_path, monkeypatch):
+def test_time_ends_tuning_and_a_resumed_run_decides_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Out of time in the first batch: the decision is journaled and replayed, whatever the clock says then."""
     monkeypatch.setattr(patience, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(patience, "REST", 1e-6)
@@ -98,7 +105,7 @@ def test_time_ends_tuning_and_a_resumed_run_decides_the_same(tmp_path, monkeypat
     assert again.data["best"] == run.data["best"]
 
 
-def test_patience_grows_with_what_the_round_cost_and_while_there_is_gain():
+def test_patience_grows_with_what_the_round_cost_and_while_there_is_gain() -> None:
     """A minute at least, five times the rest of the round, and longer only while it gains."""
     assert Patience(1.0).seconds == 60.0
     assert Patience(100.0).seconds == 500.0

@@ -1,5 +1,7 @@
 """Environments that somebody else might have written, for the tests of specs."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 from gymnasium import spaces
@@ -10,47 +12,47 @@ class Thermostat(gymnasium.Env):
 
     weight = 0.1
 
-    def __init__(self, comfort=21.0):
+    def __init__(self, comfort: float = 21.0) -> None:
         self.comfort = comfort
         self.observation_space = spaces.Dict(
             {"temperature": spaces.Box(-20.0, 50.0, (1,)), "window": spaces.Discrete(2)}
         )
         self.action_space = spaces.Box(-1.0, 1.0, (1,))
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.temperature = self.np_random.uniform(10, 15)
         return self._observation(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         heat = float(action[0])
         self.temperature += 0.5 * heat - 0.05
         reward = -abs(self.temperature - self.comfort) - self.weight * heat**2
         return self._observation(), reward, False, False, {"success": abs(self.temperature - 21) < 1}
 
-    def _observation(self):
+    def _observation(self) -> Any:
         return {"temperature": np.array([self.temperature], np.float32), "window": 0}
 
 
 class Chores(gymnasium.Env):
     """Do what the goals ask for."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         goals = spaces.Dict({"door": spaces.Box(-1.0, 1.0, (1,)), "pot": spaces.Box(-1.0, 1.0, (3,))})
         self.observation_space = spaces.Dict({"desired_goal": goals, "achieved_goal": goals})
         self.action_space = spaces.Box(-1.0, 1.0, (7,))
         self.done = []
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.observation_space.seed(seed)
         return self.observation_space.sample(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         observation = self.observation_space.sample()
         return observation, self._reward(observation), False, False, {}
 
-    def _reward(self, observation):
+    def _reward(self, observation: Any) -> Any:
         self.done.clear()
         for task, goal in observation["desired_goal"].items():
             if np.abs(observation["achieved_goal"][task] - goal).max() < 0.5:
@@ -62,11 +64,11 @@ class Silent(gymnasium.Env):  # noqa: D101 - an undocumented environment is what
     observation_space = spaces.Box(-1.0, 1.0, (3,))
     action_space = spaces.Discrete(2)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         return np.zeros(3, np.float32), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         return np.zeros(3, np.float32), 0.0, False, False, {}
 
 
@@ -75,22 +77,22 @@ class Forgetful(Silent):
 
     draws = np.random.default_rng()
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         return self.draws.uniform(-1, 1, 3).astype(np.float32), 0.0, False, False, {}
 
 
 class Nested(Silent):
     """Has whatever spaces it is given."""
 
-    def __init__(self, observation_space, action_space):
+    def __init__(self, observation_space: Any, action_space: Any) -> None:
         self.observation_space, self.action_space = observation_space, action_space
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         gymnasium.Env.reset(self, seed=seed)
         self.observation_space.seed(seed)
         return self.observation_space.sample(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         assert self.action_space.contains(action)
         return self.observation_space.sample(), 0.0, True, False, {}
 
@@ -98,7 +100,7 @@ class Nested(Silent):
 class Broken(Silent):
     """Cannot be built."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         raise RuntimeError("no licence server\nsecond line")
 
 

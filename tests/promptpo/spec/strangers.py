@@ -1,6 +1,7 @@
 """Environments in the ways that strangers write them: flags in an array, plain docstrings, variables of their own."""
 
 import enum
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -24,18 +25,18 @@ class Lift(gymnasium.Env):
     )
     action_space = spaces.Discrete(3)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.floor, self.calls = 0, list(map(int, self.np_random.permutation(8)[:4]))
         return self._observe(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         self.floor = int(np.clip(self.floor + (0, 1, -1)[action], 0, 7))
         if self.floor in self.calls:
             self.calls.remove(self.floor)
         return self._observe(), -float(len(self.calls)), not self.calls, False, {}
 
-    def _observe(self):
+    def _observe(self) -> Any:
         flags = np.isin(np.arange(8), self.calls)
         return np.array([self.floor / 7, 0, *flags], np.float32)
 
@@ -46,12 +47,12 @@ class Lamps(gymnasium.Env):
     observation_space = spaces.MultiBinary(24)
     action_space = spaces.Discrete(24)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.l, self.t = self.np_random.integers(0, 2, 24).astype(np.int8), 0
         return self.l.copy(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         self.t += 1
         before = self.l.sum()
         self.l[action] ^= 1
@@ -65,12 +66,12 @@ class Points(gymnasium.Env):
     observation_space = spaces.Box(-np.inf, np.inf, (2,))
     action_space = spaces.Box(-1, 1, (2,))
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.p = self.np_random.uniform(-5, 5, 2)
         return self.p.astype(np.float32), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """Move. The reward is minus the distance of the two numbers from 2."""
         self.p = self.p + 0.1 * np.asarray(action)
         return self.p.astype(np.float32), float(-abs(self.p - 2).sum()), False, False, {}
@@ -90,18 +91,18 @@ class Courier(gymnasium.Env):
         +1 for each parcel.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.observation_space = spaces.Dict(
             mission=spaces.Text(40, charset="abcdefghijklmnopqrstuvwxyz "), room=spaces.Discrete(3)
         )
         self.action_space = spaces.Discrete(len(Move))
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.room = 0
         return {"mission": "bring the parcel", "room": 0}, {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         target = self.room + (action == Move.DRIVE)
         if target < 3:
             self.room = target
@@ -111,7 +112,7 @@ class Courier(gymnasium.Env):
 class Sleeper(Points):
     """Never comes back from a step."""
 
-    def step(self, action):
+    def step(self, action: Any) -> None:
         while True:
             try:
                 sum(range(1000))

@@ -1,6 +1,8 @@
 """The check of a spec against its environment: every planted mistake is found, and nothing else."""
 
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,12 +104,12 @@ PLANTED = {
 
 
 @lru_cache
-def built(env_id):
+def built(env_id: Any) -> Any:
     """An environment that the cases of a test share; some take a second to build."""
     return make_env(Task(env_id))
 
 
-def replaced(text, pattern, new):
+def replaced(text: Any, pattern: Any, new: Any) -> Any:
     """The text with the first match of a pattern replaced; it has to occur."""
     import re
 
@@ -117,7 +119,7 @@ def replaced(text, pattern, new):
 
 
 @pytest.mark.parametrize("mistake", PLANTED)
-def test_planted_mistake_is_found(mistake):
+def test_planted_mistake_is_found(mistake: Any) -> None:
     """A mistake in a spec leads to a contradiction with a line, that says what is so."""
     env_id, pattern, new, says = PLANTED[mistake]
     planted = replaced(describe(Task(env_id)).text, pattern, new)
@@ -127,7 +129,7 @@ def test_planted_mistake_is_found(mistake):
     assert all(contradiction.line > 0 for contradiction in found)
 
 
-def test_there_are_enough_mistakes():
+def test_there_are_enough_mistakes() -> None:
     """At least twenty kinds of mistakes are planted."""
     assert len(PLANTED) >= 20
 
@@ -149,7 +151,7 @@ def test_there_are_enough_mistakes():
         pytest.param("FetchPush-v4", marks=needs("gymnasium_robotics")),
     ],
 )
-def test_generated_specs_have_no_contradictions(env_id, reveal):
+def test_generated_specs_have_no_contradictions(env_id: Any, reveal: str) -> None:
     """What is written stands its own check, however much it reveals and in whatever detail."""
     env, task = built(env_id), Task(env_id)
     for detail in ("short", "normal", "full") if reveal == "named" else ("normal",):
@@ -160,7 +162,7 @@ def test_generated_specs_have_no_contradictions(env_id, reveal):
 
 @pytest.mark.slow
 @needs("metaworld")
-def test_all_meta_world_specs_have_no_contradictions_and_fit():
+def test_all_meta_world_specs_have_no_contradictions_and_fit() -> None:
     """Each of the 50 tasks has a spec with all 39 numbers, a goal, a success condition, under 2,000 tokens."""
     import metaworld
 
@@ -174,13 +176,13 @@ def test_all_meta_world_specs_have_no_contradictions_and_fit():
         assert len(spec.text) / 3.5 <= 2000, (name, len(spec.text))
 
 
-def test_a_hand_written_spec_may_be_partial():
+def test_a_hand_written_spec_may_be_partial() -> None:
     """A file that describes the state alone is fine, and is checked as far as it goes."""
     text = 'class State:\n    """obs"""\n\n    def __init__(self, obs):\n        self.x = obs[0]  # -4.8 .. 4.8\n'
     assert check_spec(text, Task("CartPole-v1")) == []
 
 
-def test_a_spec_is_never_executed(tmp_path):
+def test_a_spec_is_never_executed(tmp_path: Path) -> None:
     """Code in a spec does not run when it is checked or used."""
     mark = tmp_path / "ran"
     text = f"open({str(mark)!r}, 'w').write('x')\nEPISODE = {{'max_steps': 500}}\nraise SystemExit(3)\n"

@@ -1,5 +1,10 @@
 """How long the spec of a run may become."""
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 from promptpo import optimize
 from promptpo.cli.app import run
 from promptpo.envs.task import Task
@@ -10,13 +15,15 @@ from promptpo.spec import describe
 QUICK = {"rounds": 1, "candidates": 1, "episodes": 1, "validation_episodes": 1, "test_episodes": 1}
 
 
-def spec_of(directory):
+def spec_of(directory: Any) -> Any:
     """The spec that a run's prompts contained."""
     with Journal(directory) as journal:
         return journal.find("spec", "spec")["text"]
 
 
-def test_a_run_shows_the_spec_in_the_detail_asked_for(tmp_path, monkeypatch):
+def test_a_run_shows_the_spec_in_the_detail_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The flag of ``optimize`` gives what ``promptpo spec`` prints, and is written to the configuration."""
     monkeypatch.chdir(tmp_path)
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in QUICK.items()]
@@ -27,7 +34,7 @@ def test_a_run_shows_the_spec_in_the_detail_asked_for(tmp_path, monkeypatch):
     assert load_config(tmp_path / "run" / "config.toml").spec_detail == "short"
 
 
-def test_python_takes_the_detail_too(tmp_path):
+def test_python_takes_the_detail_too(tmp_path: Path) -> None:
     """``spec_detail`` is a setting of ``optimize``; a longer one says more."""
     settings = {"model": "search", "tune": "none", "jobs": 1, "max_episode_steps": 5}
     optimize("CliffWalking-v1", out=tmp_path / "run", spec_detail="full", **QUICK, **settings)
@@ -35,7 +42,7 @@ def test_python_takes_the_detail_too(tmp_path):
     assert len(spec_of(tmp_path / "run")) > len(normal)
 
 
-def test_an_unknown_detail_is_named(capsys):
+def test_an_unknown_detail_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """A misspelt value is answered with those that there are."""
     assert run(["optimize", "CliffWalking-v1", "--spec-detail=ful"]) == 2
     assert "'ful' is not one of 'short', 'normal', 'full'. Did you mean full?" in capsys.readouterr().err

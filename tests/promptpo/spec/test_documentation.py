@@ -1,5 +1,7 @@
 """Reading documentation as Gymnasium's environments write it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +43,7 @@ env.step(0)
 """
 
 
-def test_sections_tables_and_choices():
+def test_sections_tables_and_choices() -> None:
     """Known sections are found at any level; others, code and links are left out."""
     docs = parse(TEXT.replace("\\\\", "\\"))
     assert docs["description"].text == "Balance."
@@ -55,13 +57,13 @@ def test_sections_tables_and_choices():
         assert absent not in everything
 
 
-def test_ending_is_without_the_time_limit():
+def test_ending_is_without_the_time_limit() -> None:
     """Truncation is the horizon's business; formulas read as typed."""
     assert ending(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500) == "- x is above pi * 2"
 
 
 @given(st.text())
-def test_any_text_is_documentation(text):
+def test_any_text_is_documentation(text: Any) -> None:
     """No docstring makes the reader fail, and no prose grows beyond its limit."""
     docs = parse(text)
     for section in docs.parts.values():
@@ -71,14 +73,14 @@ def test_any_text_is_documentation(text):
 
 
 @given(st.text())
-def test_identifiers_are_identifiers(text):
+def test_identifiers_are_identifiers(text: Any) -> None:
     """Whatever the meaning, its name is a Python identifier or empty."""
     name = identifier(text)
     assert name == "" or name.isidentifier()
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a_2"])))
-def test_unique_names_are_unique(names):
+def test_unique_names_are_unique(names: Any) -> None:
     """Repeated names get numbers that collide with no other name."""
     result = unique(names)
     assert len(set(result)) == len(names)
@@ -95,7 +97,7 @@ def test_unique_names_are_unique(names):
         ("x = obs[0]; m; x, y, z", float("-inf"), float("inf"), "m", "x, y, z"),
     ],
 )
-def test_lines_of_known_tables(line, low, high, unit, meaning):
+def test_lines_of_known_tables(line: str, low: Any, high: Any, unit: str, meaning: str) -> None:
     """Bounds, unit and meaning may each be missing."""
     (field,) = fields(line)
     assert (field.path, field.low, field.high, field.unit, field.meaning) == (
@@ -107,7 +109,7 @@ def test_lines_of_known_tables(line, low, high, unit, meaning):
     )
 
 
-def test_the_aim_survives_the_cut():
+def test_the_aim_survives_the_cut() -> None:
     """What is to be done often stands last; it goes before the body parts."""
     body = "The robot has a torso. It has two legs, each of three parts. The feet are flat."
     aim = "The goal of the environment is to walk forward without falling."
@@ -118,7 +120,7 @@ def test_the_aim_survives_the_cut():
     assert cut_to_aim(f"{body} {aim}", 1000) == f"{body} {aim}"
 
 
-def test_where_it_comes_from_is_left_out():
+def test_where_it_comes_from_is_left_out() -> None:
     """History is no help to a policy; an initial ends no sentence."""
     text = 'This is based on the work of P. Smith in "Running". The goal is to run.'
     assert trimmed(text, 1000) == "The goal is to run."

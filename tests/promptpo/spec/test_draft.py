@@ -1,6 +1,8 @@
 """A model's draft of a spec: what stands is kept, the rest is refused with a reason."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.spec import check_spec, draft_spec
@@ -27,11 +29,11 @@ EPISODE = {"max_steps": 40, "start": "A cold room."}
 '''
 
 
-def drafted(*answers):
+def drafted(*answers: Any) -> Any:
     """A draft from scripted answers, with the prompts that asked for them."""
     prompts = []
 
-    async def ask(key, *, system, prompt):
+    async def ask(key: Any, *, system: Any, prompt: Any) -> Any:
         prompts.append((key, prompt))
         assert system
         return answers[len(prompts) - 1]
@@ -40,7 +42,7 @@ def drafted(*answers):
         return asyncio.run(draft_spec(TASK, ask, sandbox)), prompts
 
 
-def test_a_good_draft_is_kept_and_verified():
+def test_a_good_draft_is_kept_and_verified() -> None:
     """Names are the model's; the reward is run on recorded steps; the rest stays as generated."""
     draft, prompts = drafted(GOOD)
     assert draft.drafted == ("State", "reward", "EPISODE")
@@ -53,7 +55,7 @@ def test_a_good_draft_is_kept_and_verified():
     assert draft.steps > 0
 
 
-def test_a_wrong_reward_is_refused_and_the_generated_one_stays():
+def test_a_wrong_reward_is_refused_and_the_generated_one_stays() -> None:
     """A reward that does not reproduce the recorded ones is dropped."""
     draft, _ = drafted(GOOD.replace("21.0", "19.0"))
     assert "reward" not in draft.drafted
@@ -61,14 +63,14 @@ def test_a_wrong_reward_is_refused_and_the_generated_one_stays():
     assert "env.temperature - 21.0" in draft.text
 
 
-def test_contradictions_are_shown_to_the_model_once():
+def test_contradictions_are_shown_to_the_model_once() -> None:
     """A wrong index leads to a second request that names it; the second answer is used."""
     draft, prompts = drafted(GOOD.replace('obs["window"]', 'obs["door"]'), GOOD)
     assert "obs['door'] does not exist" in prompts[1][1]
     assert "State" in draft.drafted
 
 
-def test_nonsense_leaves_the_generated_spec():
+def test_nonsense_leaves_the_generated_spec() -> None:
     """An answer that is no Python, twice, changes nothing."""
     draft, prompts = drafted("I cannot.", "```python\nclass State(\n```")
     assert draft.drafted == ()
@@ -76,7 +78,7 @@ def test_nonsense_leaves_the_generated_spec():
     assert check_spec(draft.text, TASK) == []
 
 
-def test_a_draft_never_runs_outside_the_sandbox(tmp_path):
+def test_a_draft_never_runs_outside_the_sandbox(tmp_path: Path) -> None:
     """Reward code that tries to open a file is refused, and opens none."""
     mark = tmp_path / "ran"
     bad = GOOD.replace("    return -abs", f"    open({str(mark)!r}, 'w')\n    return -abs")
@@ -85,7 +87,7 @@ def test_a_draft_never_runs_outside_the_sandbox(tmp_path):
     assert not mark.exists()
 
 
-def test_one_wrong_field_does_not_discard_the_rest():
+def test_one_wrong_field_does_not_discard_the_rest() -> None:
     """The wrong field is refused by name; what it described keeps its generated line."""
     draft, _ = drafted(*[GOOD.replace('obs["window"]', 'obs["door"]')] * 2)
     assert "State" in draft.drafted
@@ -95,11 +97,11 @@ def test_one_wrong_field_does_not_discard_the_rest():
     assert check_spec(draft.text, TASK) == []
 
 
-def test_an_undocumented_environment_is_not_documented_by_gymnasium():
+def test_an_undocumented_environment_is_not_documented_by_gymnasium() -> None:
     """The text of Gymnasium's base class says nothing about an environment."""
     prompts = []
 
-    async def ask(_key, *, system, prompt):
+    async def ask(_key: Any, *, system: Any, prompt: Any) -> Any:
         assert system
         prompts.append(prompt)
         return GOOD

@@ -13,14 +13,14 @@ from tests.promptpo.spec.envs import HERE
 
 @needs("gymnasium_robotics")
 @pytest.mark.parametrize("env_id", ["FrankaKitchen-v1", "HandReach-v3"])
-def test_the_largest_stay_below_the_limit(env_id):
+def test_the_largest_stay_below_the_limit(env_id: str) -> None:
     """The longest specs of all have at most 2,000 tokens, say more on demand, and are still right."""
     normal, full = (describe(Task(env_id), detail=detail).text for detail in ("normal", "full"))
     assert tokens(normal) <= 2000 < tokens(full)
     assert check_spec(normal, Task(env_id)) == []
 
 
-def test_numbers_of_a_kind_share_a_line():
+def test_numbers_of_a_kind_share_a_line() -> None:
     """A run of like numbers becomes one field with their names in order; what differs stays apart."""
     angles = [Field(f"angle_of_joint_{i}", f"obs[{i}]", unit="rad") for i in range(40)]
     other = Field("height", "obs[40]", unit="m")
@@ -31,13 +31,13 @@ def test_numbers_of_a_kind_share_a_line():
     assert height == other
 
 
-def test_what_fits_is_left_alone():
+def test_what_fits_is_left_alone() -> None:
     """Nothing is grouped or cut while there is room."""
     parts = Parts(observation=[Field(f"angle_{i}", f"obs[{i}]") for i in range(10)])
     assert fitted(parts, tokens=2000) == parts
 
 
-def test_arrays_inside_dictionaries_are_read_whole():
+def test_arrays_inside_dictionaries_are_read_whole() -> None:
     """Nested goals keep their owners' names apart, and like numbers are not listed one by one."""
     text = describe(Task(f"{HERE}:Mine/Chores-v0")).text
     for line in (

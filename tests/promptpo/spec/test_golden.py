@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
 SEEN = re.compile(rf"seen {NUMBER} \.\. {NUMBER}(?:, {NUMBER} \.\. {NUMBER})*")
 
 
-def masked(text):
+def masked(text: Any) -> Any:
     """A spec without observed numbers, and without the line breaks and columns that depend on their length."""
     text = SEEN.sub("seen ~", text)
     text = re.sub(r"observed in \d+ steps", "observed in ~ steps", text)
@@ -60,7 +61,7 @@ def masked(text):
 
 
 @pytest.mark.parametrize("env_id", CASES)
-def test_spec_is_the_reviewed_one(env_id):
+def test_spec_is_the_reviewed_one(env_id: Any) -> None:
     """The text that a model sees is the one that was reviewed, and contradicts its environment nowhere."""
     spec = describe(Task(env_id))
     path = GOLDEN / f"{env_id}.py.txt"
@@ -71,6 +72,6 @@ def test_spec_is_the_reviewed_one(env_id):
     assert len(spec.text) / 3.5 <= 2000
 
 
-def test_the_same_again():
+def test_the_same_again() -> None:
     """Describing twice gives the same text, observed ranges included."""
     assert describe(Task("Pendulum-v1")).text == describe(Task("Pendulum-v1")).text

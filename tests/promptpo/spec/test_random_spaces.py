@@ -2,6 +2,7 @@
 
 import re
 import string
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -20,7 +21,7 @@ keys = st.text(string.ascii_lowercase + "_ .", min_size=1, max_size=6)
 
 
 @st.composite
-def boxes(draw):
+def boxes(draw: Any) -> Any:
     """Boxes of up to three dimensions, bounded or not, whole or not."""
     shape = tuple(draw(st.lists(small, max_size=3)))
     low = draw(st.sampled_from([-np.inf, -2.5, 0.0, 3.0]))
@@ -30,7 +31,7 @@ def boxes(draw):
     return spaces.Box(low, high, shape, dtype=draw(st.sampled_from([np.float32, np.float64])))
 
 
-def plain(texts):
+def plain(texts: Any) -> Any:
     """Spaces without parts."""
     return st.one_of(
         boxes(),
@@ -41,7 +42,7 @@ def plain(texts):
     )
 
 
-def nested(*, texts):
+def nested(*, texts: Any) -> Any:
     """Dictionaries and tuples of spaces, up to three deep."""
     return st.recursive(
         plain(texts),
@@ -53,7 +54,7 @@ def nested(*, texts):
     )
 
 
-def act_from(text):
+def act_from(text: Any) -> Any:
     """An action made from nothing but the spec: its example, moved to the described bounds."""
     part = read(text).parts["Action"]
     example = re.search(r"for\s+example\s+(.*?)\.(?:\n|$)", part.docstring, re.DOTALL)[1].replace("\n", " ")
@@ -78,7 +79,7 @@ def act_from(text):
     spaces.Dict({"__": spaces.Tuple([spaces.Dict({"_": spaces.MultiBinary(1)})])}),
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_policy_written_from_the_spec_acts_validly(observation_space, action_space):
+def test_a_policy_written_from_the_spec_acts_validly(observation_space: Any, action_space: Any) -> None:
     """The spec compiles, stands its check, names every leaf, and its example and bounds give valid actions."""
     env = Nested(observation_space, action_space)
     spec, observed = describe_env(env, Task("Nested-v0"))

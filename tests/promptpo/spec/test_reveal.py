@@ -4,6 +4,8 @@ import ast
 import inspect
 import re
 import textwrap
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -79,13 +81,13 @@ PACKAGE = {
 }
 
 
-def cases():
+def cases() -> Any:
     """Every environment with a list of giveaways, skipped where its package is missing."""
     return [pytest.param(i, marks=[needs(PACKAGE[i])] if i in PACKAGE else []) for i in OWN]
 
 
 @pytest.mark.parametrize("env_id", cases())
-def test_anonymous_gives_nothing_away(env_id):
+def test_anonymous_gives_nothing_away(env_id: Any) -> None:
     """No name, author, link or joint name is left, in whole words or parts of identifiers."""
     text = describe(Task(env_id), reveal="anonymous").text.lower()
     compile(text, env_id, "exec")
@@ -96,7 +98,7 @@ def test_anonymous_gives_nothing_away(env_id):
 
 
 @pytest.mark.parametrize("env_id", cases())
-def test_bare_tells_shapes_and_bounds_only(env_id):
+def test_bare_tells_shapes_and_bounds_only(env_id: Any) -> None:
     """A bare spec has no reward, no meaning, no start and no end."""
     spec = describe(Task(env_id), reveal="bare")
     assert "def reward" not in spec.text
@@ -106,7 +108,7 @@ def test_bare_tells_shapes_and_bounds_only(env_id):
         assert not re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", spec.text.lower()), word
 
 
-def test_anonymous_keeps_what_a_policy_needs():
+def test_anonymous_keeps_what_a_policy_needs() -> None:
     """Indices, bounds, the number of actions, the reward and the map are the same as in the named spec."""
     named, hidden = (describe(Task("FrozenLake-v1"), reveal=reveal) for reveal in ("named", "anonymous"))
     for kept in ("self.row = obs // 4", "MOVE_LEFT = 0", "+1", '"max_steps": 100', "MAP = "):
@@ -151,7 +153,7 @@ BUILT_IN = [
 ]
 
 
-def moving_statements(env_id):
+def moving_statements(env_id: Any) -> Iterator[Any]:
     """The statements of an environment's ``step`` that change its state or call its simulator."""
     env = make_env(Task(env_id)).unwrapped
     tree = ast.parse(textwrap.dedent(inspect.getsource(type(env).step)))
@@ -169,7 +171,7 @@ def moving_statements(env_id):
 
 
 @pytest.mark.parametrize("env_id", BUILT_IN)
-def test_dynamics_stay_withheld(env_id):
+def test_dynamics_stay_withheld(env_id: Any) -> None:
     """No code or file that moves the environment appears, in whatever detail."""
     for detail in ("normal", "full"):
         text = describe(Task(env_id), detail=detail).text

@@ -1,5 +1,8 @@
 """Specs of environments that nobody tuned anything to, read as a stranger would."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from promptpo.envs import patience
@@ -12,12 +15,12 @@ from tests.promptpo.envs.test_building import needs
 HERE = "tests.promptpo.spec.strangers"
 
 
-def spec(name, **options):
+def spec(name: Any, **options: Any) -> Any:
     """The spec of one of the environments."""
     return describe(Task(f"{HERE}:Stranger/{name}-v0"), **options)
 
 
-def test_flags_stay_an_array():
+def test_flags_stay_an_array() -> None:
     """Many numbers with the same bounds share a line."""
     assert "self.values = obs  # 0 .. 1; 24 flags" in spec("Lamps").text
     assert "self.x_2_to_9 = obs[2:10]  # 0 .. 1; 8 numbers" in spec("Lift").text.replace("  #", " #").replace(
@@ -25,7 +28,7 @@ def test_flags_stay_an_array():
     )
 
 
-def test_a_docstring_without_markdown_is_read():
+def test_a_docstring_without_markdown_is_read() -> None:
     """Observation, actions and reward of a plain docstring stand where they belong."""
     text = spec("Lift").text
     assert "GO_UP = 1" in text
@@ -34,7 +37,7 @@ def test_a_docstring_without_markdown_is_read():
     assert check_spec(text, Task(f"{HERE}:Stranger/Lift-v0")) == []
 
 
-def test_variables_of_the_environment_are_found_in_the_observation():
+def test_variables_of_the_environment_are_found_in_the_observation() -> None:
     """What a reward reads is named by its place, before and after the move where both are read."""
     assert "# env.p: next_obs." in spec("Points").text
     assert "# env.l: obs before the environment moves on, next_obs after." in spec("Lamps").text
@@ -43,26 +46,26 @@ def test_variables_of_the_environment_are_found_in_the_observation():
     assert "# Not in the observation: env.calls (list such as" in spec("Lift").text
 
 
-def test_the_reward_of_a_step_docstring_is_told():
+def test_the_reward_of_a_step_docstring_is_told() -> None:
     """A reward that only the documentation of step tells is not "not documented"."""
     assert "minus the distance of the two numbers from 2" in spec("Points").text
 
 
-def test_code_with_a_name_that_nobody_knows_gives_way_to_words():
+def test_code_with_a_name_that_nobody_knows_gives_way_to_words() -> None:
     """A local variable that no attribute holds in every case cannot be explained, so the words are used."""
     text = spec("Courier").text
     assert "target" not in text
     assert '"""+1 for each parcel."""' in text
 
 
-def test_a_text_has_an_example_unless_names_are_hidden():
+def test_a_text_has_an_example_unless_names_are_hidden() -> None:
     """The mission's wording would give the environment away."""
     assert 'such as "bring the parcel"' in spec("Courier").text
     assert "bring the parcel" not in spec("Courier", reveal="anonymous").text
     assert "WAIT = 0" in spec("Courier").text
 
 
-def test_the_horizon_says_where_it_comes_from():
+def test_the_horizon_says_where_it_comes_from() -> None:
     """The documentation, the source, the time limit, the user, or nobody."""
     assert (spec("Lift").horizon, spec("Lift").horizon_source) == (150, "documentation")
     assert (spec("Lamps").horizon, spec("Lamps").horizon_source) == (60, "source")
@@ -80,12 +83,12 @@ def test_the_horizon_says_where_it_comes_from():
         ("It takes 40 steps to warm up.", None),
     ],
 )
-def test_a_told_length_is_read_when_it_is_clear(text, steps):
+def test_a_told_length_is_read_when_it_is_clear(text: str, steps: int | None) -> None:
     """Two numbers, or a number that is not about episodes, tell nothing."""
     assert told_length(text) == steps
 
 
-def test_an_environment_that_hangs_is_one_sentence(monkeypatch):
+def test_an_environment_that_hangs_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at an environment has a time limit, also where the environment catches every exception."""
     monkeypatch.setattr(observe, "STEPPING", 0.3)
     assert patience.STEPPING > 0.3
@@ -94,7 +97,7 @@ def test_an_environment_that_hangs_is_one_sentence(monkeypatch):
 
 
 @needs("mujoco")
-def test_motors_say_their_factor_and_bodies_their_measures():
+def test_motors_say_their_factor_and_bodies_their_measures() -> None:
     """A torque is told with its gear; masses, lengths and joint limits only where the name is told, too."""
     named, hidden = (describe(Task("HalfCheetah-v5"), reveal=r).text for r in ("named", "anonymous"))
     assert "-1 .. 1 * 120 N m" in named
@@ -120,7 +123,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_spec_file_is_refused_when_it_is_used(case, tmp_path):
+def test_a_wrong_spec_file_is_refused_when_it_is_used(case: Any, tmp_path: Path) -> None:
     """What contradicts the environment, or is no spec, is one sentence with the file's name."""
     text, says = WRONG[case]
     path = tmp_path / "mine.py"
@@ -131,7 +134,7 @@ def test_a_wrong_spec_file_is_refused_when_it_is_used(case, tmp_path):
     assert "mine.py" in str(raised.value)
 
 
-def test_a_doubtful_spec_file_warns(tmp_path):
+def test_a_doubtful_spec_file_warns(tmp_path: Path) -> None:
     """What may be meant so is told, and the run goes on; a horizon that nobody else knows is taken."""
     path = tmp_path / "mine.py"
     path.write_text('EPISODE = {"max_steps": 70, "mood": "grey"}\n')

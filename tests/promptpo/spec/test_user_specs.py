@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ HERE = "tests.promptpo.spec.envs"
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def test_what_the_user_wrote_wins(tmp_path):
+def test_what_the_user_wrote_wins(tmp_path: Path) -> None:
     """The user's definitions stay as they are; the missing ones are generated."""
     path = tmp_path / "spec.py"
     mine = 'class State:\n    """obs: four numbers."""\n\n    def __init__(self, obs):\n        self.lean = obs[2]\n'
@@ -30,7 +31,7 @@ def test_what_the_user_wrote_wins(tmp_path):
     assert spec.sources["Action"] == "documentation"
 
 
-def test_a_written_and_edited_spec_comes_back(tmp_path):
+def test_a_written_and_edited_spec_comes_back(tmp_path: Path) -> None:
     """Writing a spec, changing a word and using it shows the changed text."""
     path = tmp_path / "spec.py"
     path.write_text(describe(Task("Pendulum-v1")).text.replace("self.torque", "self.twist"))
@@ -40,7 +41,7 @@ def test_a_written_and_edited_spec_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["class State\n", "x = (\n"])
-def test_a_spec_that_is_no_python_is_refused(tmp_path, text):
+def test_a_spec_that_is_no_python_is_refused(tmp_path: Path, text: str) -> None:
     """A syntax error is one sentence with the file and the line."""
     path = tmp_path / "spec.py"
     path.write_text(text)
@@ -48,13 +49,13 @@ def test_a_spec_that_is_no_python_is_refused(tmp_path, text):
         describe(Task("CartPole-v1"), spec_file=str(path))
 
 
-def test_a_missing_spec_file_is_refused(tmp_path):
+def test_a_missing_spec_file_is_refused(tmp_path: Path) -> None:
     """A file that is not there is one sentence."""
     with pytest.raises(UsageError, match="cannot read"):
         describe(Task("CartPole-v1"), spec_file=str(tmp_path / "none.py"))
 
 
-def test_the_example_describes_its_environment(monkeypatch):
+def test_the_example_describes_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The example's ten lines stand the check and replace the generated definitions."""
     monkeypatch.chdir(EXAMPLES)
     task = Task("my_room:Room-v0")
@@ -65,7 +66,7 @@ def test_the_example_describes_its_environment(monkeypatch):
     assert len(text.strip().splitlines()) <= 12
 
 
-def test_an_undocumented_environment_gets_a_truthful_minimal_spec():
+def test_an_undocumented_environment_gets_a_truthful_minimal_spec() -> None:
     """Numbers are listed with their bounds, and what is unknown is said to be unknown."""
     spec = describe(Task(f"{HERE}:Mine/Silent-v0"))
     for line in ("self.x_0 = obs[0]  # -1 .. 1", "int, 0 .. 1", '"max_steps": 40'):
@@ -74,7 +75,7 @@ def test_an_undocumented_environment_gets_a_truthful_minimal_spec():
     assert spec.warnings == ()
 
 
-def test_an_environment_of_ones_own_shows_its_reward_and_not_its_motion():
+def test_an_environment_of_ones_own_shows_its_reward_and_not_its_motion() -> None:
     """The reward is cut out of ``step``, its constants resolved; the update of the state stays behind."""
     spec = describe(Task(f"{HERE}:Mine/Thermostat-v0"))
     assert "reward = -abs(env.temperature - 21.0) - 0.1 * heat ** 2" in spec.text
@@ -85,20 +86,20 @@ def test_an_environment_of_ones_own_shows_its_reward_and_not_its_motion():
     assert spec.reports_success
 
 
-def test_an_environment_that_does_not_repeat_is_named():
+def test_an_environment_that_does_not_repeat_is_named() -> None:
     """Ignoring the seed is said, with what to do."""
     (warning,) = describe(Task(f"{HERE}:Mine/Forgetful-v0")).warnings
     assert "self.np_random" in warning
 
 
-def test_steps_spent_on_observing_are_counted():
+def test_steps_spent_on_observing_are_counted() -> None:
     """`sample_steps` is the number of steps that the environment really took."""
     from tests.promptpo.spec import envs
 
     taken = 0
     step = envs.Silent.step
 
-    def counted(self, action):
+    def counted(self, action: Any) -> Any:
         nonlocal taken
         taken += 1
         return step(self, action)
@@ -111,7 +112,7 @@ def test_steps_spent_on_observing_are_counted():
     assert spec.sample_steps == taken > 0
 
 
-def test_detail_sets_the_length():
+def test_detail_sets_the_length() -> None:
     """Short, normal and full differ, and stay within their sizes."""
     sizes = [len(describe(Task("CartPole-v1"), detail=detail).text) for detail in ("short", "normal", "full")]
     assert sizes == sorted(sizes)
@@ -120,7 +121,7 @@ def test_detail_sets_the_length():
 
 
 @pytest.mark.parametrize(("clip", "says"), [(True, "clipped"), (False, "not allowed")])
-def test_out_of_range_actions_are_explained(clip, says):
+def test_out_of_range_actions_are_explained(clip: bool, says: str) -> None:
     """The spec says what happens to continuous actions outside their bounds."""
     assert says in describe(Task("Pendulum-v1"), clip_actions=clip).text
     assert says not in describe(Task("CartPole-v1"), clip_actions=clip).text

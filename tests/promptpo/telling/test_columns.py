@@ -32,11 +32,11 @@ class Action:
         ("obs", "obs"),
     ],
 )
-def test_lines_are_called_what_the_spec_calls_them(label, name):
+def test_lines_are_called_what_the_spec_calls_them(label: str, name: str) -> None:
     """By the name of the field, or their place in one that has several numbers; else by their place."""
     assert called(label, names_of(SPEC)) == name
 
 
-def test_a_spec_that_is_no_python_names_nothing():
+def test_a_spec_that_is_no_python_names_nothing() -> None:
     """An edited spec may be anything."""
     assert names_of("class State(:") == {}

@@ -1,5 +1,7 @@
 """What is said of programs besides their code."""
 
+from typing import Any
+
 from promptpo.program.identity import skeleton
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate
@@ -18,12 +20,12 @@ class Policy:
 '''
 
 
-def attempt(source, prose=""):
+def attempt(source: Any, prose: str = "") -> Any:
     """An attempt with this source."""
     return Attempt(Candidate("r1c1", source, 1), Evaluation("ok", (), 0), prose=prose)
 
 
-def test_programs_that_differ_in_numbers_only_have_one_skeleton():
+def test_programs_that_differ_in_numbers_only_have_one_skeleton() -> None:
     """A tuned child and its parent, signs and tables included; another structure has another."""
     tuned = (
         PROGRAM.replace("(1.0, 0.0", "(4.98, 0.0")
@@ -36,7 +38,7 @@ def test_programs_that_differ_in_numbers_only_have_one_skeleton():
     assert skeleton("no python (") == skeleton("no python (")
 
 
-def test_parameters_are_a_table_with_bounds_and_marks():
+def test_parameters_are_a_table_with_bounds_and_marks() -> None:
     """What moved, what it was, its bounds, and where tuning put it at a bound; that first."""
     tuned = PROGRAM.replace("(1.0, 0.0", "(4.999, 0.0").replace("(0.5, -1.0", "(-0.25, -1.0")
     assert parameters(tuned, PROGRAM, "r1c1").splitlines() == [
@@ -45,7 +47,7 @@ def test_parameters_are_a_table_with_bounds_and_marks():
     ]
 
 
-def test_of_many_parameters_those_that_moved_most_are_listed():
+def test_of_many_parameters_those_that_moved_most_are_listed() -> None:
     """The others are counted."""
     before = "PARAMS = {" + ", ".join(f'"p{n}": (0.0, -1.0, 1.0)' for n in range(30)) + "}\n"
     after = "PARAMS = {" + ", ".join(f'"p{n}": ({n / 100}, -1.0, 1.0)' for n in range(30)) + "}\n"
@@ -54,7 +56,7 @@ def test_of_many_parameters_those_that_moved_most_are_listed():
     assert lines[-1] == "- 17 others moved less"
 
 
-def test_the_idea_is_the_programs_own():
+def test_the_idea_is_the_programs_own() -> None:
     """Whole sentences of the docstring; what its author said of the parent only where there is none."""
     assert idea(attempt(PROGRAM, "r1c1 fell over."), 30) == "Push where it leans."
     assert idea(attempt(PROGRAM.replace("Push where it leans", "Push")), 29) == "Push. Then brake, with a …"

@@ -1,10 +1,12 @@
 """Prompts, word for word, and the bound on their length."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium import spaces
+from syrupy.assertion import SnapshotAssertion
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
@@ -19,7 +21,7 @@ from sandbox import Episode, Trajectory
 SPEC = '"""A cart on a track."""\n\nclass State:\n    position: float  # m'
 
 
-def system(**more):
+def system(**more: Any) -> Any:
     """A system prompt."""
     values = {
         "spec": SPEC,
@@ -33,7 +35,9 @@ def system(**more):
     return prompting.system_prompt(**{**values, **more})
 
 
-def attempt(id_, *returns, outcome="ok", error="", source="", **more):
+def attempt(
+    id_: Any, *returns: Any, outcome: str = "ok", error: str = "", source: str = "", **more: Any
+) -> Any:
     """An attempt with these returns, and a diagnosis of its worst and its best episode."""
     episodes = tuple(EpisodeRecord(seed, value, 100, terminated=True) for seed, value in enumerate(returns))
     evaluation = Evaluation(outcome, episodes, 100 * len(returns), error=error, policy_seconds=0.02)
@@ -85,7 +89,7 @@ CRASHED = attempt("r2c3", outcome="crashed", error="line 3: IndexError: list ind
 OLD = attempt("r1c1", 5.0, 6.0, 7.0)
 
 
-def known(*attempts, **more):
+def known(*attempts: Any, **more: Any) -> Any:
     """What may be told after two rounds."""
     history = History(
         list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)), rounds=2, leader_id="r2c2t"
@@ -102,18 +106,18 @@ def known(*attempts, **more):
     return Known(history, where, {"feedback": "leans = the largest lean, rad"}, **more)
 
 
-def plan(direction, **more):
+def plan(direction: Any, **more: Any) -> Any:
     """A plan for the third round."""
     values = {"parents": (BEST,), "lines": (OLD, PARTNER), "stalled": 2, "may_end": True}
     return Plan(3, 0, direction, **{**values, **more})
 
 
-def test_system_prompt_is_pinned(snapshot):
+def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """The contract and the spec, as every call of a run begins."""
     assert system() == snapshot
 
 
-def test_system_prompt_without_tuning_is_pinned(snapshot):
+def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> None:
     """Where nothing tunes numbers, PARAMS are not mentioned."""
     text = system(tune=False, success=True, horizon=None, clips=False)
     assert "PARAMS" not in text
@@ -129,7 +133,7 @@ def test_system_prompt_without_tuning_is_pinned(snapshot):
         {"asks_strategies": True, "places": True},
     ],
 )
-def test_first_prompt_is_pinned(snapshot, more):
+def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
     """Round 1."""
     assert prompting.policy_prompt(Plan(1, 0, "first", **more), known(), max_tokens=1000) == snapshot
 
@@ -144,12 +148,12 @@ def test_first_prompt_is_pinned(snapshot, more):
         ("merge", {"parents": (BEST, PARTNER), "aspect": "r1c2 is better on start 3 (+35)."}),
     ],
 )
-def test_later_prompts_are_pinned(snapshot, direction, more):
+def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, direction: str, more: Any) -> None:
     """Each kind of request of a later round."""
     assert prompting.policy_prompt(plan(direction, **more), known(), max_tokens=10_000) == snapshot
 
 
-def test_the_published_prompt_is_pinned(snapshot):
+def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """Every winner with its code and every episode, and all reflections."""
     told = known()
     winners = plan(
@@ -185,18 +189,18 @@ def test_the_published_prompt_is_pinned(snapshot):
         ("feedback_system", {"spec": SPEC, "observation_form": "an int", "action_form": "an int"}),
     ],
 )
-def test_other_prompts_are_pinned(snapshot, template, values):
+def test_other_prompts_are_pinned(snapshot: SnapshotAssertion, template: str, values: Any) -> None:
     """Repair, continuation, reflection and the feedback class."""
     assert prompting.render(template, **values) == snapshot
 
 
-def test_a_missing_value_is_an_error():
+def test_a_missing_value_is_an_error() -> None:
     """A template never leaves a hole in a prompt."""
     with pytest.raises(Exception, match="undefined"):
         prompting.render("reflection", title="r1c1")
 
 
-def test_every_candidate_of_the_last_round_is_told_failures_first():
+def test_every_candidate_of_the_last_round_is_told_failures_first() -> None:
     """The crash with its error, then the others with their worst episode; who behaves alike in one sentence."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
@@ -206,7 +210,7 @@ def test_every_candidate_of_the_last_round_is_told_failures_first():
     assert "20 ± " not in others
 
 
-def test_of_two_programs_that_differ_in_numbers_one_is_printed():
+def test_of_two_programs_that_differ_in_numbers_one_is_printed() -> None:
     """The tuned one; what it was is a table with bounds and a mark."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     assert text.count("class Policy:") == 1
@@ -219,7 +223,7 @@ def test_of_two_programs_that_differ_in_numbers_one_is_printed():
     assert "The same program as r2c2t but for these numbers:\n- gain 1.2 (r2c2t: 3.7)" in merged
 
 
-def test_one_number_is_told_of_a_candidate():
+def test_one_number_is_told_of_a_candidate() -> None:
     """Training and validation together, everywhere; never the training mean alone."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     assert "Return 75 ± 19 over 4 episodes" in text
@@ -227,7 +231,7 @@ def test_one_number_is_told_of_a_candidate():
     assert "73.3" not in text
 
 
-def test_references_and_what_is_left_are_told():
+def test_references_and_what_is_left_are_told() -> None:
     """What knows nothing earns, steps, calls, tuning, time."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     for words in (
@@ -241,7 +245,7 @@ def test_references_and_what_is_left_are_told():
         assert words in text
 
 
-def test_a_legend_stands_beside_the_summaries_that_need_it():
+def test_a_legend_stands_beside_the_summaries_that_need_it() -> None:
     """Of the class that wrote them; of one that wrote none of them there is none."""
     told = known()
     text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
@@ -251,7 +255,7 @@ def test_a_legend_stands_beside_the_summaries_that_need_it():
 
 
 @pytest.mark.parametrize("bound", [2000, 600, 350])
-def test_the_history_is_shortened_to_fit(bound):
+def test_the_history_is_shortened_to_fit(bound: int) -> None:
     """The best attempt's code goes last; the request itself always stays."""
     many = [attempt(f"r2c{n}", float(n), float(n + 1), float(n + 3)) for n in range(9, 0, -1)]
     told = Known(History(many, rounds=2, leader_id="r2c9"), Where(3, 5))
@@ -261,7 +265,7 @@ def test_the_history_is_shortened_to_fit(bound):
     assert "does better than r2c9" in text
 
 
-def test_a_prompt_aims_at_a_length():
+def test_a_prompt_aims_at_a_length() -> None:
     """Much that is known is told in few words, and what matters stays."""
     wordy = "stood and fell and stood again " * 60
     told = tuple(
@@ -279,7 +283,7 @@ def test_a_prompt_aims_at_a_length():
     assert text.count("stood and fell") > 9
 
 
-def test_zeros_say_nothing():
+def test_zeros_say_nothing() -> None:
     """An observation of nothing but zeros is left out of a repair prompt; others stay."""
     zeros = "Traceback\nobs was array of shape (4,) and dtype float32 starting [0., 0., 0., 0.]"
     assert feedback.without_zeros(zeros) == "Traceback"
@@ -288,14 +292,14 @@ def test_zeros_say_nothing():
     assert feedback.without_zeros("obs was 0") == "obs was 0"
 
 
-def episode(n=30, return_=12.0):
+def episode(n: int = 30, return_: float = 12.0) -> Any:
     """A recorded episode."""
     observations = [np.array([t / 10, -1.0]) for t in range(n + 1)]
     trajectory = Trajectory(observations, [t % 2 for t in range(n)], [0.4] * n)
     return Episode(0, return_, n, True, False, None, 0, 0.0, trajectory, None)
 
 
-def test_built_in_summary_shows_first_and_last_steps():
+def test_built_in_summary_shows_first_and_last_steps() -> None:
     """A few evenly spread steps, with the observation after the last one."""
     text = feedback.built_in_summary(episode())
     assert text.splitlines()[0].startswith("step 0: obs [0, -1] action 0 reward 0.4")
@@ -303,7 +307,7 @@ def test_built_in_summary_shows_first_and_last_steps():
     assert text.splitlines()[-1] == "after the last step: obs [3, -1]"
 
 
-def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something():
+def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something() -> None:
     """No dump of zeros."""
     assert feedback.compact(np.zeros((7, 7, 3))) == "an array of shape (7, 7, 3)"
     assert feedback.compact(np.arange(30)).startswith("[0, 1, 2, 3")
@@ -311,7 +315,7 @@ def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something():
     assert feedback.compact(np.array([1e-17, 0.5, np.nan])) == "[0, 0.5, NaN]"
 
 
-def test_the_episodes_that_are_told():
+def test_the_episodes_that_are_told() -> None:
     """The worst, the median and the best; another low one where returns fall into two groups."""
     episodes = [episode(return_=value) for value in (5.0, 1.0, 9.0)]
     assert [(role, e.return_) for role, e in feedback.chosen(episodes)] == [
@@ -325,7 +329,7 @@ def test_the_episodes_that_are_told():
     assert feedback.chosen([]) == []
 
 
-def test_feedback_class_sees_what_the_recipe_says():
+def test_feedback_class_sees_what_the_recipe_says() -> None:
     """Everything by default; with the paper's recipe the observations before each step, and no more."""
     everything = feedback.for_feedback_class(episode(), sees_all=True)
     assert len(everything["observations"]) == len(everything["actions"]) + 1
@@ -333,14 +337,14 @@ def test_feedback_class_sees_what_the_recipe_says():
     assert len(feedback.for_feedback_class(episode(), sees_all=False)) == 30
 
 
-def test_only_continuous_actions_are_clipped():
+def test_only_continuous_actions_are_clipped() -> None:
     """Anywhere inside the space."""
     box = spaces.Box(-1, 1, (2,))
     assert prompting.is_continuous(spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Tuple((box,))}))
     assert not prompting.is_continuous(spaces.Dict({"a": spaces.MultiDiscrete([2, 3])}))
 
 
-def test_the_last_round_is_offered_no_new_feedback_class():
+def test_the_last_round_is_offered_no_new_feedback_class() -> None:
     """It would be in force from the next round on, and there is none."""
     told = known()
     last = replace(told, where=replace(told.where, round=5))

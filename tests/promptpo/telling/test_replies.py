@@ -1,5 +1,7 @@
 """What answers hold besides a policy."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +26,7 @@ FIVE = ("swing up by energy", "a table", "plan ahead", "lean and catch", "two ph
         + "\r\n".join(f"strategy {n}) {s}" for n, s in enumerate(FIVE, 1)),
     ],
 )
-def test_strategies_are_found_however_they_are_listed(text):
+def test_strategies_are_found_however_they_are_listed(text: Any) -> None:
     """As asked, with marks of emphasis, below a heading, after thinking."""
     assert strategies(text) == FIVE
 
@@ -32,7 +34,7 @@ def test_strategies_are_found_however_they_are_listed(text):
 @pytest.mark.parametrize(
     "text", ["", CODE, "My strategy: push left.\n" + CODE, "Strategies matter.\nI push.\n"]
 )
-def test_an_answer_without_a_list_names_none(text):
+def test_an_answer_without_a_list_names_none(text: Any) -> None:
     """One sentence about the strategy is no list."""
     assert strategies(text) == ()
 
@@ -48,7 +50,7 @@ def test_an_answer_without_a_list_names_none(text):
         ("", ""),
     ],
 )
-def test_the_word_that_the_task_is_solved(text, reason):
+def test_the_word_that_the_task_is_solved(text: Any, reason: str) -> None:
     """One line of its own, outside code and thinking."""
     assert ceiling(text) == reason
 
@@ -63,13 +65,13 @@ def test_the_word_that_the_task_is_solved(text, reason):
         ("class Feedback(:", ""),
     ],
 )
-def test_a_legend_is_read_and_never_run(source, text):
+def test_a_legend_is_read_and_never_run(source: str, text: str) -> None:
     """The string, or the class's documentation; nothing where neither is there."""
     assert legend(source) == text
 
 
 @given(st.text(), st.integers(8, 60))
-def test_texts_are_cut_between_words(text, most):
+def test_texts_are_cut_between_words(text: Any, most: Any) -> None:
     """Never longer than asked, and a word is whole unless it is longer than all the room."""
     short = shortened(text, most)
     assert len(short) <= most
@@ -78,7 +80,7 @@ def test_texts_are_cut_between_words(text, most):
 
 
 @given(st.text(alphabet="STRAEGY strategy12.:-*`~\n #CEILNG", max_size=200))
-def test_any_text_can_be_read(text):
+def test_any_text_can_be_read(text: Any) -> None:
     """Answers are whatever a model writes."""
     assert len(strategies(text)) <= 5
     assert "\n" not in ceiling(text)

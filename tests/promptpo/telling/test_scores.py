@@ -1,5 +1,7 @@
 """Evidence in words."""
 
+from typing import Any
+
 import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -10,7 +12,7 @@ from promptpo.telling import scores
 from promptpo.telling.feedback import brief, endings
 
 
-def evidence(*returns, success=None, terminated=()):
+def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
     """Episodes with these returns."""
     return Evidence(
         tuple(
@@ -20,7 +22,7 @@ def evidence(*returns, success=None, terminated=()):
     )
 
 
-def test_a_score_is_the_mean_its_error_and_the_number_of_episodes():
+def test_a_score_is_the_mean_its_error_and_the_number_of_episodes() -> None:
     """One form everywhere."""
     assert scores.score(evidence(1.0, 2.0, 3.0)) == "2 ± 0.58 over 3 episodes"
     assert scores.score(evidence(7.0, success=True)) == "7 over 1 episode, success in 100%"
@@ -41,24 +43,24 @@ def test_a_score_is_the_mean_its_error_and_the_number_of_episodes():
         ((), (0.0,), "no episode shared with r1c1"),
     ],
 )
-def test_differences_are_paired(mine, theirs, words):
+def test_differences_are_paired(mine: Any, theirs: Any, words: str) -> None:
     """By how much, how sure that is, and over how many episodes."""
     assert scores.difference(evidence(*mine).against(evidence(*theirs)), "r1c1") == words
 
 
-def test_more_successes_at_a_lower_return_are_told():
+def test_more_successes_at_a_lower_return_are_told() -> None:
     """Success comes first where it differs clearly, so the sentence says it."""
     one, other = evidence(*[1.0] * 9, 1.5, success=True), evidence(*[2.0] * 10, success=False)
     assert scores.difference(one.against(other), "r1c1").endswith("but with more successes")
 
 
-def attempt(id_, *returns, duplicate_of=None):
+def attempt(id_: Any, *returns: Any, duplicate_of: Any = None) -> Any:
     """An attempt."""
     candidate = Candidate(id_, f"# {id_}", 1, digest=id_, duplicate_of=duplicate_of)
     return Attempt(candidate, Evaluation("ok", evidence(*returns).episodes, 10))
 
 
-def test_starts_have_short_names():
+def test_starts_have_short_names() -> None:
     """Training starts count from 1, validation starts from v1, whatever their seeds."""
     past = History([attempt("r1c1", 1.0, 2.0)])
     look = Evaluation("ok", (EpisodeRecord(10_000_004, 3.0, 5),), 5)
@@ -69,7 +71,7 @@ def test_starts_have_short_names():
     )
 
 
-def test_many_returns_are_told_by_quartiles():
+def test_many_returns_are_told_by_quartiles() -> None:
     """More than twenty are not listed."""
     assert "quartiles" in scores.returns(evidence(*map(float, range(21))), {})
     assert "Return by start" in scores.returns(evidence(*map(float, range(20))), {})
@@ -88,7 +90,7 @@ def test_many_returns_are_told_by_quartiles():
         ((5.0, 5.0, 5.0), ""),
     ],
 )
-def test_bad_starts_are_named_where_returns_fall_into_two_groups(returns, words):
+def test_bad_starts_are_named_where_returns_fall_into_two_groups(returns: Any, words: str) -> None:
     """A low tail apart from the rest, and nothing where there is none."""
     names = {seed: str(seed + 1) for seed in range(9)}
     assert scores.bad_starts(evidence(*returns), names) == words
@@ -102,12 +104,12 @@ def test_bad_starts_are_named_where_returns_fall_into_two_groups(returns, words)
         ((1,), "1 of 3 ended by termination, the others at the horizon"),
     ],
 )
-def test_endings_are_true(terminated, words):
+def test_endings_are_true(terminated: Any, words: str) -> None:
     """No "the others" where there are none."""
     assert endings(evidence(1.0, 2.0, 3.0, terminated=terminated).episodes) == f"Length 10 steps; {words}."
 
 
-def test_candidates_that_behave_alike_are_told_as_one():
+def test_candidates_that_behave_alike_are_told_as_one() -> None:
     """The same return in every episode, or the same program."""
     past = History(
         [attempt("r1c1", 1.0, 2.0), attempt("r1c2", 1.0, 2.0), attempt("r1c3", 1.0, 2.0, duplicate_of="r1c1")]
@@ -120,7 +122,7 @@ def test_candidates_that_behave_alike_are_told_as_one():
     assert scores.alike(past, past.attempts[0]) == ""
 
 
-def test_who_fails_alike_does_not_behave_alike():
+def test_who_fails_alike_does_not_behave_alike() -> None:
     """Equal returns of episodes that were not equally long come from different behaviour."""
     longer = Attempt(
         Candidate("r1c2", "# r1c2", 1, digest="r1c2"),
@@ -136,6 +138,6 @@ def test_who_fails_alike_does_not_behave_alike():
     ("value", "text"),
     [(0.0, "0"), (0.00714, "0.0071"), (274.9, "270"), (12.4, "12"), (-9.46, "-9.5"), (float("nan"), "NaN")],
 )
-def test_errors_have_two_digits(value, text):
+def test_errors_have_two_digits(value: Any, text: str) -> None:
     """A standard error of four digits pretends."""
     assert brief(value) == text

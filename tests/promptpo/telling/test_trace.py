@@ -1,5 +1,7 @@
 """The steps of an episode where it hurts."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from sandbox import Episode, Trajectory
 NAMES = {"obs[0]": "height", "action": "push"}
 
 
-def episode(rewards, *, terminated=False, observations=None):
+def episode(rewards: Any, *, terminated: bool = False, observations: Any = None) -> Any:
     """A recorded episode."""
     n = len(rewards)
     observations = observations or [np.array([t / 10, -1.0]) for t in range(n + 1)]
@@ -27,12 +29,12 @@ def episode(rewards, *, terminated=False, observations=None):
         ([1.0] * 100 + [-100.0], True, 100),  # the last step costs
     ],
 )
-def test_the_event_is_the_largest_loss_or_the_end(rewards, terminated, at):
+def test_the_event_is_the_largest_loss_or_the_end(rewards: Any, terminated: bool, at: int) -> None:
     """A step that costs, or where the episode ended."""
     assert event(rewards, terminated=terminated)[0] == at
 
 
-def test_a_lasting_fall_is_found_in_noise():
+def test_a_lasting_fall_is_found_in_noise() -> None:
     """A robot that runs, dives and recovers: the steps around the dive, not the last ones."""
     rng = np.random.default_rng(0)
     rewards = rng.normal(2.4, 0.5, 1000)
@@ -42,7 +44,7 @@ def test_a_lasting_fall_is_found_in_noise():
     assert "reward fell most" in what
 
 
-def test_a_trace_has_names_and_twenty_steps():
+def test_a_trace_has_names_and_twenty_steps() -> None:
     """Columns are called what the spec calls them; one that never changes is left out."""
     text = trace(episode([1.0] * 100, terminated=True), NAMES)
     lines = text.splitlines()
@@ -52,7 +54,7 @@ def test_a_trace_has_names_and_twenty_steps():
     assert len(lines) == 22
 
 
-def test_a_trace_has_a_short_form():
+def test_a_trace_has_a_short_form() -> None:
     """The rows nearest to the event, and a heading that says which they are."""
     short = shorter(trace(episode([1.0] * 100, terminated=True), NAMES)).splitlines()
     assert short[0] == "Steps 90 to 99, up to where the episode was terminated:"
@@ -61,14 +63,14 @@ def test_a_trace_has_a_short_form():
     assert shorter(two) == two
 
 
-def test_entries_of_large_arrays_are_left_out():
+def test_entries_of_large_arrays_are_left_out() -> None:
     """Eight of a hundred cells say nothing; the numbers beside them do."""
     observations = [{"board": np.full((10, 10), t), "row": t} for t in range(6)]
     text = trace(episode([1.0] * 5, observations=observations), {"obs['row']": "row"})
     assert text.splitlines()[1] == "step|row|action|reward"
 
 
-def test_steps_that_repeat_are_one_row():
+def test_steps_that_repeat_are_one_row() -> None:
     """Who stands still needs no twenty rows."""
     still = [np.array([0.5, 1.0])] * 31
     data = episode([0.0] * 30, observations=still)
@@ -79,7 +81,7 @@ def test_steps_that_repeat_are_one_row():
 @pytest.mark.parametrize(
     "observation", ["a mission", {"image": np.zeros((2, 2)), "mission": "go"}, 3, (1, 2.5)]
 )
-def test_any_observation_has_a_trace(observation):
+def test_any_observation_has_a_trace(observation: Any) -> None:
     """Texts, dictionaries, tuples and numbers."""
     text = trace(episode([1.0, 2.0], observations=[observation] * 3), {})
     assert text.splitlines()[-1].endswith("2")
@@ -89,11 +91,11 @@ def test_any_observation_has_a_trace(observation):
     ("value", "text"),
     [(412, "412"), (-3.0, "-3"), (0.4567, "0.46"), (3e-7, "0"), (float("nan"), "NaN"), (1e30, "1e+30")],
 )
-def test_codes_are_told_exactly(value, text):
+def test_codes_are_told_exactly(value: Any, text: str) -> None:
     """The number of a state must not be rounded; measurements may be."""
     assert cell(value) == text
 
 
-def test_an_episode_without_a_trajectory_has_none():
+def test_an_episode_without_a_trajectory_has_none() -> None:
     """What was not recorded cannot be shown."""
     assert trace(Episode(0, 1.0, 5, True, False, None, 0, 0.0, None, None), {}) == ""

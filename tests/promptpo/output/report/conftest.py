@@ -1,5 +1,7 @@
 """One run with everything in it that a report can show."""
 
+from typing import Any
+
 import pytest
 
 import promptpo
@@ -30,14 +32,14 @@ ANSWERS = {
 }
 
 
-def answer(request):
+def answer(request: pytest.FixtureRequest) -> Any:
     """What the scripted model says, with a price."""
     text = ANSWERS.get(request.key, CRASH)
     return Completion(text, "demo-1", usage=Usage(1000, 800, len(text) // 4), cost_usd=0.01, seconds=1.5)
 
 
 @pytest.fixture(scope="session")
-def told_run(tmp_path_factory):
+def told_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Two rounds of three candidates: repaired, failed, hostile, tuned, duplicate and good ones."""
     return promptpo.optimize(
         "CartPole-v1",

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -29,7 +31,7 @@ FLAGS = [
 ]
 
 
-def browser(url, folder, *flags):
+def browser(url: Any, folder: Any, *flags: Any) -> Any:
     """Run Chromium once; what it wrote to standard output, and the page's console messages."""
     done = subprocess.run(
         [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, url],
@@ -42,14 +44,14 @@ def browser(url, folder, *flags):
 
 
 @pytest.fixture(scope="module")
-def page(told_run, tmp_path_factory):
+def page(told_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The report with its episode, of a copy: other tests look at the one that the run wrote."""
     run = tmp_path_factory.mktemp("browser") / "run"
     shutil.copytree(told_run.directory, run)
     return write_report(run)
 
 
-def test_scripts_of_models_do_not_run_and_ours_does(page, tmp_path):
+def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -> None:
     """The console is empty, the film's controls are there, a link opens the candidate it leads to."""
     dom, console = browser(f"{page.as_uri()}#r1c3", tmp_path, "--dump-dom")
     assert console == []
@@ -61,7 +63,7 @@ def test_scripts_of_models_do_not_run_and_ours_does(page, tmp_path):
 
 @pytest.mark.parametrize("width", [1280, 500])  # narrower windows do not exist without a window
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_drawn_in_light_and_dark(page, tmp_path, width, dark):
+def test_it_is_drawn_in_light_and_dark(page: Any, tmp_path: Path, width: int, dark: bool) -> None:
     """The page's own background reaches the screenshot in both schemes."""
     picture = tmp_path / "shot.png"
     scheme = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []

@@ -6,6 +6,8 @@ import html
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,12 +22,12 @@ VOID = {"meta", "link", "img", "input", "br"}
 class Checked(HTMLParser):
     """Collects ids, links and scripts, and insists that elements are closed in order."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.open, self.ids, self.links, self.scripts, self.sources = [], [], [], [], []
         self.handlers = []
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: Any, attrs: Any) -> None:
         """Note an element."""
         attrs = dict(attrs)
         if tag not in VOID:
@@ -37,12 +39,12 @@ class Checked(HTMLParser):
         if tag == "script":
             self.scripts.append(attrs.get("type", "code"))
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: Any) -> None:
         """Close it."""
         assert self.open.pop() == tag
 
 
-def parsed(path):
+def parsed(path: Any) -> Any:
     """The page, checked."""
     page = Checked()
     page.feed(path.read_text())
@@ -52,12 +54,12 @@ def parsed(path):
 
 
 @pytest.fixture(scope="module")
-def page(told_run):
+def page(told_run: Any) -> Any:
     """The report that the run wrote by itself."""
     return told_run.directory / "report.html"
 
 
-def test_every_run_has_a_report(page):
+def test_every_run_has_a_report(page: Any) -> None:
     """It is written at the end, well formed, with unique ids and links that lead somewhere."""
     found = parsed(page)
     assert len(found.ids) == len(set(found.ids))
@@ -66,7 +68,7 @@ def test_every_run_has_a_report(page):
     assert {"r1c1", "r2c2", "r2c1t"} <= inner
 
 
-def test_the_page_needs_no_network(page):
+def test_the_page_needs_no_network(page: Any) -> None:
     """No address outside the page is loaded or linked."""
     found = parsed(page)
     assert all(link.startswith(("#", "data:")) for link in found.links)
@@ -75,7 +77,7 @@ def test_the_page_needs_no_network(page):
     assert "url(" not in page.read_text()
 
 
-def test_what_a_model_writes_stays_text(page):
+def test_what_a_model_writes_stays_text(page: Any) -> None:
     """Markup in answers and sources is escaped, and the security policy allows our own script only."""
     text = page.read_text()
     found = parsed(page)
@@ -88,7 +90,7 @@ def test_what_a_model_writes_stays_text(page):
     assert f"script-src 'sha256-{digest}'" in text
 
 
-def test_it_tells_the_whole_story(page, told_run):
+def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
     """Source, difference, failures with their repair, prompts and answers, versions and command."""
     text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
     for words in (
@@ -109,7 +111,7 @@ def test_it_tells_the_whole_story(page, told_run):
         assert words in text, words
 
 
-def test_programs_that_were_repaired_are_listed(told_run):
+def test_programs_that_were_repaired_are_listed(told_run: Any) -> None:
     """The sandbox's refusals include those of programs that a repair replaced."""
     stopped = {
         (item.candidate, item.call, item.evaluation.outcome)
@@ -119,7 +121,7 @@ def test_programs_that_were_repaired_are_listed(told_run):
     assert ("r1c2", "", "invalid_action") in stopped or ("r1c2", "", "crashed") in stopped
 
 
-def test_spending_grows_and_ends_at_the_result(told_run):
+def test_spending_grows_and_ends_at_the_result(told_run: Any) -> None:
     """The curve's last point is what the result says was spent, but for the test."""
     run = read_view(told_run.directory)
     steps = sorted(candidate.spent.steps for candidate in run.candidates)
@@ -130,7 +132,7 @@ def test_spending_grows_and_ends_at_the_result(told_run):
     assert run.best.id == run.state.best.id == told_run.data["best"]["candidate"]
 
 
-def test_the_episode_is_the_typical_test_episode(told_run):
+def test_the_episode_is_the_typical_test_episode(told_run: Any) -> None:
     """The film and the plot show the run's own test episode of median return, as it was."""
     path = write_report(told_run.directory)
     text = path.read_text()
@@ -146,7 +148,9 @@ def test_the_episode_is_the_typical_test_episode(told_run):
     assert (film["left"], film["right"]) == (float(drawn[1]), float(drawn[2]))  # where the cursor runs
 
 
-def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(told_run, monkeypatch):
+def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
+    told_run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The wall time of the final test says how long an episode takes; the page says how to add it."""
     from promptpo.output.report import page as module
 
@@ -160,7 +164,7 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(told_run
     assert '<script type="application/json" id="frames"' not in text
 
 
-def test_an_unfinished_run_has_a_report_too(told_run, tmp_path):
+def test_an_unfinished_run_has_a_report_too(told_run: Any, tmp_path: Path) -> None:
     """Any prefix of a journal that begins with a session can be reported."""
     run = tmp_path / "cut"
     run.mkdir()
@@ -172,13 +176,15 @@ def test_an_unfinished_run_has_a_report_too(told_run, tmp_path):
         assert "Not finished" in (run / "report.html").read_text()
 
 
-def test_no_run_is_one_sentence(tmp_path):
+def test_no_run_is_one_sentence(tmp_path: Path) -> None:
     """A directory that is no run is named."""
     with pytest.raises(RunError, match="not a run directory"):
         write_report(tmp_path)
 
 
-def test_a_report_that_cannot_be_written_does_not_fail_the_run(told_run, monkeypatch, tmp_path):
+def test_a_report_that_cannot_be_written_does_not_fail_the_run(
+    told_run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The run has its result; the user is told in one line."""
     import promptpo
     from promptpo.llm.scripted import ScriptedLLM
@@ -187,11 +193,11 @@ def test_a_report_that_cannot_be_written_does_not_fail_the_run(told_run, monkeyp
 
     warnings = []
 
-    def broken(*_):
+    def broken(*_: Any) -> None:
         raise ValueError("no ink")
 
     class Listening(promptpo.Observer):
-        def warn(self, message):
+        def warn(self, message: Any) -> None:
             warnings.append(message)
 
     monkeypatch.setattr(module, "page", broken)
@@ -210,7 +216,7 @@ def test_a_report_that_cannot_be_written_does_not_fail_the_run(told_run, monkeyp
     assert "no ink" in warnings[-1]
 
 
-def test_references_stand_beside_the_result(tmp_path, capsys):
+def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What acting at random gives, where the run measured it, is in the page and in `show`, with its error."""
     import shutil
 
@@ -237,7 +243,7 @@ def test_references_stand_beside_the_result(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_a_run_of_an_older_version_can_be_reported(name, tmp_path):
+def test_a_run_of_an_older_version_can_be_reported(name: str, tmp_path: Path) -> None:
     """Its page is well formed and says what was repaired, and which candidate was best."""
     import shutil
 

@@ -2,19 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from promptpo.output.report import write_atomically, write_result
 
 
-def test_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
+def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old content is there, the error comes through, and no temporary file is left."""
     path = tmp_path / "result.json"
     write_atomically(path, "old")
     whole = Path.write_text
 
-    def full(self, text, **more):
+    def full(self, text: Any, **more: Any) -> None:
         whole(self, text[:1], **more)
         raise OSError(28, "No space left on device")
 
@@ -25,7 +26,7 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_result_is_json(tmp_path):
+def test_the_result_is_json(tmp_path: Path) -> None:
     """It ends with a newline and reads back."""
     write_result(tmp_path, {"a": [1, None]})
     assert json.loads((tmp_path / "result.json").read_text()) == {"a": [1, None]}

@@ -1,6 +1,8 @@
 """What search writes for which spaces."""
 
 import ast
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +55,7 @@ ACTIONS = [
 ]
 
 
-def every_program():
+def every_program() -> Iterator[Any]:
     """All programs of the library for pairs of the spaces above, and richly varied ones."""
     for observation, action in zip(OBSERVATIONS, ACTIONS, strict=True):
         for genome in structures_for(observation, action):
@@ -61,7 +63,7 @@ def every_program():
         yield observation, action, Genome("gated", ("rates", "sums", "products", "ordered"), 7)
 
 
-def test_every_program_is_python_and_readable():
+def test_every_program_is_python_and_readable() -> None:
     """It parses, the gate lets it pass, it says what it is, keeps its lines short, and declares finite parameters that it uses."""
     for observation, action, genome in every_program():
         source = write_program(genome, observation, action)
@@ -78,17 +80,17 @@ def test_every_program_is_python_and_readable():
         assert all(len(line) <= 120 for line in source.splitlines() if "np.array(" not in line)
 
 
-def _is_param(node):
+def _is_param(node: Any) -> Any:
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "p"
 
 
-def test_programs_stay_of_a_size_to_read():
+def test_programs_stay_of_a_size_to_read() -> None:
     """Even wide observations and many actuators give programs of moderate length."""
     for observation, action, genome in every_program():
         assert len(write_program(genome, observation, action)) < 60_000
 
 
-def test_cartpole_gets_one_weighted_sum():
+def test_cartpole_gets_one_weighted_sum() -> None:
     """The simplest program for the simplest task, as a person would write it."""
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2))
     assert list(Program(source).params) == ["out0", "out0_x0", "out0_x1", "out0_x2", "out0_x3"]
@@ -96,13 +98,13 @@ def test_cartpole_gets_one_weighted_sum():
     assert "return int(u[0] > 0.0)" in source
 
 
-def test_tuned_ranges_replace_the_usual_ones():
+def test_tuned_ranges_replace_the_usual_ones() -> None:
     """Values from an earlier program are kept by name."""
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2), {"out0_x2": (0.7, 0.5, 0.9)})
     assert Program(source).params["out0_x2"] == (0.7, 0.5, 0.9)
 
 
-def test_small_discrete_observations_get_a_table_first():
+def test_small_discrete_observations_get_a_table_first() -> None:
     """Also composed ones; large ones do not."""
     cards = spaces.Tuple((spaces.Discrete(32), spaces.Discrete(11), spaces.Discrete(2)))
     for space in (spaces.Discrete(500), cards, spaces.MultiDiscrete([5, 5])):
@@ -115,14 +117,14 @@ def test_small_discrete_observations_get_a_table_first():
     assert structures_for(spaces.Discrete(5), SIX_JOINTS)[0] != Genome("table")
 
 
-def test_states_are_counted():
+def test_states_are_counted() -> None:
     """A continuous part makes a space infinite."""
     assert count_states(spaces.Tuple((spaces.Discrete(3), spaces.MultiBinary(2)))) == 12
     assert count_states(spaces.Dict({"a": spaces.Discrete(3), "b": CARTPOLE})) is None
     assert count_states(CARTPOLE) is None
 
 
-def test_jointed_bodies_get_a_clock_that_knows_its_joints():
+def test_jointed_bodies_get_a_clock_that_knows_its_joints() -> None:
     """Positions and velocities of the actuated joints are the last ones of each half."""
     assert structures_for(CHEETAH, SIX_JOINTS)[:2] == [Genome("tracker"), Genome("oscillator")]
     joints = guess_joints(CHEETAH, 6)
@@ -132,13 +134,13 @@ def test_jointed_bodies_get_a_clock_that_knows_its_joints():
     assert joints.posture == (0, 1, 8, 9, 10)
 
 
-def test_with_bounds_a_weighted_sum_comes_beside_the_clock():
+def test_with_bounds_a_weighted_sum_comes_beside_the_clock() -> None:
     """Raw positions and velocities have no bounds: with them the layout is a weaker guess."""
     bounded = spaces.Box(-5.0, 5.0, (17,))
     assert structures_for(bounded, SIX_JOINTS)[:2] == [Genome("oscillator"), Genome("linear")]
 
 
-def test_a_tracker_reads_each_joint_and_the_posture():
+def test_a_tracker_reads_each_joint_and_the_posture() -> None:
     """A target per joint, swung by the clock, the same pull; velocities get smaller weights than positions."""
     source = write_program(Genome("tracker"), CHEETAH, SIX_JOINTS)
     params = Program(source).params
@@ -148,14 +150,14 @@ def test_a_tracker_reads_each_joint_and_the_posture():
     assert len(params) == 3 + 6 * (3 + 5)
 
 
-def test_layouts_that_cannot_be_guessed():
+def test_layouts_that_cannot_be_guessed() -> None:
     """Too few entries, too many, or no vector."""
     assert guess_joints(spaces.Box(-1, 1, (7,)), 4) is None
     assert guess_joints(spaces.Box(-1, 1, (348,)), 17) is None
     assert guess_joints(NESTED, 2) is None
 
 
-def test_features_of_a_nested_observation_have_names():
+def test_features_of_a_nested_observation_have_names() -> None:
     """Names come from the keys; text is left out; categories are one-hot while they are few."""
     names = read_observation(NESTED).names
     assert {"x_position0", "x_mode2", "x_many", "x_flags1", "x_levels0", "x_camera15", "x_pair_0"} <= set(
@@ -165,7 +167,7 @@ def test_features_of_a_nested_observation_have_names():
     assert len(names) == len(set(names)) == 2 + 3 + 1 + 2 + 2 + 16 + 1 + 2
 
 
-def test_an_observation_without_numbers_has_a_constant():
+def test_an_observation_without_numbers_has_a_constant() -> None:
     """Text alone says nothing; the policy is then a constant."""
     assert read_observation(spaces.Text(9)).names == ("one",)
 
@@ -173,7 +175,7 @@ def test_an_observation_without_numbers_has_a_constant():
 @pytest.mark.parametrize(
     "space", [spaces.Sequence(spaces.Discrete(2)), spaces.Graph(spaces.Discrete(2), None)]
 )
-def test_spaces_that_cannot_be_written_for(space):
+def test_spaces_that_cannot_be_written_for(space: Any) -> None:
     """The error says what to do."""
     with pytest.raises(UnsupportedSpaceError, match="use a language model"):
         read_observation(space)
@@ -181,7 +183,7 @@ def test_spaces_that_cannot_be_written_for(space):
         write_action(space)
 
 
-def test_every_structure_has_a_strategy():
+def test_every_structure_has_a_strategy() -> None:
     """The docstring's paragraph."""
     used = {genome.structure for _, _, genome in every_program()}
     assert used == set(STRATEGIES)
@@ -190,12 +192,12 @@ def test_every_structure_has_a_strategy():
 @pytest.mark.parametrize(
     "genome", [Genome("linear"), Genome("wave", TERMS), Genome("neurons", ("sums",), 12)]
 )
-def test_a_genome_is_read_back_from_its_line(genome):
+def test_a_genome_is_read_back_from_its_line(genome: Any) -> None:
     """Later rounds recognise what they build on."""
     assert read_genome(f'"""A policy.\n\nStructure: {genome}\n"""\n') == genome
 
 
-def test_other_programs_have_no_genome():
+def test_other_programs_have_no_genome() -> None:
     """Those of language models, for example."""
     assert read_genome('"""A PD controller.\n\nStructure: hand made, with love\n"""') is None
     assert read_genome("Structure: linear with magic\n") is None

@@ -1,5 +1,8 @@
 """What search writes runs in the sandbox and acts inside the action space."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import gymnasium
 import pytest
 from gymnasium import spaces
@@ -14,36 +17,36 @@ from tests.promptpo.search.programs.test_library import ACTIONS, OBSERVATIONS
 class Anything(gymnasium.Env):
     """Gives random observations of a space and takes any action of another."""
 
-    def __init__(self, observation_space, action_space):
+    def __init__(self, observation_space: Any, action_space: Any) -> None:
         self.observation_space, self.action_space = observation_space, action_space
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """A seeded random observation."""
         super().reset(seed=seed, options=options)
         self.observation_space.seed(seed)
         return self.observation_space.sample(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         """One point for every action of the space; anything else is a fault of this test's subject."""
         assert self.action_space.contains(action), action
         return self.observation_space.sample(), 1.0, False, False, {}
 
 
 @pytest.fixture(scope="module")
-def box():
+def box() -> Iterator[Any]:
     """One sandbox for all programs."""
     with Sandbox(allow_weaker=True) as sandbox:
         yield sandbox
 
 
-def runs(box, source, env, params):
+def runs(box: Any, source: Any, env: Any, params: Any) -> Any:
     rollout = box.rollout(source, [env], [Trial(1, params, 5)])
     assert rollout.failure is None, f"{rollout.failure}\n{source}"
     return rollout.episodes[0].return_ == 5.0
 
 
 @pytest.mark.parametrize(("observation", "action"), zip(OBSERVATIONS, ACTIONS, strict=True))
-def test_programs_act_in_their_action_space(box, observation, action):
+def test_programs_act_in_their_action_space(box: Any, observation: Any, action: Any) -> None:
     """Every structure, at its default and at its extreme parameter values."""
     env = Anything(observation, action)
     for genome in [
@@ -68,7 +71,7 @@ def test_programs_act_in_their_action_space(box, observation, action):
         spaces.Tuple((spaces.Discrete(4, start=3), spaces.Dict({"x": spaces.Box(-1, 1, ())}))),
     ],
 )
-def test_rarer_action_spaces(box, action):
+def test_rarer_action_spaces(box: Any, action: Any) -> None:
     """Integers, unbounded numbers, offsets, shapes and nesting."""
     observation = spaces.Box(-1.0, 1.0, (2,))
     source = write_program(Genome("linear"), observation, action)

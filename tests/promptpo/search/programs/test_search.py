@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,16 +27,16 @@ PENDULUM = Situation(
 BOARD = replace(PENDULUM, observation_space=spaces.Discrete(16), action_space=spaces.Discrete(4))
 
 
-def ask(situation, purpose="policy"):
+def ask(situation: Any, purpose: str = "policy") -> Any:
     request = Request("r1.c1", purpose, "system", (Message("user", "write"),), situation=situation)
     return asyncio.run(SearchLLM().complete(request))
 
 
-def tried(source, score, outcome="ok", id_="r1c1"):
+def tried(source: Any, score: Any, outcome: str = "ok", id_: str = "r1c1") -> Any:
     return Tried(id_, source, outcome, (0.0, score, -100.0))
 
 
-def test_it_is_a_provider_but_no_language_model():
+def test_it_is_a_provider_but_no_language_model() -> None:
     """It says so, costs nothing, and answers with one python fence."""
     provider = SearchLLM()
     assert isinstance(provider, LLM)
@@ -48,7 +49,7 @@ def test_it_is_a_provider_but_no_language_model():
     asyncio.run(provider.aclose())
 
 
-def test_other_requests_are_refused():
+def test_other_requests_are_refused() -> None:
     """It cannot reflect, and it cannot write without knowing the spaces."""
     with pytest.raises(ProviderError, match="policies only"):
         ask(PENDULUM, "reflection")
@@ -56,7 +57,7 @@ def test_other_requests_are_refused():
         ask(None)
 
 
-def test_the_first_round_goes_through_the_library():
+def test_the_first_round_goes_through_the_library() -> None:
     """Each sample is another structure, in the library's order, and then random variants."""
     library = structures_for(PENDULUM.observation_space, PENDULUM.action_space)
     first = [read_genome(propose(replace(PENDULUM, slot=slot))) for slot in range(len(library) + 3)]
@@ -64,7 +65,7 @@ def test_the_first_round_goes_through_the_library():
     assert len(set(first)) == len(first)
 
 
-def test_the_same_situation_gives_the_same_program():
+def test_the_same_situation_gives_the_same_program() -> None:
     """A resumed or repeated run meets the same candidates; another seed meets other variants."""
     late = replace(PENDULUM, round=9, slot=3, tried=(tried(propose(PENDULUM), -900.0),))
     far = replace(late, slot=40)
@@ -72,7 +73,7 @@ def test_the_same_situation_gives_the_same_program():
     assert propose(far) != propose(replace(far, seed=1))
 
 
-def test_later_rounds_continue_from_the_best():
+def test_later_rounds_continue_from_the_best() -> None:
     """Slot 0 keeps its structure and values with narrower ranges; slot 1 adds a term to it."""
     source = Program(propose(PENDULUM)).with_values({"out0_x1": 1.0}).source
     worse = propose(replace(PENDULUM, slot=1))
@@ -91,7 +92,7 @@ def test_later_rounds_continue_from_the_best():
     assert Program(more).params["out0_x1"][0] == 1.0
 
 
-def test_later_rounds_also_try_what_is_new():
+def test_later_rounds_also_try_what_is_new() -> None:
     """The other samples go on through the library."""
     seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i, id_=f"r1c{i + 1}") for i in range(3))
     second = replace(PENDULUM, round=2, tried=seen)
@@ -101,7 +102,7 @@ def test_later_rounds_also_try_what_is_new():
     assert not fresh & used
 
 
-def test_failed_candidates_and_strangers_are_no_parents():
+def test_failed_candidates_and_strangers_are_no_parents() -> None:
     """A crash, a NaN score or a program that search did not write is not built on."""
     source = propose(PENDULUM)
     stranger = tried("class Policy:\n    pass\n", 0.0)
@@ -110,14 +111,14 @@ def test_failed_candidates_and_strangers_are_no_parents():
     assert read_genome(propose(situation)) != Genome("linear")
 
 
-def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table():
+def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table() -> None:
     """The loop recognises duplicates, so that the table gets all the steps; rounds differ."""
     assert propose(BOARD) == propose(replace(BOARD, slot=3))
     assert propose(BOARD) != propose(replace(BOARD, round=2))
     assert read_genome(propose(BOARD)) == Genome("table")
 
 
-def test_a_value_at_its_bound_moves_its_range():
+def test_a_value_at_its_bound_moves_its_range() -> None:
     """A range that was too narrow shifts instead of shrinking; positive ranges stay positive."""
     ranges = narrowed({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0), "log": (1.0, 0.1, 10.0)})
     assert ranges["inside"] == (0.5, 0.25, 0.75)
@@ -125,7 +126,7 @@ def test_a_value_at_its_bound_moves_its_range():
     assert ranges["log"] == pytest.approx((1.0, 10**-0.5, 10**0.5))
 
 
-def test_jointed_bodies_get_few_structures_at_first():
+def test_jointed_bodies_get_few_structures_at_first() -> None:
     """Long episodes and many numbers: round 1 repeats two structures, round 2 adds others."""
     body = replace(
         PENDULUM,

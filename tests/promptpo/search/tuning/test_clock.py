@@ -1,5 +1,7 @@
 """How long episodes are: when they are cut, and when not."""
 
+from typing import Any
+
 import pytest
 
 from promptpo.search.tuning.clock import SHORTEST, STAGES, Clock
@@ -7,18 +9,18 @@ from sandbox import Rollout, Trial
 from tests.promptpo.search.tuning.conftest import episode
 
 
-def rollout(*episodes):
+def rollout(*episodes: Any) -> Any:
     """A rollout of (return, steps, terminated) triples."""
     made = tuple(episode(Trial(0), r, steps, terminated=ended) for r, steps, ended in episodes)
     return Rollout(made, None, sum(e.steps for e in made), "", 0.0)
 
 
-def clock(steps=100_000, horizon=1000):
+def clock(steps: int = 100_000, horizon: int = 1000) -> Any:
     """A clock of a long task whose budget pays for few full episodes."""
     return Clock(steps, horizon, population=16)
 
 
-def test_long_episodes_are_cut_at_first():
+def test_long_episodes_are_cut_at_first() -> None:
     """Short, medium and full, as the budget is spent."""
     one = clock()
     horizons = []
@@ -31,7 +33,7 @@ def test_long_episodes_are_cut_at_first():
     assert horizons.count(SHORTEST) >= 10 * STAGES[0] * 0.8
 
 
-def test_episodes_that_reach_a_goal_are_not_cut():
+def test_episodes_that_reach_a_goal_are_not_cut() -> None:
     """Where the ones that end earn more, the end is what matters."""
     one = clock()
     for _ in range(20):
@@ -40,7 +42,7 @@ def test_episodes_that_reach_a_goal_are_not_cut():
     assert one.stage_horizon() == 1000
 
 
-def test_episodes_that_end_in_a_fall_are_cut():
+def test_episodes_that_end_in_a_fall_are_cut() -> None:
     """Where the ones that end earn less, they are cut, but not before others fail."""
     one = clock()
     for _ in range(20):
@@ -50,7 +52,7 @@ def test_episodes_that_end_in_a_fall_are_cut():
     assert one.survived() >= 2 * 140
 
 
-def test_a_few_rollouts_decide_nothing():
+def test_a_few_rollouts_decide_nothing() -> None:
     """Nor do those in which all episodes end."""
     one = clock()
     one.add(rollout((50.0, 140, True), (200.0, 200, False)))
@@ -60,7 +62,7 @@ def test_a_few_rollouts_decide_nothing():
 
 
 @pytest.mark.parametrize("horizon", [1000, None])
-def test_cost_is_bounded_by_what_was_seen(horizon):
+def test_cost_is_bounded_by_what_was_seen(horizon: int | None) -> None:
     """One episode may be twice as long as any before, many twice as long on average."""
     one = clock(horizon=horizon)
     assert one.cost(3, horizon) == 3000

@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,12 @@ from tests.promptpo.search.tuning.test_allocate import hill, many, start
 STEPS = 20_000
 
 
-def taken(jobs, length):
+def taken(jobs: Any, length: Any) -> Any:
     """Steps of some batches."""
     return sum(min(length, trial.horizon or length) for job in jobs for trial in job.trials)
 
 
-def test_numbers_that_do_not_matter_take_few_steps(drive):
+def test_numbers_that_do_not_matter_take_few_steps(drive: Any) -> None:
     """All vectors score alike: seen after a look at the whole ranges in whole episodes."""
     (tuned,), jobs = drive([start()], lambda _: 7.0, steps=60_000, length=100, earning=True)
     assert taken(jobs, 100) < 0.3 * 60_000
@@ -28,10 +29,10 @@ def test_numbers_that_do_not_matter_take_few_steps(drive):
     assert max(trial.horizon for job in jobs for trial in job.trials) == 100
 
 
-def test_noise_is_no_gain(drive):
+def test_noise_is_no_gain(drive: Any) -> None:
     """Where returns are noise alone, looks in pairs on fresh seeds show it, and most steps are left."""
 
-    def noise(trial):
+    def noise(trial: Any) -> Any:
         return random.Random(f"{trial.seed} {sorted(trial.params.items())}").gauss(0.0, 1.0)
 
     spent = []
@@ -42,7 +43,7 @@ def test_noise_is_no_gain(drive):
     assert min(spent) < 0.4 * STEPS
 
 
-def test_what_is_best_already_is_left_alone(drive):
+def test_what_is_best_already_is_left_alone(drive: Any) -> None:
     """The original is the top of the hill: no variant is published, and the notes say how much was tried."""
     best = 'PARAMS = {"a": (1.5, -2.0, 2.0), "b": (30.0, 0.1, 100.0)}\n'
     (tuned,), jobs = drive([start("best", best)], hill, steps=STEPS, earning=True)
@@ -52,23 +53,23 @@ def test_what_is_best_already_is_left_alone(drive):
     assert taken(jobs, 10) < 0.5 * STEPS
 
 
-def test_what_gains_goes_on(drive):
+def test_what_gains_goes_on(drive: Any) -> None:
     """A hill of twelve parameters is climbed as high as without having to earn the steps."""
     one = many(12)
 
-    def slope(trial):
+    def slope(trial: Any) -> Any:
         return -sum((value - 0.9) ** 2 for value in trial.params.values())
 
     (earning,), _ = drive([one], slope, steps=STEPS, earning=True)
     assert slope(type("T", (), {"params": earning.program.values})) > -0.1
 
 
-def test_every_structure_is_tuned_briefly_before_it_is_dropped(drive):
+def test_every_structure_is_tuned_briefly_before_it_is_dropped(drive: Any) -> None:
     """The untuned score misleads: the second has the worse numbers and the better structure."""
     weak = Start("weak", many(12).program, 5.0)
     strong = Start("strong", Program(many(12).program.source + "\nx = 3\n"), -100.0)
 
-    def of(program, trial):
+    def of(program: Any, trial: Any) -> Any:
         return sum(trial.params.values()) + (20.0 if "x = 3" in program.source else 0.0)
 
     tuning = Tuning([weak, strong], steps=10_000, seeds=_seeds, horizon=130, seed=0, earning=True)
@@ -79,7 +80,7 @@ def test_every_structure_is_tuned_briefly_before_it_is_dropped(drive):
     assert kept.changes
 
 
-def test_a_child_begins_at_its_parents_tuned_numbers(drive):
+def test_a_child_begins_at_its_parents_tuned_numbers(drive: Any) -> None:
     """With a budget for a few generations the warm start finds what the cold one does not."""
     warm = {"a": 1.5, "b": 30.0}
     told = Start("r2c1", start().program, math.nan, (warm,))
@@ -90,7 +91,7 @@ def test_a_child_begins_at_its_parents_tuned_numbers(drive):
     assert hot.score > -0.05
 
 
-def test_the_end_of_patience_leads_to_the_final_choice(drive):
+def test_the_end_of_patience_leads_to_the_final_choice(drive: Any) -> None:
     """Ended by the clock, tuning compares its finalists and returns the best, without the rest of its steps."""
     tuning = Tuning([start()], steps=60_000, seeds=_seeds, horizon=10, seed=0, earning=True)
     steps = 0
@@ -106,10 +107,10 @@ def test_the_end_of_patience_leads_to_the_final_choice(drive):
     assert tuning.result()[0].changes
 
 
-def test_notes_tell_short_and_whole_episodes(drive):
+def test_notes_tell_short_and_whole_episodes(drive: Any) -> None:
     """What pays in short episodes and costs in whole ones is noticed early, and both numbers are told."""
 
-    def turns_aside(trial):
+    def turns_aside(trial: Any) -> Any:
         return abs(trial.params["a"]) * (1 if trial.horizon < 1000 else -100)
 
     (tuned,), jobs = drive([start()], turns_aside, steps=131_072, length=1000, earning=True)
@@ -121,10 +122,10 @@ def test_notes_tell_short_and_whole_episodes(drive):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])
-def test_sensitivity_tells_what_mattered(drive, noise):
+def test_sensitivity_tells_what_mattered(drive: Any, noise: float) -> None:
     """Of six parameters one moves the return, one a little; the others are not accused."""
 
-    def slope(trial):
+    def slope(trial: Any) -> Any:
         luck = random.Random(f"{trial.seed} {sorted(trial.params.items())}").gauss(0.0, noise)
         return 3 * trial.params["p1"] - 3 * (trial.params["p4"] - 0.5) ** 2 + luck
 

@@ -1,6 +1,8 @@
 """An interrupted tuning: what was found is kept, and resuming goes on at the same batch."""
 
 import signal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +16,10 @@ from tests.promptpo.policies import TUNABLE
 class CtrlC(promptpo.Observer):
     """Presses Ctrl-C after so many batches of tuning."""
 
-    def __init__(self, batches):
+    def __init__(self, batches: Any) -> None:
         self.left = batches
 
-    def event(self, event):
+    def event(self, event: Any) -> None:
         """Count down."""
         self.left -= event.kind == "tuning"
         if self.left == 0:
@@ -25,7 +27,7 @@ class CtrlC(promptpo.Observer):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_the_best_so_far_survives_an_interruption(tmp_path):
+def test_the_best_so_far_survives_an_interruption(tmp_path: Path) -> None:
     """Cut in the middle, the run delivers the tuned numbers; resumed, it goes on and never gets worse."""
     model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 20}
     with pytest.raises(KeyboardInterrupt):
@@ -51,7 +53,7 @@ def test_the_best_so_far_survives_an_interruption(tmp_path):
     assert again.data["best"]["tuned"]
 
 
-def test_a_search_without_time_keeps_what_it_had(tmp_path):
+def test_a_search_without_time_keeps_what_it_had(tmp_path: Path) -> None:
     """Resuming with a limit that is over at once changes nothing for the worse."""
     run = promptpo.optimize(
         "CartPole-v1", llm=ScriptedLLM(Model(default=TUNABLE)), out=tmp_path / "run", rounds=1, **QUICK

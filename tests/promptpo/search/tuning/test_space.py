@@ -1,5 +1,7 @@
 """Parameter vectors in the unit cube."""
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from promptpo.search.tuning.space import ParamSpace
 SPACE = ParamSpace({"a": (0.0, -2.0, 2.0), "b": (1.0, 0.1, 100.0), "fixed": (3.0, 3.0, 3.0)})
 
 
-def test_linear_and_log_scales():
+def test_linear_and_log_scales() -> None:
     """The middle of the cube is the arithmetic or the geometric middle of the range."""
     middle = SPACE.decode(np.array([0.5, 0.5]))
     assert middle["a"] == 0.0
@@ -19,28 +21,28 @@ def test_linear_and_log_scales():
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_encoding_inverts_decoding(a, b):
+def test_encoding_inverts_decoding(a: Any, b: Any) -> None:
     """Up to the six digits that a source holds."""
     unit = np.array([a, b])
     np.testing.assert_allclose(SPACE.encode(SPACE.decode(unit)), unit, atol=1e-5)
 
 
 @given(st.floats(-9, 9), st.floats(-9, 9))
-def test_decoded_values_are_inside_their_bounds(a, b):
+def test_decoded_values_are_inside_their_bounds(a: Any, b: Any) -> None:
     """Whatever the optimizer proposes."""
     values = SPACE.decode(np.array([a, b]))
     assert -2.0 <= values["a"] <= 2.0
     assert 0.1 <= values["b"] <= 100.0
 
 
-def test_bounds_are_named():
+def test_bounds_are_named() -> None:
     """For the notes of the next prompt."""
     assert SPACE.bound_of("b", 100.0) == "upper"
     assert SPACE.bound_of("b", 0.1) == "lower"
     assert SPACE.bound_of("a", 1.0) == ""
 
 
-def test_a_lucky_vector_does_not_beat_a_reliable_one():
+def test_a_lucky_vector_does_not_beat_a_reliable_one() -> None:
     """One standard error is taken off the mean."""
     archive = Archive()
     archive.offer(np.array([0.1]), [9.0, 11.0, 10.0, 12.0, 8.0, 10.0])
@@ -50,7 +52,7 @@ def test_a_lucky_vector_does_not_beat_a_reliable_one():
     assert best.vector[0] == 0.1
 
 
-def test_failures_are_worse_than_anything():
+def test_failures_are_worse_than_anything() -> None:
     """A single failed episode spoils a vector."""
     assert mean_or_worst([1.0, -np.inf]) == -np.inf
     assert mean_or_worst([]) == -np.inf

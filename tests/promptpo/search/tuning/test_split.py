@@ -1,6 +1,7 @@
 """How a run's steps are divided between new structures and tuning."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,18 +12,20 @@ from promptpo.search.tuning.split import EPISODES, FIRST_EPISODES, UNLIMITED_STE
 LONG = (1000,) * 4
 
 
-def round_(number=1, left=5, lengths=LONG, measuring=20_000, language_model=True):
+def round_(
+    number: int = 1, left: int = 5, lengths: Any = LONG, measuring: int = 20_000, language_model: bool = True
+) -> Any:
     """A round of a run with long episodes."""
     return Round(number, left, lengths, measuring, language_model)
 
 
-def test_a_models_rounds_get_equal_parts():
+def test_a_models_rounds_get_equal_parts() -> None:
     """A fifth of what is left in the first of five rounds, all of it in the last."""
     assert tuning_steps(round_(left=5), 500_000) == 80_000
     assert tuning_steps(round_(left=1), 100_000) == 80_000
 
 
-def test_without_a_model_a_round_gets_half_of_what_is_left():
+def test_without_a_model_a_round_gets_half_of_what_is_left() -> None:
     """However many rounds are to come; later rounds are bounded in episodes."""
     search = round_(left=5, language_model=False)
     assert tuning_steps(search, 2_000_000) == 980_000
@@ -30,18 +33,18 @@ def test_without_a_model_a_round_gets_half_of_what_is_left():
     assert tuning_steps(short, 500_000) == FIRST_EPISODES // 4
 
 
-def test_few_episodes_without_a_model_go_into_one_round():
+def test_few_episodes_without_a_model_go_into_one_round() -> None:
     """A thousand episodes find the numbers of one good structure, not of five."""
     assert tuning_steps(round_(left=5, language_model=False), 500_000) == 480_000
 
 
-def test_where_parts_are_too_small_fewer_rounds_are_tuned():
+def test_where_parts_are_too_small_fewer_rounds_are_tuned() -> None:
     """Ten parts of 15,000 do not pay for measuring 20,000 steps; three do, with enough episodes to find something."""
     assert tuning_steps(round_(left=10), 150_000) == 30_000
     assert tuning_steps(round_(left=10), 15_000) == 0
 
 
-def test_the_last_round_has_its_share():
+def test_the_last_round_has_its_share() -> None:
     """What the candidates of later rounds take is left out, so that each round tunes with as much."""
     left, spent = 400_000, []
     for number in range(1, 5):
@@ -56,7 +59,7 @@ def test_the_last_round_has_its_share():
 
 
 @pytest.mark.parametrize(("lengths", "steps"), [(LONG, UNLIMITED_STEPS), ((2,), 2 * EPISODES), ((), 0)])
-def test_without_a_limit_there_still_is_one(lengths, steps):
+def test_without_a_limit_there_still_is_one(lengths: Any, steps: Any) -> None:
     """A fixed number of steps, fewer where episodes are very short, none where nothing ran."""
     assert tuning_steps(round_(lengths=lengths), None) == steps
 
@@ -72,7 +75,7 @@ def test_without_a_limit_there_still_is_one(lengths, steps):
     ),
     st.integers(0, 10**7),
 )
-def test_no_more_than_there_is(some_round, left):
+def test_no_more_than_there_is(some_round: Any, left: Any) -> None:
     """Tuning and measuring together stay within the budget."""
     steps = tuning_steps(some_round, left)
     assert 0 <= steps <= left

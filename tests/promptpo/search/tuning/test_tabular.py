@@ -1,5 +1,7 @@
 """Learning tables in the real sandbox, on small environments of Gymnasium."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from promptpo.search.tuning.model import TableModel, key_of
 from sandbox import Sandbox, Trial
 
 
-def learn(env_id, steps, horizon, seed=0, **kwargs):
+def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -> Any:
     """Tune an empty table in the sandbox; returns the result and its mean return on other seeds."""
     envs = [gymnasium.make(env_id, **kwargs) for _ in range(8)]
     table = write_program(Genome("table"), envs[0].observation_space, envs[0].action_space)
@@ -38,14 +40,14 @@ def learn(env_id, steps, horizon, seed=0, **kwargs):
     return tuned, float(np.mean([episode.return_ for episode in episodes]))
 
 
-def test_frozen_lake_is_learnt():
+def test_frozen_lake_is_learnt() -> None:
     """From no reward at all for most random episodes to most of what is possible on slippery ice."""
     tuned, score = learn("FrozenLake-v1", 25_000, 100)
     assert score > 0.6
     assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learnt from")  # 16 fields, 4 holes, 1 goal
 
 
-def test_a_tuple_observation_is_learnt():
+def test_a_tuple_observation_is_learnt() -> None:
     """Blackjack: far better than always the same action or a random one (about -0.4)."""
     tuned, score = learn("Blackjack-v1", 5_000, 100)
     assert score > -0.2
@@ -53,13 +55,13 @@ def test_a_tuple_observation_is_learnt():
 
 
 @pytest.mark.slow
-def test_taxi_is_learnt():
+def test_taxi_is_learnt() -> None:
     """Every one of 500 states has its action, within a modest budget."""
     _, score = learn("Taxi-v4", 60_000, 200)
     assert score > 6
 
 
-def test_an_optimistic_model_seeks_what_it_does_not_know():
+def test_an_optimistic_model_seeks_what_it_does_not_know() -> None:
     """With no reward seen yet, the unknown action is the best one; known ones lead towards it."""
     model = TableModel((0, 1), 0.9)
     for state in range(4):
@@ -71,7 +73,7 @@ def test_an_optimistic_model_seeks_what_it_does_not_know():
     assert q[0, 1] < q[2, 1] < q[3, 1]
 
 
-def test_a_greedy_model_believes_what_it_has_seen():
+def test_a_greedy_model_believes_what_it_has_seen() -> None:
     """Values of a two-state task in closed form; an action never tried is not chosen."""
     model = TableModel((0, 1), 0.5)
     model.learn("a", 0, 1.0, "a")
@@ -83,7 +85,7 @@ def test_a_greedy_model_believes_what_it_has_seen():
     assert q[model.index["b"], 1] == -np.inf
 
 
-def test_rewards_that_are_no_numbers_are_not_learnt():
+def test_rewards_that_are_no_numbers_are_not_learnt() -> None:
     """A NaN would spoil every value."""
     model = TableModel((0, 1), 0.9)
     model.learn(0, 0, float("nan"), 1)
@@ -103,7 +105,7 @@ def test_rewards_that_are_no_numbers_are_not_learnt():
          {"a": 1, "b": 2}, (1, 2)),
     ],
 )  # fmt: skip
-def test_host_and_policy_agree_about_keys(space, observation, expected):
+def test_host_and_policy_agree_about_keys(space: Any, observation: Any, expected: Any) -> None:
     """What the learner calls a state is what the written policy looks up."""
     assert key_of(observation) == expected
     namespace = {"np": np}
