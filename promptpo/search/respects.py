@@ -51,6 +51,7 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[
         _robustness(evidence, names),
         _length(evidence),
         _level(evidence),
+        _bounds(attempt),
         _effort(spec),
         _simplicity(attempt),
     ]
@@ -139,6 +140,19 @@ def _level(evidence: Evidence) -> str:
     return (
         f"Level: what a typical episode earns (median {number(middle)}), rather than the bad ones. Work out from the "
         "reward what limits it, and change that, though it may need another way of moving or deciding."
+    )
+
+
+def _bounds(attempt: Attempt) -> str:
+    """Where tuning drove numbers to the ends of their ranges."""
+    ends = [(name, one.at_bound) for name, one in attempt.candidate.sensitivity.items() if one.at_bound]
+    if not attempt.candidate.tuned or not ends:
+        return ""
+    listed = ", ".join(f"{name} ({bound})" for name, bound in ends[:WORST])
+    more = f" and {len(ends) - WORST} more" if len(ends) > WORST else ""
+    return (
+        f"Bounds: tuning drove {listed}{more} to the end of the range. Work out what the program tries to do there, and "
+        "give it a better way of doing that: wider ranges, or another form of that part."
     )
 
 

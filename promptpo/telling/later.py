@@ -118,7 +118,7 @@ def _numbers(base: Attempt, history: History) -> Part:
         said = history.tuning.get(base.id, "")
         return Part([f"{said}." if said else "\n".join(base.notes), ""], [60])
     table = parameters(base.candidate.source, written.candidate.source, "was")
-    difference = scores.difference(history.against(base, written), f"{written.id}, as it was written")
+    difference = scores.difference(history.against(base, written), f"{written.id}, the numbers as written,")
     remarks = [note for note in base.notes if " -> " not in note]
     moved = moved_in_words(base.candidate.sensitivity)
     head = f"Tuning changed its numbers: {difference}."

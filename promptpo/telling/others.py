@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((700, True), (420, True), (420, False), (220, False), (0, False))
+FORMS = ((700, True), (420, True), (240, True), (240, False), (0, False))
 """Forms of what is told of the last round's candidates: characters of a summary, and whether failures show how they
 began."""
 
-WORTHS = (12, 35, 45, 76)
+WORTHS = (12, 35, 47, 76)
 
 
 def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 STEP_SECONDS, EPISODE_SECONDS = 1, 60
 """What the sandbox gives one call of `act`, and one episode's calls together."""
 
-WORTH = 30
-"""Whole episodes; from so many on a round's tuning can find something."""
+WORTH = 10
+"""Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
 
-ERRORS = "± is the standard error of a mean"
-PAIRED = (
-    "a program's mean is over all starts that it played; a difference between two programs is over the starts that "
-    "both played, so it need not be the difference of their means"
+ERRORS = (
+    "± is the standard error of a mean; a mean is over all starts that a program played, a difference over those that "
+    "both played"
 )
 
 REFERENCES = {"random": "random actions", "zero": "doing nothing"}
@@ -90,7 +89,7 @@ class Where:
         if self.starts > 1:
             parts.append(
                 f"All candidates play the same {self.starts} starts (1 to {self.starts}), the better ones "
-                f"others as well (v1, v2, ...). {ERRORS}; {PAIRED}."
+                f"others as well (v1, v2, ...). {ERRORS}."
             )
         if self.threshold is not None:
             parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")
@@ -107,9 +106,8 @@ class Where:
                 "believe in."
             )
         return (
-            f"For tuning the numbers in PARAMS about {many} of {_steps(self.length)} are planned, for all of this "
-            "round's programs together: a brief look at each, then most for the one that gains most, and none "
-            "where nothing is gained."
+            f"For tuning PARAMS about {many} of {_steps(self.length)}, or more shorter ones, are planned for all of this "
+            "round's programs together: a brief look at each, then most for the one that gains."
         )
 
 
@@ -135,7 +133,4 @@ def seconds_in_words(attempt: Attempt) -> str:
         return ""
     each = 1000 * evaluation.policy_seconds / evaluation.steps
     took = "less than 1 ms" if each < 1 else f"about {number(float(f'{each:.1g}'))} ms"
-    return (
-        f"A call of its `act` took {took} on average; allowed are {STEP_SECONDS} s, and {EPISODE_SECONDS} s "
-        "for all calls of an episode."
-    )
+    return f"A call of `act` took {took} (allowed: {STEP_SECONDS} s, and {EPISODE_SECONDS} s an episode)."

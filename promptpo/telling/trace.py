@@ -37,6 +37,9 @@ MOST_OBSERVED, MOST_DONE = 8, 6
 """Columns; of an observation those that change most are shown."""
 
 
+MOST_KEPT = 4
+"""Columns of what a policy keeps in its ``debug``."""
+
 BEGINNING, BEGINNING_ROWS = 40, 11
 """Steps at the beginning of a failed episode that are shown, in about so many rows."""
 
@@ -60,9 +63,10 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     steps = range(max(0, end - STEPS), end)
     observed = _columns([trajectory.observations[t] for t in steps], "obs", names, MOST_OBSERVED)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
-    heading = ["step", *observed, *done, "reward"]
+    columns = {**observed, **_debug(trajectory.debug, steps), **done}
+    heading = ["step", *columns, "reward"]
     rows = [
-        [str(t), *(column[i] for column in (*observed.values(), *done.values())), cell(rewards[t])]
+        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])]
         for i, t in enumerate(steps)
     ]
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
@@ -86,7 +90,7 @@ def beginning(episode: Episode, names: Mapping[str, str]) -> str:
     steps = [t for t in range(end) if t % max(1, math.ceil(end / BEGINNING_ROWS)) == 0 or t == end - 1]
     observed = _columns([trajectory.observations[t] for t in steps], "obs", names, BEGUN, moved=True)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, BEGUN_DONE)
-    columns = {**observed, **done}
+    columns = {**observed, **_debug(trajectory.debug, steps), **done}
     rows = [
         [str(t), *(column[i] for column in columns.values()), cell(float(trajectory.rewards[t]))]
         for i, t in enumerate(steps)
@@ -161,6 +165,25 @@ def _columns(
         changes = {label: _went([part.get(label, math.nan) for part in parts]) for label in kept}
     by_change = sorted(kept, key=lambda label: -changes[label])[:most]
     return {labels[label]: texts[label] for label in labels if label in by_change}
+
+
+def _debug(kept: Sequence[Mapping[str, Any]], steps: Sequence[int]) -> dict[str, list[str]]:
+    """What the policy kept in its ``debug`` in these steps: the first names that it used."""
+    if not kept:
+        return {}
+    names = list(dict.fromkeys(name for t in steps for name in kept[t]))[:MOST_KEPT]
+    return {f"debug.{_flat(name)}": [_kept(kept[t].get(name)) for t in steps] for name in names}
+
+
+def _kept(value: Any) -> str:
+    if value is None:
+        return ""
+    return _flat(value) if isinstance(value, str) else cell(float(value))
+
+
+def _flat(text: str) -> str:
+    """Text that stays inside its cell."""
+    return text.replace("|", "/").replace("\n", " ")
 
 
 def _went(values: Sequence[float]) -> float:

@@ -13,11 +13,8 @@ MOST_NAMED = 5
 """Numbers that are named of those that moved the return."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
-NO_STEPS = "Not tuned: no steps were left for it, so its return is that of the numbers as they were written"
-NOT_PAID = (
-    "Not tuned: the steps paid for the more promising programs only, so its return is that of the numbers as "
-    "they were written"
-)
+NO_STEPS = "Not tuned: no steps were left, so its return is that of the numbers as written"
+NOT_PAID = "Not tuned: the steps paid for more promising programs only, so its return is that of the numbers as written"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 
@@ -37,10 +34,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return (
-            f"Tuning {tried} was given up for a program that did better by then: its return is that of the numbers "
-            "as they were written"
-        )
+        return f"Tuning left {tried} for a better program: its return is that of the numbers as written"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":
