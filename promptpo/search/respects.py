@@ -36,13 +36,14 @@ WORST = 3
 _EFFORT = re.compile(r"ctrl|control|effort|torque|energy|fuel|action\b.*(\*\*|square|norm)", re.IGNORECASE)
 
 
-def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[str]:
+def respects(history: History, attempt: Attempt, spec: TaskSpec | None, *, final: bool = False) -> list[str]:
     """Respects in which to improve a program, the most promising first; at least one.
 
     Args:
         history: What is known.
         attempt: The program.
         spec: The task; its reward says whether effort costs.
+        final: Whether the numbers of what is written will not be tuned, so that nothing is written anew.
     """
     evidence = history.evidence(attempt)
     names = scores.starts(history)
@@ -51,9 +52,9 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[
         _robustness(evidence, names),
         _length(evidence),
         _level(evidence),
-        _bounds(attempt),
+        "" if final else _bounds(attempt),
         _effort(spec),
-        _simplicity(attempt),
+        "" if final else _simplicity(attempt),
     ]
     return [text for text in found if text]
 

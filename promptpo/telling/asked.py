@@ -68,7 +68,8 @@ def _outcome(history: History, id_: str, base: str) -> str:
     score = scores.score(history.evidence(best))
     if other is None or other is best:
         return score + (", the best so far" if best.id == history.leader_id else "")
-    return f"{best.id}, {scores.difference(history.against(best, other), other.id)}"
+    name = "" if best.id == id_ else f"{best.id}, "
+    return f"{name}{scores.difference(history.against(best, other), other.id)}"
 
 
 def _order(id_: str) -> tuple[int, int]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AIM = 12_000
 """Characters of a prompt, the system's included, that are aimed at."""
 
-LEAST = 2_600
+LEAST = 2_000
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
 
@@ -116,7 +116,7 @@ def _numbers(base: Attempt, history: History) -> Part:
     )
     if written is None:
         said = history.tuning.get(base.id, "")
-        return Part([f"{said}." if said else "\n".join(base.notes), ""], [60])
+        return Part([f"{said}." if said else "\n".join(base.notes), ""], [81])
     table = parameters(base.candidate.source, written.candidate.source, "was")
     difference = scores.difference(history.against(base, written), f"{written.id}, the numbers as written,")
     remarks = [note for note in base.notes if " -> " not in note]

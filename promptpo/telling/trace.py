@@ -66,8 +66,7 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     columns = {**observed, **_debug(trajectory.debug, steps), **done}
     heading = ["step", *columns, "reward"]
     rows = [
-        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])]
-        for i, t in enumerate(steps)
+        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])] for i, t in enumerate(steps)
     ]
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
     table = _folded(rows)
@@ -110,7 +109,7 @@ def shorter(table: str) -> str:
 
 
 def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
-    """The step that matters most, and why in words: where reward fell most, or else the end.
+    """The step that matters most, and why in words: where reward fell most, or was least, or else the end.
 
     A fall counts from the smaller of what was earned just before and what is usual in the episode, so that
     the step after a rare bonus is none; it has to be larger than the noise of the rewards makes likely.
@@ -131,13 +130,26 @@ def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
             at = lowest
         if at < last:
             return at, f"around step {at}, where reward fell most"
-    return last, "up to where the episode was terminated" if terminated else "the last ones"
+    if terminated:
+        return last, "up to where the episode was terminated"
+    start, least = _poorest(rewards, window)
+    if statistics.fmean(rewards[-window:]) - least > NOISE * spread / math.sqrt(window):
+        return min(start + window - 1, last), "where least was earned"
+    return last, "the last ones"
+
+
+def _poorest(rewards: Sequence[float], window: int) -> tuple[int, float]:
+    """The first of the consecutive steps in which least was earned, and their mean reward."""
+    window = min(window, len(rewards))
+    sums = [math.fsum(rewards[t : t + window]) for t in range(len(rewards) - window + 1)]
+    start = min(range(len(sums)), key=lambda t: sums[t])
+    return start, sums[start] / window
 
 
 def cell(value: float) -> str:
     """A number in a table: whole ones exactly, as codes are, others with two digits; next to nothing as 0."""
     if abs(value) < MOST_EXACT and float(value).is_integer():
-        return f"{value:.0f}"
+        return f"{value + 0.0:.0f}"  # never "-0"
     return "0" if abs(value) < NOTHING else brief(value)
 
 

@@ -158,7 +158,7 @@ class Tuning:
             return replace(told, outcome="better")
         if not self._for_nothing and arm is not leader:
             return replace(told, outcome="given up")
-        if arm.evaluations and not math.isfinite(arm.score()):
+        if arm.evaluations and not arm.ran:
             return replace(told, outcome="nothing ran")
         return replace(told, outcome="alike" if arm.flat else "none")
 
@@ -332,7 +332,7 @@ def unchanged(arm: Arm, note: str) -> Tuned:
 
 def nothing_better(arm: Arm) -> str:
     """A remark on a tuning in vain."""
-    if arm.evaluations and not math.isfinite(arm.score()):
+    if arm.evaluations and not arm.ran:
         return NOTHING_FOUND
     told = "all parameter values that were tried scored alike" if arm.flat else "nothing better"
     return f"tuned {arm.evaluations:,} evaluations: {told}"

@@ -87,6 +87,7 @@ class CmaSearch:
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
+        self.ran = False
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
@@ -298,6 +299,7 @@ class CmaSearch:
         alike = 2 * means.count(max(means)) > len(means)
         self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))
         self._seen_worse = self._seen_worse or min(means) < max(means)
+        self.ran = self.ran or math.isfinite(max(means))
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():
             self._restart()

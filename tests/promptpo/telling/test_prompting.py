@@ -237,7 +237,7 @@ def test_references_and_what_is_left_are_told() -> None:
     for words in (
         "round 3 of 5",
         "60,000 of 100,000 environment steps and 17 model calls",
-        "about 90 episodes of 100 steps are planned",
+        "about 90 episodes of 100 steps, or more shorter ones, are planned",
         "random actions earn 10 ± 0.58 over 3 episodes; doing nothing earns 8 over 1 episode",
         "solved from a mean return of 195",
         "less than 1 ms",
@@ -349,5 +349,5 @@ def test_the_last_round_is_offered_no_new_feedback_class() -> None:
     told = known()
     last = replace(told, where=replace(told.where, round=5))
     asked = plan("improve", aspect="Speed.", may_revise=True)
-    assert "class `Feedback`" in prompting.policy_prompt(asked, told, max_tokens=10_000)
-    assert "class `Feedback`" not in prompting.policy_prompt(asked, last, max_tokens=10_000)
+    assert "second ```python fence" in prompting.policy_prompt(asked, told, max_tokens=10_000)
+    assert "second ```python fence" not in prompting.policy_prompt(asked, last, max_tokens=10_000)
