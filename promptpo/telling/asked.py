@@ -21,7 +21,7 @@ NAMED = 110
 def respects_in_words(history: History, base: str) -> str:
     """In which respects a program was to be improved before, and what came of each; empty where in none."""
     lines = []
-    for id_ in sorted(history.asked, key=_order):
+    for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.respect and asked.base == base:
             lines.append(f"- {asked.respect} ({id_}): {_outcome(history, id_, asked.base)}")
@@ -33,7 +33,7 @@ def respects_in_words(history: History, base: str) -> str:
 def strategies_in_words(history: History) -> str:
     """Which strategies were asked for or named, and what came of each; empty where none was."""
     lines = []
-    for id_ in sorted(history.asked, key=_order):
+    for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.strategy:
             lines.append(f'- "{between_words(asked.strategy, NAMED)}" ({id_}): {_outcome(history, id_, "")}')
@@ -70,6 +70,11 @@ def _outcome(history: History, id_: str, base: str) -> str:
         return score + (", the best so far" if best.id == history.leader_id else "")
     name = "" if best.id == id_ else f"{best.id}, "
     return f"{name}{scores.difference(history.against(best, other), other.id)}"
+
+
+def _of_earlier_rounds(history: History) -> list[str]:
+    """Whose requests are over, in their order; answers of the present round arrive in any."""
+    return sorted((id_ for id_ in history.asked if _order(id_)[0] <= history.rounds), key=_order)
 
 
 def _order(id_: str) -> tuple[int, int]:

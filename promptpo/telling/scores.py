@@ -105,13 +105,16 @@ def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
 def alike(history: History, attempt: Attempt) -> str:
     """That a candidate behaves as another does, in a sentence; empty where it does not.
 
-    Where all fail alike, equal returns say little: episodes must be equally long as well.
+    Where all fail alike, equal returns say little: what earns no more than policies that know nothing is told apart,
+    and episodes must be equally long as well.
     """
     other = attempt.candidate.duplicate_of
     if other:
         return f"{attempt.id} is the same program as {other}"
     stands = history.find(history.alike.get(attempt.id, ""))
     if stands is None:
+        return ""
+    if _all_fail(history, attempt, stands):
         return ""
     lengths = {e.seed: e.steps for e in history.evidence(stands).episodes}
     if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
@@ -147,3 +150,10 @@ def mishaps(evidence: Evidence, other: Evidence) -> str:
     if not found and 0 < 2 * low < n:
         found.append(f"{low} of {n} starts far below its median")
     return "; ".join(found)
+
+
+def _all_fail(history: History, *attempts: Attempt) -> bool:
+    """Whether some candidates earn the same in all episodes, and no more than what knows nothing: ways to fail differ."""
+    values = {value for attempt in attempts for value in history.evidence(attempt).returns}
+    marks = [mark.mean_return for mark in history.references.values() if mark.episodes]
+    return len(values) == 1 and max(values) <= max(marks, default=0.0)

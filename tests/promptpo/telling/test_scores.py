@@ -164,3 +164,18 @@ def test_failures_are_counted_beside_the_difference() -> None:
     low = records(*[(12.0, 100, None, False)] * 5, (-90.0, 100, None, False))
     assert scores.mishaps(low, good) == "1 of 6 starts far below its median"
     assert scores.mishaps(good, good) == ""
+
+
+def test_those_that_fail_alike_are_told_apart() -> None:
+    """Nothing earned by three programs says nothing of how they failed; a return above the marks does."""
+
+    def attempt(id_: str, value: float) -> Attempt:
+        records = tuple(EpisodeRecord(seed, value, 640) for seed in range(3))
+        return Attempt(Candidate(id_, id_, 1), Evaluation("ok", records, 10))
+
+    for value, alike in ((0.0, False), (5.0, True)):
+        past = History([attempt("r1c1", value), attempt("r1c2", value)])
+        past.find_alike()
+        assert past.alike
+        told = [scores.alike(past, one) for one in past.attempts]
+        assert any(told) == alike
