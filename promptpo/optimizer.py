@@ -152,6 +152,7 @@ class _Loop:
         number, before = history.rounds + 1, history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
+        await self.sampler.show_bad_start(history)
         plans = plan_round(
             history,
             config.switches,

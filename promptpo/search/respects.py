@@ -23,6 +23,9 @@ LONG = 3000
 RELATED = 0.6
 """Correlation of return and length from which on length is worth a request of its own."""
 
+SPREAD = 0.2
+"""Share of the median length by which lengths have to differ to say anything."""
+
 OFTEN = 1 / 3
 """Share of the shared starts on which a clearly worse program has to be better to be worth merging."""
 
@@ -114,6 +117,8 @@ def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
 def _length(evidence: Evidence) -> str:
     """Where longer episodes earn more or less, to last longer or to be quicker."""
     lengths = [float(e.steps) for e in evidence.episodes]
+    if not lengths or max(lengths) - min(lengths) <= SPREAD * statistics.median(lengths):
+        return ""
     if len(set(lengths)) < 3 or len(set(evidence.returns)) < 3:  # noqa: PLR2004 - too few to be related
         return ""
     related = statistics.correlation(lengths, evidence.returns)

@@ -15,6 +15,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search import bad_start
 from promptpo.search.behaviour import constant_action
 from promptpo.search.strategies import Asked
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -135,6 +136,18 @@ class Sampler:
             self._journal.add("decision", key, where)
         summaries = self._summariser
         self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+
+    async def show_bad_start(self, history: History) -> None:
+        """Look at the leader's worst start, where it is far worse than all that training has shown of it."""
+        best = history.best()
+        if best is not None and self._recipe.feedback_episodes == "typical":
+            await bad_start.show(
+                history,
+                self.subject(best.candidate),
+                self._spender,
+                self._summariser,
+                horizon=self._horizon,
+            )
 
     @property
     def tunable(self) -> bool:

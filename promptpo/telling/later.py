@@ -135,7 +135,7 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
     if not told:
         return Part([at_items(base.feedback, 1500), at_items(base.feedback, 500), ""], [20, 45])
     names = scores.starts(known.history)
-    title = f"# Training episodes of {base.id}"
+    title = f"# Episodes of {base.id}"
 
     def texts(roles: Sequence[str], most: int) -> str:
         kept = [t for t in told if t.role in roles or not t.role.isalpha()]
@@ -153,7 +153,7 @@ def _trace(plan: Plan, base: Attempt) -> list[Part]:
     parts = []
     worths = [32, 69] if _mends(plan) else [30, 58]
     if base.diagnosis.trace:
-        title = f"# From {which} training episode of {base.id}\n\n"
+        title = f"# From {which} episode of {base.id}\n\n"
         table = base.diagnosis.trace
         parts.append(Part([title + table, title + shorter(table), ""], worths))
     if base.diagnosis.maps:

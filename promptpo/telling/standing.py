@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 STEP_SECONDS, EPISODE_SECONDS = 1, 60
 """What the sandbox gives one call of `act`, and one episode's calls together."""
 
+QUICK = 10
+"""Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
+
 WORTH = 10
 """Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
 
@@ -132,5 +135,5 @@ def seconds_in_words(attempt: Attempt) -> str:
     if not evaluation.steps:
         return ""
     each = 1000 * evaluation.policy_seconds / evaluation.steps
-    took = "less than 1 ms" if each < 1 else f"about {number(float(f'{each:.1g}'))} ms"
+    took = f"less than {QUICK} ms" if each < QUICK else f"about {number(float(f'{each:.1g}'))} ms"
     return f"A call of `act` took {took} (allowed: {STEP_SECONDS} s, and {EPISODE_SECONDS} s an episode)."
