@@ -93,7 +93,9 @@ def _result(attempt: Attempt, known: Known) -> str:
     text = [f"Return {scores.score(evidence)}."]
     if leader is not None and leader is not attempt:
         difference = scores.difference(history.against(attempt, leader), leader.id)
-        failing = scores.mishaps(evidence, history.evidence(leader))
+        failing = scores.mishaps(evidence, history.evidence(leader), leader.id)
+        if scores.bad_starts(evidence, names):  # which say what is low, and where
+            failing = "; ".join(part for part in failing.split("; ") if "its median" not in part)
         text[0] = f"Return {scores.score(evidence)}: {'; '.join(filter(None, [difference, failing]))}."
     text += [
         feedback.endings(evidence.episodes),

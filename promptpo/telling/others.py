@@ -71,7 +71,7 @@ def difference(attempt: Attempt, leader: Attempt, history: History) -> str:
     n = len(found.returns)
     if n == len(history.evidence(attempt).episodes):
         text = text.replace(f" over {n} shared episodes", "").replace(f" over {n} shared episode", "")
-    failing = scores.mishaps(history.evidence(attempt), history.evidence(leader))
+    failing = scores.mishaps(history.evidence(attempt), history.evidence(leader), leader.id)
     return f"{text}; {failing}" if failing else text
 
 

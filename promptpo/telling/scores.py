@@ -123,12 +123,13 @@ def alike(history: History, attempt: Attempt) -> str:
     return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} episodes that both played)"
 
 
-def mishaps(evidence: Evidence, other: Evidence) -> str:
+def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str:
     """On how many starts a program fails where a mean hides it: no success, nothing earned, a far earlier end.
 
     Args:
         evidence: Of the program.
         other: Of the one that it is compared with, on whose shared starts "nothing" and "early" are measured.
+        name: What the other is called.
     """
     theirs = {episode.seed: episode for episode in other.episodes}
     shared = [(e, theirs[e.seed]) for e in evidence.episodes if e.seed in theirs]
@@ -145,7 +146,7 @@ def mishaps(evidence: Evidence, other: Evidence) -> str:
         for mine, their in shared
     )
     if early:
-        found.append(f"{early} of {len(shared)} shared starts end before half of its steps, with less")
+        found.append(f"{early} of {len(shared)} shared starts end before half of {name}'s steps, with less")
     low = len(far_below(evidence.returns))
     if not found and 0 < 2 * low < n:
         found.append(f"{low} of {n} starts far below its median")

@@ -160,7 +160,9 @@ def test_failures_are_counted_beside_the_difference() -> None:
     nothing = records(*[(12.0, 100, None, False)] * 4, *[(0.0, 100, None, False)] * 2)
     assert scores.mishaps(nothing, good) == "2 of 6 shared starts earn 0"
     early = records(*[(12.0, 100, None, False)] * 5, (4.0, 30, None, True))
-    assert scores.mishaps(early, good) == "1 of 6 shared starts end before half of its steps, with less"
+    assert (
+        scores.mishaps(early, good) == "1 of 6 shared starts end before half of the other's steps, with less"
+    )
     low = records(*[(12.0, 100, None, False)] * 5, (-90.0, 100, None, False))
     assert scores.mishaps(low, good) == "1 of 6 starts far below its median"
     assert scores.mishaps(good, good) == ""
