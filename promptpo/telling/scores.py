@@ -136,7 +136,7 @@ def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str
     n = len(evidence.episodes)
     found = []
     unsuccessful = sum(e.success is False for e in evidence.episodes)
-    if unsuccessful:
+    if 0 < unsuccessful < n:  # of all or none the rate says it
         found.append(f"{unsuccessful} of {n} starts without success")
     zeros = sum(mine.return_ == 0 < their.return_ for mine, their in shared)
     if zeros:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.telling.columns import called, components
+from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
@@ -162,10 +162,17 @@ def _columns(
     are left out.
     """
     parts = [dict(components(value, kind)) for value in values]
-    labels = {label: called(label, names) for label in parts[0]}
-    if not labels:  # text, which has no numbers
+    said = [dict(words(value, kind)) for value in values]
+    labels = {label: called(label, names) for label in (*parts[0], *said[0])}
+    if not labels:  # nothing that has a value of its own
         return {kind: [compact(value, 60) for value in values]}
-    texts = {label: [cell(part[label]) if label in part else "" for part in parts] for label in labels}
+    texts = {
+        label: [
+            cell(part[label]) if label in part else _flat(compact(told.get(label, ""), 60))
+            for part, told in zip(parts, said, strict=True)
+        ]
+        for label in labels
+    }
     sizes = Counter(name.split("[")[0] for name in labels.values())
     kept = [
         label

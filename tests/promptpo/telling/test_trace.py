@@ -142,3 +142,15 @@ def test_an_episode_that_ends_well_is_shown_where_it_cost() -> None:
     told = trace(episode([-1.0] * 3 + [0.0] * 47, terminated=False), {})
     assert told.splitlines()[0] == "Steps 0 to 19, where least was earned:"
     assert "|-0" not in told.replace("|-0.", "|")
+
+
+def test_texts_beside_numbers_are_columns_too() -> None:
+    """What an observation says in words is what a policy acts on; one that never changes says nothing."""
+    observations = [{"word": f"go|{n}", "left": 9 - n, "task": "walk"} for n in range(4)]
+    rows = trace(episode([1.0, 0.0, 2.0], observations=observations), {"obs['word']": "command"}).splitlines()
+    assert (
+        rows[1] == "step|obs['left']|command|action|reward"
+        or rows[1] == "step|command|obs['left']|action|reward"
+    )
+    assert "go/1" in rows[3]
+    assert "walk" not in "".join(rows)
