@@ -30,13 +30,15 @@ def respects_in_words(history: History, base: str) -> str:
     return "\n".join([f"# What {base} was to be improved in before", "", *lines[-MOST:]])
 
 
-def strategies_in_words(history: History) -> str:
+def strategies_in_words(history: History, *, short: bool = False) -> str:
     """Which strategies were asked for or named, and what came of each; empty where none was."""
     lines = []
     for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.strategy:
-            lines.append(f'- "{between_words(asked.strategy, NAMED)}" ({id_}): {_outcome(history, id_, "")}')
+            name = between_words(asked.strategy, NAMED // 2 if short else NAMED)
+            outcome = "" if short else f": {_outcome(history, id_, '')}"
+            lines.append(f'- "{name}" ({id_}){outcome}')
     if not lines:
         return ""
     return "\n".join(["# Strategies that were tried", "", *lines[-MOST:]])

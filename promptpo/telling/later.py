@@ -51,9 +51,10 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts += _trace(plan, base)
     parts += others(plan, known, in_detail)
     if plan.direction in {"fresh", "different"}:
-        parts.append(Part([strategies_in_words(history), ""], [68]))
+        tried = [strategies_in_words(history), strategies_in_words(history, short=True), ""]
+        parts.append(Part(tried, [40, 83]))
     elif base is not None:
-        parts.append(Part([respects_in_words(history, base.id), ""], [55]))
+        parts.append(Part([respects_in_words(history, base.id), ""], [72]))
     parts.append(_legend(plan, known))
     parts.append(Part([request]))
     return parts

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((700, True), (420, True), (240, True), (240, False), (0, False))
-"""Forms of what is told of the last round's candidates: characters of a summary, and whether failures show how they
-began."""
+FORMS = ((700, 700, True), (420, 420, True), (240, 0, True), (0, 0, False))
+"""Forms of what is told of the last round's candidates: characters of the worst episode's summary, of that of one that
+failed, and whether these show how they began, which says more than averages over what came after."""
 
-WORTHS = (12, 35, 47, 76)
+WORTHS = (12, 35, 76)
 
 
 def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:
@@ -44,8 +44,14 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
     if last:
         title = "# The other candidates of the last round"
         forms = [
-            "\n".join([title, "", *(_entry(a, known, most, began=began) for a in last)])
-            for most, began in FORMS
+            "\n".join(
+                [
+                    title,
+                    "",
+                    *(_entry(a, known, failed if _failed(a, known) else most, began=began) for a in last),
+                ]
+            )
+            for most, failed, began in FORMS
         ]
         parts.append(Part(forms, [*WORTHS]))
     if earlier:
@@ -97,8 +103,9 @@ def _entry(attempt: Attempt, known: Known, most: int, *, began: bool) -> str:
     tuning = history.tuning.get(attempt.id, "")
     if tuning and history.find(f"{attempt.id}t") is None:
         text += f" {tuning}."
-    if most:
-        text = "\n".join(filter(None, [text, worst(attempt, most, known), table]))
+    if most or table:
+        summary = worst(attempt, most, known) if most or not table else ""
+        text = "\n".join(filter(None, [text, summary, table]))
     return text.rstrip().replace("\n", "\n  ")
 
 

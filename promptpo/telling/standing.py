@@ -74,11 +74,7 @@ class Where:
         """One paragraph."""
         parts = [
             f"This is round {self.round} of {self.rounds}"
-            + (
-                f", with {self.candidates} requests that ask for different things."
-                if self.candidates > 1
-                else "."
-            )
+            + (f", with {self.candidates} different requests." if self.candidates > 1 else ".")
         ]
         left = []
         if self.steps is not None and self.steps_left is not None:
@@ -135,5 +131,7 @@ def seconds_in_words(attempt: Attempt) -> str:
     if not evaluation.steps:
         return ""
     each = 1000 * evaluation.policy_seconds / evaluation.steps
-    took = f"less than {QUICK} ms" if each < QUICK else f"about {number(float(f'{each:.1g}'))} ms"
+    if each < QUICK:
+        return ""
+    took = f"about {number(float(f'{each:.1g}'))} ms"
     return f"A call of `act` took {took} (allowed: {STEP_SECONDS} s, and {EPISODE_SECONDS} s an episode)."

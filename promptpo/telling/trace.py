@@ -40,10 +40,10 @@ MOST_OBSERVED, MOST_DONE = 8, 6
 MOST_KEPT = 4
 """Columns of what a policy keeps in its ``debug``."""
 
-BEGINNING, BEGINNING_ROWS = 40, 11
+BEGINNING, BEGINNING_ROWS = 40, 8
 """Steps at the beginning of a failed episode that are shown, in about so many rows."""
 
-BEGUN, BEGUN_DONE = 5, 4
+BEGUN, BEGUN_DONE = 5, 3
 """Columns of these rows: of the observation, and of the action."""
 
 

@@ -29,10 +29,7 @@ def tuned(**more: Any) -> Tuned:
         (
             tuned(outcome="given up"),
             "",
-            (
-                "Tuning tried its 3 numbers over 41 episodes and went on with a better program: its return is that of the "
-                "numbers as written"
-            ),
+            "Its 3 numbers as written: tuning left it after 41 episodes",
         ),
         (tuned(evaluations=0), "", NOT_PAID),
     ],
