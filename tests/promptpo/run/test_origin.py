@@ -197,7 +197,7 @@ def test_weaker_sandboxes_are_accepted_here(
 class _Listener(BaseHTTPRequestHandler):
     """Notes the keys that arrive."""
 
-    keys: ClassVar[list] = []
+    keys: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
         """Refuse, having seen the key."""
