@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
-from baselines.agents import Agent, Stage
+from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import algorithm_class
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
@@ -92,9 +92,9 @@ def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_ta
     return model
 
 
-def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> Agent:
+def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> TrainedAgent:
     """The agent as it is now; it follows further training."""
-    return Agent(model, stages_of(envs), observation_space)
+    return TrainedAgent(model, stages_of(envs), observation_space)
 
 
 def stages_of(envs: VecEnv) -> list[Stage]:

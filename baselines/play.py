@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from baselines.agents import Agent, Stage
+from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import algorithm_class, algorithm_of
 from baselines.extras import BASELINES, require
 from baselines.settings import CONFIG, TrainingSettings, load_settings
@@ -16,7 +16,7 @@ from promptpo.errors import UsageError
 from promptpo.rollouts.evaluation import Evaluation
 
 
-def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
+def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
     Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
@@ -49,7 +49,7 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
         model = model_class.load(path, device=settings.device if settings else "cpu")
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be loaded: {error}") from error
-    return Agent(model, _stages(path.parent, prefix, settings), space)
+    return TrainedAgent(model, _stages(path.parent, prefix, settings), space)
 
 
 def evaluate_agent(path: str | os.PathLike[str], task: Task, seeds: Sequence[int]) -> Evaluation:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from baselines.icpi.agents import NoArgMaxAgent, PlanningAgent, RandomAgent, Randomness, TabularQAgent
+from baselines.icpi.agents import EqualChanceAgent, NoArgMaxAgent, PlanningAgent, Randomness, TabularQAgent
 from baselines.icpi.examples import ExampleBook, Measure
 from baselines.icpi.matching import MatchingModel
 from baselines.icpi.memory import Memory
@@ -77,7 +77,7 @@ def assemble(
     codec = setting.codec
     randomness = Randomness(stream(seed, "warm-up"), stream(seed, "ties"))
     if method == "random":
-        return Assembled(RandomAgent(setting.n_actions, randomness), Tally())
+        return Assembled(EqualChanceAgent(setting.n_actions, randomness), Tally())
     if method == "tabular-q":
         table = TabularQAgent(
             codec, randomness,

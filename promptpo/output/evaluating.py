@@ -26,7 +26,7 @@ AGENTS = "promptpo.agents"
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class EvaluatedPolicy:
     """What `evaluate` found.
 
     Attributes:
@@ -71,7 +71,7 @@ def evaluate(
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
-) -> Played:
+) -> EvaluatedPolicy:
     """Roll a policy file out in the sandbox, or play a trained agent.
 
     Args:
@@ -109,7 +109,7 @@ def evaluate(
     if path.suffix == ".zip":
         started = time.monotonic()
         evaluation = _play_agent(path, task, range(seed, seed + episodes))
-        return Played(task.env_id, evaluation, time.monotonic() - started, task)
+        return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
@@ -126,7 +126,7 @@ def evaluate(
 
     started = time.monotonic()
     evaluation = run_async(work)
-    return Played(task.env_id, evaluation, time.monotonic() - started, task)
+    return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
 
 
 def _path_and_task(

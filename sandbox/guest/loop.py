@@ -27,7 +27,7 @@ SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
 
-class Actor:
+class RunningPolicy:
     """One running policy, in the lane of this number."""
 
     __slots__ = ("act", "index", "output", "slow")
@@ -72,7 +72,7 @@ class GuestLoop:
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
         self._batch: ActionBatch = PlainBatch()
-        self.lanes: list[Actor] = []
+        self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
         self._acts: list[Callable[[Any], Any]] = []
         self._watchful = False
@@ -200,7 +200,7 @@ class GuestLoop:
         for index, digest, params in request["start"]:
             began = perf_counter()
             output = self._running = Output(self.output_limit, self.printed, index)
-            lane = Actor(index, None, output)
+            lane = RunningPolicy(index, None, output)
             try:
                 lane.act = _construct(self._module(digest, output), params).act
             except BaseException as error:  # noqa: BLE001 - reported to the host
@@ -219,7 +219,7 @@ class GuestLoop:
         self._acknowledge(ready)
         self._set_lanes(sorted(self.lanes, key=lambda lane: lane.index))
 
-    def _set_lanes(self, lanes: list[Actor]) -> None:
+    def _set_lanes(self, lanes: list[RunningPolicy]) -> None:
         self.lanes = lanes
         self._acts = [lane.act for lane in lanes]
 
@@ -268,7 +268,7 @@ class GuestLoop:
         """
         batch = self._batch
         done = len(batch.pending)
-        failed: list[Actor] = []
+        failed: list[RunningPolicy] = []
         if error is not None:
             self._report(error, observations[done])
             failed.append(self.lanes[done])
