@@ -28,7 +28,7 @@ from promptpo.search.history import History
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
-from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of
+from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of, thoughts_of
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -153,7 +153,12 @@ class _Loop:
         choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
         plans = plan_round(
-            history, config.switches, candidates=config.candidates, seed=config.seed, spec=self.spec
+            history,
+            config.switches,
+            candidates=config.candidates,
+            seed=config.seed,
+            spec=self.spec,
+            tunable=self.sampler.tunable,
         )
         samples = await together(self._sample(plan) for plan in plans)
         new = history.absorb(duplicates=config.switches.duplicates)
@@ -191,6 +196,7 @@ class _Loop:
             history.reflections += [text] if text else []
         history.close_round(before)
         history.ceiling = ceiling_of(samples) if history.stalled else ""
+        history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
             told = {
                 name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}

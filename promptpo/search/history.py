@@ -14,6 +14,7 @@ from promptpo.run.records import Attempt, Measured
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Journal
+    from promptpo.search.strategies import Asked
 
 
 @dataclass
@@ -33,7 +34,9 @@ class History:
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
-        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
+        asked: Candidate id to what it was asked for.
+        tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
+        thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -47,6 +50,9 @@ class History:
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    tuning: dict[str, str] = field(default_factory=dict)
+    thoughts: tuple[tuple[str, ...], int] = ((), 0)
 
     def absorb(self, *, duplicates: bool = True) -> list[Attempt]:
         """Move what has arrived into `attempts`, by slot, and return it.
@@ -93,6 +99,20 @@ class History:
     def against(self, one: Attempt, other: Attempt) -> Difference:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
+
+    def near(self, one: Attempt, other: Attempt, share: float) -> bool:
+        """Whether two candidates behave nearly alike: no start on which their returns differ by more than a share.
+
+        Args:
+            one: A candidate.
+            other: Another.
+            share: Of the size of their returns.
+        """
+        difference = self.against(one, other)
+        if not difference.returns or difference.verdict or any(difference.successes):
+            return False
+        size = max(map(abs, (*self.evidence(one).returns, *self.evidence(other).returns)))
+        return max(map(abs, difference.returns)) <= share * size
 
     def better(self, one: Attempt, other: Attempt) -> bool:
         """Whether one candidate is put before another.

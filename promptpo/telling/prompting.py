@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
 from promptpo.telling import feedback, scores
-from promptpo.telling.later import AIM, LEAST, Known, Part, fitted, parts_of
+from promptpo.telling.known import Known
+from promptpo.telling.later import AIM, LEAST, parts_of
+from promptpo.telling.parts import Part, fitted
 
 if TYPE_CHECKING:
     import jinja2
@@ -21,15 +23,6 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
-
-FORMS = {
-    True: (
-        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
-        '(list of T), "rewards" (list of T floats), "terminated", "truncated" (bools), "success" (bool or None).'
-    ),
-    False: "a list of the T observations seen before each step.",
-}
-"""What a feedback class is given: everything, or what the published procedure gives it."""
 
 CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
@@ -92,6 +85,19 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
     )
 
 
+def form_of_trajectory(reports_success: bool, *, sees_all: bool) -> str:
+    """What a feedback class is given: everything, or what the published procedure gives it."""
+    if not sees_all:
+        return "a list of the T observations seen before each step."
+    ended = '"terminated", "truncated" (bools)'
+    if reports_success:
+        ended = '"terminated", "truncated", "success" (bools)'
+    return (
+        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
+        f'(list of T), "rewards" (list of T floats), {ended}.'
+    )
+
+
 def feedback_system_prompt(spec: TaskSpec) -> str:
     """The system prompt of requests for a feedback class: the task, and what such code may do."""
     return render(
@@ -131,12 +137,15 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         stalled=plan.stalled,
         leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
+        final=plan.final,
         may_end=plan.may_end,
         may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
-        form=FORMS[True],
+        form=form_of_trajectory(known.reports_success, sees_all=True),
     )
     parts = parts_of(plan, known, request)
-    code = 0 if plan.direction == "fresh" else sum(len(p.candidate.source) for p in plan.parents)
+    code = (
+        0 if plan.direction in {"fresh", "different"} else sum(len(p.candidate.source) for p in plan.parents)
+    )
     aim = max(AIM - system_length, code + LEAST + len(request))
     return render("later", sections=fitted(parts, aim, bound))
 

@@ -17,10 +17,11 @@ from sandbox.gate.check import Rejected, admit
 from sandbox.guest import wire
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
+from sandbox.guest.debug import kept_in
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
-from sandbox.guest.plain import decode
+from sandbox.guest.plain import decode, encode
 from sandbox.guest.wire import HEADER, READ, message
 
 SLOW_SECONDS = 0.001
@@ -30,11 +31,12 @@ SLOW_SECONDS = 0.001
 class RunningPolicy:
     """One running policy, in the lane of this number."""
 
-    __slots__ = ("act", "index", "output", "slow")
+    __slots__ = ("act", "index", "output", "policy", "slow")
 
     def __init__(self, index: int, act: Any, output: Output) -> None:
         self.index = index
         self.act = act
+        self.policy: Any = None
         self.output = output
         self.slow = False
 
@@ -71,6 +73,7 @@ class GuestLoop:
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
+        self.debug = False
         self._batch: ActionBatch = PlainBatch()
         self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
@@ -160,6 +163,7 @@ class GuestLoop:
         self.gate = request["gate"]
         self.slow_seconds = -1.0 if request["careful"] else SLOW_SECONDS
         self.output_limit = request["output_bytes"]
+        self.debug = request["debug"]
         self._batch = batch_of(request["layout"])()
         source = request["source"]
         try:
@@ -202,7 +206,8 @@ class GuestLoop:
             output = self._running = Output(self.output_limit, self.printed, index)
             lane = RunningPolicy(index, None, output)
             try:
-                lane.act = _construct(self._module(digest, output), params).act
+                lane.policy = _construct(self._module(digest, output), params)
+                lane.act = lane.policy.act
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
@@ -254,6 +259,9 @@ class GuestLoop:
             return
         if self.printed:
             self._flush_output()
+        if self.debug:
+            for lane in self.lanes:
+                _send_debug(lane)
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
 
@@ -286,6 +294,8 @@ class GuestLoop:
                 failed.append(lane)
             if self.printed:
                 self._flush_output()
+            if self.debug:
+                _send_debug(lane)
             now = perf_counter()
             lane.slow = now - before > self.slow_seconds
             if lane.slow:
@@ -328,6 +338,15 @@ class GuestLoop:
         else:
             self._flush_output()
             send(message(wire.TEXT, data))
+
+
+def _send_debug(lane: Actor) -> None:
+    """Tell the host what a policy keeps in its ``debug``, before its action: it is part of the same answer."""
+    kept = kept_in(lane.policy)
+    if kept:
+        data = encode(kept)
+        if len(data) <= wire.MAX_DEBUG_BYTES:
+            send(message(wire.DEBUG, data, lane.index))
 
 
 def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:

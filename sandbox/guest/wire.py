@@ -46,6 +46,11 @@ OUTPUT = 35
 """Text printed by lane number `count`; accounts for no lane."""
 TEXT = 36
 """What a call returned."""
+DEBUG = 37
+"""What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
+
+MAX_DEBUG_BYTES = 2048
+"""Of one such message."""
 
 
 def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:

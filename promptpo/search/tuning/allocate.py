@@ -146,7 +146,21 @@ class Tuning:
             else:
                 note = f"tuning gave it up after {arm.steps} steps for a structure that did better"
                 results[start.id] = unchanged(arm, note)
-        return tuple(self._noted(results[start.id]) for start in self._starts)
+        return tuple(self._judged(self._noted(results[start.id]), leader) for start in self._starts)
+
+    def _judged(self, tuned: Tuned, leader: Arm | None) -> Tuned:
+        """With how much was tried, and what came of it in a word."""
+        arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
+        if arm is None:
+            return tuned
+        told = replace(tuned, evaluations=arm.evaluations)
+        if tuned.program is not arm.start.program:
+            return replace(told, outcome="better")
+        if not self._for_nothing and arm is not leader:
+            return replace(told, outcome="given up")
+        if arm.evaluations and not math.isfinite(arm.score()):
+            return replace(told, outcome="nothing ran")
+        return replace(told, outcome="alike" if arm.flat else "none")
 
     def _noted(self, tuned: Tuned) -> Tuned:
         """With what short episodes promised and whole ones gave."""

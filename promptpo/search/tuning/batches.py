@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
@@ -70,6 +70,9 @@ class Tuned:
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
+        evaluations: Episodes that were rolled out for it, whole or short.
+        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
+            "nothing ran" to its end.
     """
 
     id: str
@@ -79,6 +82,8 @@ class Tuned:
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    evaluations: int = 0
+    outcome: Literal["better", "none", "alike", "given up", "nothing ran"] = "none"
 
 
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]
