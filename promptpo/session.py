@@ -20,7 +20,7 @@ from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import BEST, GIVEN, Provenance, exported
+from promptpo.output.exporting import BEST, DISTILLED, GIVEN, Provenance, exported
 from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
@@ -228,6 +228,9 @@ class Session:
         )
         content["references"] = {name: scored(one) for name, one in outcome.references.items()}
         content["verdict"] = verdict(facts)
+        if config.teacher is not None:
+            fidelity = dict(outcome.fidelity) if outcome.fidelity else None
+            content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
         content["preflight"] = ahead.as_json()
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
@@ -320,7 +323,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else "program search (no language model)"
     if content["best"]["candidate"].startswith("r0c"):
-        model = GIVEN
+        model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
     return Provenance(
         task=config.task,
         model=model,

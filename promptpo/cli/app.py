@@ -182,6 +182,7 @@ def optimize(
     from promptpo.cli.options import options_of
     from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
+    from promptpo.rollouts.agents import agent_file
     from promptpo.run.checking import config_of
 
     model, models = one_or_several(asking.model)
@@ -218,6 +219,7 @@ def optimize(
         budget=limits.budget(),
         hint=asking.hint,
         start=policies_in(asking.start or ()),
+        teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )
     if estimate:
         ahead = look_ahead(config)

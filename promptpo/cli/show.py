@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.result import REFERENCES, failures_in_words
+from promptpo.output.report.result import REFERENCES, failures_in_words, fidelity_in_words
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
@@ -53,6 +53,7 @@ def overview(run: Path) -> str:
     lines.append(_ending(view))
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
+        lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 
 

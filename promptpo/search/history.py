@@ -28,12 +28,12 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         strategies: Ways of solving this task that the model named.
-        references: "random" and "zero" to what policies that know nothing earn.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
-        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
+        references: What policies earn that serve as marks, "random", "zero" and "teacher", where they were measured.
+        teacher: What the first prompt says of a trained agent; empty without one.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -47,6 +47,7 @@ class History:
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
+    teacher: str = ""
 
     def absorb(self, *, duplicates: bool = True) -> list[Attempt]:
         """Move what has arrived into `attempts`, by slot, and return it.
