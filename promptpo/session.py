@@ -70,14 +70,18 @@ class Session:
         return found
 
     async def _estimate(self) -> Preflight:
-        config, llm, _, spec = self._prepared()
+        config, llm, _, spec = self._prepared(asked=False)
         try:
             return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
         finally:
             await llm.aclose()
 
-    def _prepared(self) -> tuple[Config, LLM, str, TaskSpec]:
-        """The settings with all that is decided before the start, who answers and why, and the task."""
+    def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task.
+
+        Args:
+            asked: Whether the model will be asked; to know what it may cost, no key is needed.
+        """
         config = self.config
         llm = self._given_llm or make_models(
             config.model,
@@ -90,6 +94,7 @@ class Session:
             run=str(self.directory.resolve()),
             price=config.price,
             search=SearchLLM,
+            asked=asked,
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"

@@ -20,7 +20,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt
+from promptpo.run.records import Attempt, Sensitivity
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -99,6 +99,7 @@ class RunState:
             "validation": self._validation,
             "reference": self._reference,
             "constant": self._constant,
+            "importance": self._importance,
             "teacher": self._teacher,
             "fidelity": self._fidelity,
             "round": self._round,
@@ -311,6 +312,13 @@ class RunState:
 
     def _constant(self, event: Event) -> None:
         self.constant_actions[event.data["program"]] = event.data["action"]
+
+    def _importance(self, event: Event) -> None:
+        state = self._candidates.get(event.key)
+        if state is not None:
+            known = {name: from_json(Sensitivity, one) for name, one in event.data.items()}
+            candidate = replace(state.attempt.candidate, sensitivity=known)
+            self._candidates[event.key] = replace(state, attempt=replace(state.attempt, candidate=candidate))
 
     def _teacher(self, event: Event) -> None:
         if event.key == "episodes":

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from promptpo.files import write_atomically
+from promptpo.output.importance import importances
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
@@ -120,6 +121,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
+            importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             models=brought(run.state),
             ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,
