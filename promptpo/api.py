@@ -18,6 +18,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
+from promptpo.rollouts.agents import agent_file
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
@@ -58,6 +59,7 @@ def optimize(
     max_seconds: float | None = None,
     hint: str = "",
     start: Sequence[str | os.PathLike[str]] = (),
+    teacher: str | os.PathLike[str] | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
@@ -91,6 +93,8 @@ def optimize(
         max_seconds: Wall time.
         hint: What you know about the task; in every prompt.
         start: Policy files to begin with, your own or exported ones: candidates before the first round.
+        teacher: A trained agent of stable-baselines3 or sb3-contrib (its file, or the directory of a baseline's run):
+            a mark to beat, whose episodes the first prompt tells. **Loading it runs what is in the file.**
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
         progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
@@ -126,6 +130,7 @@ def optimize(
         observer=observer,
         hint=hint,
         start=start,
+        teacher=teacher,
         progress=progress,
         **settings,
     )
@@ -161,7 +166,7 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
     single, several = one_or_several(model)
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
-    start = given.pop("start")
+    start, teacher = given.pop("start"), given.pop("teacher")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
     config = config_of(
         task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
@@ -170,6 +175,7 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
         start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
+        teacher=str(agent_file(teacher)) if teacher is not None else None,
         **given,
     )
     return _Prepared(config, llm=llm, **rest)

@@ -183,6 +183,7 @@ def optimize(
     from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
     from promptpo.output.policy_file import policies_in
+    from promptpo.rollouts.agents import agent_file
     from promptpo.run.checking import config_of
 
     model, models = one_or_several(asking.model)
@@ -219,6 +220,7 @@ def optimize(
         budget=limits.budget(),
         hint=asking.hint,
         start=policies_in(asking.start or ()),
+        teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )
     if estimate:
         ahead = look_ahead(config)

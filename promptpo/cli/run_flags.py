@@ -155,6 +155,13 @@ class AskingFlags:
             help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
         ),
     ] = None
+    teacher: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="AGENT.zip",
+            help="A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
+        ),
+    ] = None
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")
     ] = "normal"

@@ -30,6 +30,9 @@ BEST = "best.py"
 GIVEN = "its user (given to the run at its start)"
 """Who wrote a policy that a run began with."""
 
+DISTILLED = "promptpo (distilled from a trained agent of its user)"
+"""Who wrote a policy that was fitted to a teacher."""
+
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
 
@@ -179,7 +182,7 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
     writer = "program search" if author.startswith("program search") else "a language model"
-    writer = "the user of promptpo" if author == GIVEN else writer
+    writer = {GIVEN: "the user of promptpo", DISTILLED: "promptpo"}.get(author, writer)
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),

@@ -63,10 +63,12 @@ class Sensitivity:
         share: Of the differences between the vectors that were tried, what this parameter explains, from 0
             to 1; 0 where noise could explain it as well.
         at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
+        episodes: Tuning episodes that this is read from; 0 in older runs.
     """
 
     share: float
     at_bound: str = ""
+    episodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

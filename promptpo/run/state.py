@@ -20,7 +20,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt
+from promptpo.run.records import Attempt, Sensitivity
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -47,8 +47,10 @@ class RunState:
         rounds: Every round that has ended, in order.
         sessions: Data of the processes that worked on the run.
         references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
-            test seeds as "random.test" and "zero.test".
+            test seeds as "random.test" and "zero.test"; "teacher" likewise.
         constant_actions: Digest of a program to the action that it gave in every step of training, where it did.
+        teacher: Name of the trained agent's file; empty without one.
+        fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
@@ -68,6 +70,8 @@ class RunState:
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
     constant_actions: dict[str, str] = field(default_factory=dict)
+    teacher: str = ""
+    fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
     test: Evaluation | None = None
     stop: str = ""
@@ -95,6 +99,9 @@ class RunState:
             "validation": self._validation,
             "reference": self._reference,
             "constant": self._constant,
+            "importance": self._importance,
+            "teacher": self._teacher,
+            "fidelity": self._fidelity,
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
@@ -305,6 +312,20 @@ class RunState:
 
     def _constant(self, event: Event) -> None:
         self.constant_actions[event.data["program"]] = event.data["action"]
+
+    def _importance(self, event: Event) -> None:
+        state = self._candidates.get(event.key)
+        if state is not None:
+            known = {name: from_json(Sensitivity, one) for name, one in event.data.items()}
+            candidate = replace(state.attempt.candidate, sensitivity=known)
+            self._candidates[event.key] = replace(state, attempt=replace(state.attempt, candidate=candidate))
+
+    def _teacher(self, event: Event) -> None:
+        if event.key == "episodes":
+            self.teacher = event.data["agent"]
+
+    def _fidelity(self, event: Event) -> None:
+        self.fidelity[event.key] = event.data
 
     def _round(self, event: Event) -> None:
         data = event.data

@@ -29,7 +29,6 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         strategies: Ways of solving this task that the model named.
-        references: "random" and "zero" to what policies that know nothing earn.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
@@ -37,6 +36,7 @@ class History:
         asked: Candidate id to what it was asked for.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
+        teacher: What the first prompt says of a trained agent; empty without one.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -53,6 +53,7 @@ class History:
     asked: dict[str, Asked] = field(default_factory=dict)
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
+    teacher: str = ""
 
     def absorb(self, *, duplicates: bool = True) -> list[Attempt]:
         """Move what has arrived into `attempts`, by slot, and return it.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
+from promptpo.run.journal import to_json
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Seeds
 from promptpo.search.tuning import Start, Tuning
@@ -203,6 +204,8 @@ class Tuner:
             for place, attempt in enumerate(history.attempts):
                 if attempt.id == one.id and (one.notes or one.sensitivity):
                     candidate = replace(attempt.candidate, sensitivity=dict(one.sensitivity))
+                    if one.sensitivity and self._journal.find("importance", one.id) is None:
+                        self._journal.add("importance", one.id, to_json(dict(one.sensitivity)))
                     history.attempts[place] = replace(
                         attempt, candidate=candidate, notes=(*attempt.notes, *one.notes)
                     )

@@ -66,8 +66,7 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     columns = {**observed, **_debug(trajectory.debug, steps), **done}
     heading = ["step", *columns, "reward"]
     rows = [
-        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])]
-        for i, t in enumerate(steps)
+        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])] for i, t in enumerate(steps)
     ]
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
     table = _folded(rows)

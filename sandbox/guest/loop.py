@@ -340,7 +340,7 @@ class GuestLoop:
             send(message(wire.TEXT, data))
 
 
-def _send_debug(lane: Actor) -> None:
+def _send_debug(lane: RunningPolicy) -> None:
     """Tell the host what a policy keeps in its ``debug``, before its action: it is part of the same answer."""
     kept = kept_in(lane.policy)
     if kept:

@@ -62,7 +62,9 @@ class Runner:
         self.cpu_seconds = 0.0
         self._last_usage: GuestUsage | None = None
 
-    def load(self, layout: Any, *, careful: bool = False, debug: bool = False) -> tuple[Guest, Failure | None]:
+    def load(
+        self, layout: Any, *, careful: bool = False, debug: bool = False
+    ) -> tuple[Guest, Failure | None]:
         """A fresh guest with the source loaded, which tells what policies keep in ``debug`` or not, and its failure if any."""
         self.end()
         guest = self.guests.new()

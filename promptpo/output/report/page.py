@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from promptpo.files import write_atomically
+from promptpo.output.importance import importances
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import REFERENCES, versions
+from promptpo.output.report.result import REFERENCES, fidelity_in_words, versions
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
@@ -119,6 +120,8 @@ def page(run: RunView, shown: Shown | str) -> str:
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
+            fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
+            importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             models=brought(run.state),
             ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,

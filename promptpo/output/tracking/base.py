@@ -51,6 +51,10 @@ class Tracker(Observer):
         if test and test["mean_return"] is not None:
             low, high = test["ci95"]
             final = {"test/mean_reward": test["mean_return"], "test/ci95_low": low, "test/ci95_high": high}
+            beyond = test.get("held_out") or {}
+            if beyond.get("mean_return") is not None:
+                final["held_out/mean_reward"] = beyond["mean_return"]
+                final["held_out/ci95_low"], final["held_out/ci95_high"] = beyond["ci95"]
             self.log(final, self._state.spent.steps if self._state else 0, time.time())
         self.close(run.policy_path if run.policy_path.exists() else None)
 

@@ -71,10 +71,10 @@ class Monitor(Tracker):
 
 def episodes_of(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
     """(purpose, episode) of every finished episode that an event holds."""
-    purposes = {"evaluation": "train", "validation": "validation", "test": "test", "reference": "reference"}
-    if event.kind in purposes:
+    purpose = {"evaluation": "train"}.get(event.kind, event.kind)
+    if purpose in {"train", "validation", "test", "held_out", "reference"}:
         for episode in evaluation_in(event).episodes:
-            yield purposes[event.kind], episode
+            yield purpose, episode
     elif event.kind == "tuning":
         for rollout in inflate(event.data["rollouts"]):
             for tried in rollout.episodes:

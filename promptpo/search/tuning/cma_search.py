@@ -205,7 +205,7 @@ class CmaSearch:
     def sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
         """How much each parameter moved the return; nothing where too little was tried."""
         return {
-            name: Sensitivity(round(share, 3), self.space.bound_of(name, values[name]))
+            name: Sensitivity(round(share, 3), self.space.bound_of(name, values[name]), self.evaluations)
             for name, share in zip(self.space.names, self._tried.shares(), strict=False)
         }
 

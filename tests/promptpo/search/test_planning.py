@@ -219,7 +219,10 @@ def test_no_strategy_is_dealt_twice() -> None:
     )
     past = history(spinning, attempt("r2c1", 2.0), rounds=3, stalled=2)
     past.strategies = ("sinusoids as joint targets, tracked with torques", "bounce on both legs", "roll over")
-    past.asked = {"r2c1": Asked("fresh", "r1c1", "bounce on both legs"), "r2c2": Asked("different", "", STRATEGIES[0])}
+    past.asked = {
+        "r2c1": Asked("fresh", "r1c1", "bounce on both legs"),
+        "r2c2": Asked("different", "", STRATEGIES[0]),
+    }
     dealt = [p.strategy for p in plan_round(past, RECIPES["default"], candidates=9, seed=0)]
     assert dealt[0] == "roll over"
     assert not {"bounce on both legs", past.strategies[0], STRATEGIES[0]} & set(dealt)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.telling.replies import ceiling, legend, strategies, strategy
+from promptpo.telling.replies import ceiling, legend, strategies
 from promptpo.telling.shortening import between_words
 
 CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # CEILING: no\n```\n"
