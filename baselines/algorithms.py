@@ -12,11 +12,20 @@ from promptpo.errors import UsageError
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-Algorithm = Literal["ppo", "trpo", "sac"]
+Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
-_TELLTALES = {"ppo": "clip_range", "trpo": "cg_max_steps", "sac": "target_entropy"}
-"""For each algorithm, an attribute that only its saved files have."""
+CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
+"""Algorithms that act in boxes only."""
+
+_TELLTALES = {
+    "ppo": "clip_range",
+    "trpo": "cg_max_steps",
+    "tqc": "top_quantiles_to_drop_per_net",
+    "crossq": "policy_delay",
+    "sac": "target_entropy",
+}
+"""For each algorithm, an attribute that its saved files have and those of the ones after it have not."""
 
 
 def algorithm_class(name: str) -> type[BaseAlgorithm]:
@@ -33,6 +42,11 @@ def algorithm_class(name: str) -> type[BaseAlgorithm]:
         from sb3_contrib import TRPO
 
         return TRPO
+    if name in ("tqc", "crossq"):
+        import sb3_contrib
+
+        found: type[BaseAlgorithm] = getattr(sb3_contrib, {"tqc": "TQC", "crossq": "CrossQ"}[name])
+        return found
     if name == "sac":
         from stable_baselines3 import SAC
 
