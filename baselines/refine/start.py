@@ -17,7 +17,8 @@ from baselines.training import prepare, train
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.policy_file import file_and_task, policy_part
+from promptpo.output.exporting import policy_part
+from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import RESULT, write_atomically
 from sandbox import Limits, Sandbox, check_source
 
