@@ -9,7 +9,14 @@ from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
 from promptpo.rollouts.local import usable_cores
 from sandbox import Limits
 
-SMALL = ("CartPole-v1", "Pendulum-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1", "FrozenLake-v1")
+SMALL = (
+    "CartPole-v1",
+    "Pendulum-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "Acrobot-v1",
+    "FrozenLake-v1",
+)
 
 
 class Warm(LocalExecutor):
