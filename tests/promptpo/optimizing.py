@@ -8,7 +8,7 @@ from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import FEEDBACK, WEAK
 
-QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 10, "stop_at": 501.0}
+QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 5, "stop_at": 501.0}
 
 
 class Model:
