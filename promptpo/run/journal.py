@@ -37,6 +37,7 @@ Kind = Literal[
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
     "attempt",  # a candidate with its training evaluation
+    "remark",  # what became known of an attempt later
     "validation",
     "test",
     "held_out",  # the test on variants of a family that are held out from training
