@@ -22,6 +22,7 @@ from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
+from promptpo.run.state import RunState
 from promptpo.search import references, teacher
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
@@ -103,7 +104,7 @@ async def optimize(
     await spender.receive()
     history = loop.history
     history.attempts += await loop.tuner.rescue(history)
-    history.recall(spender.journal)
+    history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
@@ -168,7 +169,7 @@ class _Loop:
             tunable=self.sampler.tunable,
         )
         samples = await together(self._sample(plan) for plan in plans)
-        new = history.absorb(duplicates=config.switches.duplicates)
+        new = history.absorb(duplicates=config.switches.duplicates, keep=self.spender.remark)
         if number == 1:
             new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
         stop = _what_ends(samples, tried=bool(history.attempts))

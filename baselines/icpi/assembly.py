@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from baselines.icpi.setting import Setting
 
 Method = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
-METHODS: tuple[Method, ...] = get_args(Method)
 WITH_ENGINE: frozenset[Method] = frozenset({"icpi", "no-argmax"})
 """Methods that ask a language model."""
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
-from promptpo.run.journal import to_json
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt, Remark, Seeds
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -203,12 +202,8 @@ class Tuner:
         for one in in_vain:
             for place, attempt in enumerate(history.attempts):
                 if attempt.id == one.id and (one.notes or one.sensitivity):
-                    candidate = replace(attempt.candidate, sensitivity=dict(one.sensitivity))
-                    if one.sensitivity and self._journal.find("importance", one.id) is None:
-                        self._journal.add("importance", one.id, to_json(dict(one.sensitivity)))
-                    history.attempts[place] = replace(
-                        attempt, candidate=candidate, notes=(*attempt.notes, *one.notes)
-                    )
+                    said = Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes)
+                    history.attempts[place] = self._spender.remark(said).on(attempt)
 
     async def rescue(self, history: History) -> list[Attempt]:
         """What a tuning that was cut short has found until then, measured as candidates of their own."""
@@ -223,15 +218,24 @@ class Tuner:
             self._taken.add(found)
             return inflate(found["rollouts"])
         started = time.monotonic()
-        rollouts = await asyncio.gather(
-            *(
+        work = [
+            asyncio.ensure_future(
                 roll_out(
                     self._spender.executor,
                     Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False),
                 )
-                for batch in batches
             )
-        )
+            for batch in batches
+        ]
+        try:
+            rollouts = await asyncio.gather(*work)
+        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes the whole batch again
+            for task in work:
+                task.cancel()
+            ended = await asyncio.gather(*work, return_exceptions=True)
+            taken = sum(one.steps for one in ended if not isinstance(one, BaseException))
+            self._spender.count_unfinished("tune", taken)
+            raise
         packed = deflate(rollouts)
         spent = {"tune": sum(rollout.steps for rollout in rollouts)}
         best = max((e.return_ for r in rollouts for e in r.episodes if e.failure is None), default=None)
