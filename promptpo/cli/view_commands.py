@@ -101,12 +101,13 @@ def report(
     shown; where the environment cannot be rendered the page says why. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
     """
+    from promptpo.output.baseline_run import is_baseline
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
     from promptpo.run.origin import builds, made_here
 
-    view = read_view(run)
-    if film and view.best is not None:
+    view = None if is_baseline(run) else read_view(run)
+    if film and view is not None and view.best is not None:
         text = (
             f"for an episode of the best policy, this {builds(view.config.task)}"
             if trust or made_here(run)
