@@ -28,6 +28,10 @@ from promptpo.telling.standing import Where
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    import gymnasium
+
     from promptpo.run.config import Config
     from promptpo.run.spender import Played, Spender
     from promptpo.search.history import History
@@ -122,6 +126,11 @@ class Sampler:
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """What policies see."""
+        return self._spec.observation_space
 
     async def prepare(self) -> None:
         """Have the model write its feedback class, where the recipe asks for one."""

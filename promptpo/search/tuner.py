@@ -42,6 +42,7 @@ class Tuner:
     def __init__(self, sampler: Sampler, spender: Spender, config: Config, horizon: int) -> None:
         self._sampler, self._spender, self._config, self._horizon = sampler, spender, config, horizon
         self._recipe, self._journal = config.switches, spender.journal
+        self._observations = sampler.observation_space if not spender.llm.language_model else None
         self._seeds = Seeds(config.seed)
         self._tuning: Tuning | None = None
         self._batches = 0
@@ -101,6 +102,7 @@ class Tuner:
         chosen = self._spender.llm.language_model
         ordered = sorted(attempts, key=Attempt.rank, reverse=True) if chosen else attempts
         starts: dict[str, Start] = {}
+        earlier = tuple(attempt.candidate.source for attempt in history.ranked()) if not chosen else ()
         for attempt in ordered:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
@@ -111,7 +113,9 @@ class Tuner:
             program = program.lifted() if self._config.lift_constants else program
             if program.params or program.table is not None:
                 warm = tuple(inherited(program, attempt, history)) if chosen else ()
-                starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return, warm)
+                starts[candidate.digest] = Start(
+                    attempt.id, program, attempt.evaluation.mean_return, warm, self._observations, earlier
+                )
         return list(starts.values())
 
     def _patience(self, round_: int, attempts: Sequence[Attempt]) -> Patience | None:
