@@ -177,11 +177,13 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import begin, policies_in
+    from promptpo.api import begin
     from promptpo.api import estimate as look_ahead
     from promptpo.cli.options import options_of
     from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
+    from promptpo.output.policy_file import policies_in
+    from promptpo.rollouts.agents import agent_file
     from promptpo.run.checking import config_of
 
     model, models = one_or_several(asking.model)
@@ -218,6 +220,7 @@ def optimize(
         budget=limits.budget(),
         hint=asking.hint,
         start=policies_in(asking.start or ()),
+        teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )
     if estimate:
         ahead = look_ahead(config)

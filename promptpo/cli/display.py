@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.dashboard import Progress, live_part, standing
+from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import references_in_words
+from promptpo.output.report.result import fidelity_in_words, references_in_words
 from promptpo.output.report.variants import table
+from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
@@ -127,7 +128,7 @@ class LiveDisplay(PlainDisplay):
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only
-        self._progress: Progress | None = None
+        self._progress: RunProgress | None = None
         self._live = ResizingLive(self._console, self._status)
 
     def line(self, text: str) -> None:
@@ -140,7 +141,7 @@ class LiveDisplay(PlainDisplay):
         """Say what begins and start the live part."""
         super().started(config, directory, choice, spec, ledger)
         if self._state is not None:
-            self._progress = Progress(self._state, ledger)
+            self._progress = RunProgress(self._state, ledger)
         self._live.start()
 
     def event(self, event: Event) -> None:
@@ -211,9 +212,14 @@ def outcome(run: RunResult) -> str:
     lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
-    lines.extend([data["verdict"]] if data.get("verdict") else [])
+    lines.extend(
+        filter(None, [data.get("verdict"), fidelity_in_words((data.get("teacher") or {}).get("fidelity"))])
+    )
     if data["best"]["round"] == 0:
-        lines.append("Given at the start; nothing that was written since is better.")
+        fitted = load_config(run.directory / CONFIG).is_distilled(data["best"]["candidate"])
+        lines.append(
+            f"{'Distilled from the teacher' if fitted else 'Given at the start'}; nothing that was written since is better."
+        )
     elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")

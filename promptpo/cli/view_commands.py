@@ -58,12 +58,15 @@ def play(
     The policy runs in the sandbox; what it did is then repeated in an environment that another process
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+
+    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
+    were made here; for others that needs --trust.
     """
     from promptpo.cli.show import watched, watched_json
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
-    path, task = environment.for_policy(policy, environment.env)
+    path, task = environment.for_policy(policy)
     if not human and video is None:
         human = has_screen()
         video = None if human else path.with_suffix(".gif")
@@ -98,12 +101,13 @@ def report(
     shown; where the environment cannot be rendered the page says why. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
     """
+    from promptpo.output.baseline_run import is_baseline
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
     from promptpo.run.origin import builds, made_here
 
-    view = read_view(run)
-    if film and view.best is not None:
+    view = None if is_baseline(run) else read_view(run)
+    if film and view is not None and view.best is not None:
         text = (
             f"for an episode of the best policy, this {builds(view.config.task)}"
             if trust or made_here(run)

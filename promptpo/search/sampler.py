@@ -6,16 +6,18 @@ import asyncio
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
+from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
-from promptpo.search import bad_start
+from promptpo.search import bad_start, distilling, teacher
 from promptpo.search.behaviour import constant_action
 from promptpo.search.strategies import Asked
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -26,6 +28,10 @@ from promptpo.telling.standing import Where
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    import gymnasium
+
     from promptpo.run.config import Config
     from promptpo.run.spender import Played, Spender
     from promptpo.search.history import History
@@ -120,6 +126,11 @@ class Sampler:
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """What policies see."""
+        return self._spec.observation_space
 
     async def prepare(self) -> None:
         """Have the model write its feedback class, where the recipe asks for one."""
@@ -273,19 +284,51 @@ class Sampler:
             ),
         )
 
-    async def given(self, history: History) -> list[Attempt]:
+    async def given(self, history: History, taught: Rollout | None = None) -> list[Attempt]:
         """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Where no language model learns from a teacher, programs that are fitted to it follow.
 
         Raises:
             BudgetSpentError: No environment steps are left.
         """
         found = []
-        for n, source in enumerate(self._config.start, 1):
+        fitted = self._distilled(taught) if taught is not None else []
+        for n, source in enumerate((*self._config.start, *fitted), 1):
             candidate = Candidate(f"r0c{n}", source, 0)
-            attempt = await self.measure(candidate, history, prose="Given by the user.")
+            distilled = self._config.is_distilled(candidate.id)
+            prose = "Distilled from the teacher." if distilled else "Given by the user."
+            attempt = await self.measure(candidate, history, prose=prose)
             found.append(self.recorded(attempt))
             history.attempts.append(attempt)
         return found
+
+    def _distilled(self, taught: Rollout) -> list[str]:
+        """Programs fitted to the teacher; decided once in a run."""
+        if self._spender.llm.language_model:
+            return []
+        found = self._journal.find("decision", "distilled")
+        if found is None:
+            spec = self._spec
+            sources = distilling.distilled(taught.episodes, spec.observation_space, spec.action_space)
+            found = self._journal.add("decision", "distilled", sources).data
+        return list(found)
+
+    async def be_told(self, history: History, taught: Rollout | None) -> None:
+        """Put into words what a teacher does, for the first prompts, and its return beside the other marks."""
+        if taught is None:
+            return
+        evidence = Evidence.of(evaluation_of(taught).episodes)
+        history.references = {**history.references, teacher.TEACHER: evidence}
+        if self._spender.llm.language_model:
+            history.teacher = await teacher.told(
+                taught, self._spender, self._spec, evidence, self._summariser
+            )
+
+    async def fidelity(self, candidate: Candidate) -> dict[str, Any] | None:
+        """How much a candidate acts like the teacher; None without one."""
+        program = (candidate.digest, candidate.source, self.subject(candidate).params)
+        return await teacher.fidelity(self._spender, self._spec, self._config, program)
 
     async def measure(
         self,

@@ -14,7 +14,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt, Remark, Seeds
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -42,6 +42,7 @@ class Tuner:
     def __init__(self, sampler: Sampler, spender: Spender, config: Config, horizon: int) -> None:
         self._sampler, self._spender, self._config, self._horizon = sampler, spender, config, horizon
         self._recipe, self._journal = config.switches, spender.journal
+        self._observations = sampler.observation_space if not spender.llm.language_model else None
         self._seeds = Seeds(config.seed)
         self._tuning: Tuning | None = None
         self._batches = 0
@@ -101,6 +102,7 @@ class Tuner:
         chosen = self._spender.llm.language_model
         ordered = sorted(attempts, key=Attempt.rank, reverse=True) if chosen else attempts
         starts: dict[str, Start] = {}
+        earlier = tuple(attempt.candidate.source for attempt in history.ranked()) if not chosen else ()
         for attempt in ordered:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
@@ -111,7 +113,9 @@ class Tuner:
             program = program.lifted() if self._config.lift_constants else program
             if program.params or program.table is not None:
                 warm = tuple(inherited(program, attempt, history)) if chosen else ()
-                starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return, warm)
+                starts[candidate.digest] = Start(
+                    attempt.id, program, attempt.evaluation.mean_return, warm, self._observations, earlier
+                )
         return list(starts.values())
 
     def _patience(self, round_: int, attempts: Sequence[Attempt]) -> Patience | None:
@@ -202,10 +206,8 @@ class Tuner:
         for one in in_vain:
             for place, attempt in enumerate(history.attempts):
                 if attempt.id == one.id and (one.notes or one.sensitivity):
-                    candidate = replace(attempt.candidate, sensitivity=dict(one.sensitivity))
-                    history.attempts[place] = replace(
-                        attempt, candidate=candidate, notes=(*attempt.notes, *one.notes)
-                    )
+                    said = Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes)
+                    history.attempts[place] = self._spender.remark(said).on(attempt)
 
     async def rescue(self, history: History) -> list[Attempt]:
         """What a tuning that was cut short has found until then, measured as candidates of their own."""
@@ -220,15 +222,24 @@ class Tuner:
             self._taken.add(found)
             return inflate(found["rollouts"])
         started = time.monotonic()
-        rollouts = await asyncio.gather(
-            *(
+        work = [
+            asyncio.ensure_future(
                 roll_out(
                     self._spender.executor,
                     Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False),
                 )
-                for batch in batches
             )
-        )
+            for batch in batches
+        ]
+        try:
+            rollouts = await asyncio.gather(*work)
+        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes the whole batch again
+            for task in work:
+                task.cancel()
+            ended = await asyncio.gather(*work, return_exceptions=True)
+            taken = sum(one.steps for one in ended if not isinstance(one, BaseException))
+            self._spender.count_unfinished("tune", taken)
+            raise
         packed = deflate(rollouts)
         spent = {"tune": sum(rollout.steps for rollout in rollouts)}
         best = max((e.return_ for r in rollouts for e in r.episodes if e.failure is None), default=None)

@@ -43,6 +43,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         )
     )
     parts = [Part([f"# Where the run is\n\n{head}", ""], [85])]
+    parts.append(taught_by(known))
     in_detail: list[Attempt] = []
     if base is not None:
         in_detail = [base, *plan.parents[1:]]
@@ -58,6 +59,11 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
     parts.append(_legend(plan, known))
     parts.append(Part([request]))
     return parts
+
+
+def taught_by(known: Known) -> Part:
+    """What a trained agent does, where the first round follows on policies that were given."""
+    return Part([known.history.teacher if known.where.round == 1 else "", ""], [50])
 
 
 def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:

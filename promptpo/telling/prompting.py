@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.spaces import form_of
 from promptpo.telling import feedback, scores
 from promptpo.telling.known import Known
-from promptpo.telling.later import AIM, LEAST, parts_of
+from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
 from promptpo.telling.parts import Part, fitted
+from promptpo.telling.shortening import at_items
 
 if TYPE_CHECKING:
     import jinja2
@@ -124,6 +125,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
             variant=plan.variant,
             asks_strategies=plan.asks_strategies,
             where=known.where.in_words() if plan.places else "",
+            teacher=at_items(known.history.teacher, int(max_tokens * CHARACTERS_PER_TOKEN) - 2000),
         )
     bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.winners:
@@ -166,7 +168,7 @@ def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
     ]
     request = render("improve", best=plan.parents[0].id if plan.parents else "")
     reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
-    parts = [Part(["# The best of each round, oldest first" if shown else ""]), *shown]
+    parts = [taught_by(known), Part(["# The best of each round, oldest first" if shown else ""]), *shown]
     parts += [Part(["# What you concluded after each round" if reflections else ""]), *reflections]
     return render("later", sections=fitted([*parts, Part([request])], bound, bound))
 

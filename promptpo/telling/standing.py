@@ -27,7 +27,11 @@ ERRORS = (
     "both played"
 )
 
-REFERENCES = {"random": "random actions", "zero": "doing nothing"}
+REFERENCES = {
+    "random": "random actions earn",
+    "zero": "doing nothing earns",
+    "teacher": "the trained agent earns",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def _steps(length: float) -> str:
 def references_in_words(references: Mapping[str, Evidence]) -> str:
     """What policies that know nothing earn; empty where that is not known."""
     known = [
-        f"{REFERENCES.get(name, name)} earn{'s' if name == 'zero' else ''} {scores.score(evidence)}"
+        f"{REFERENCES.get(name, f'{name} earns')} {scores.score(evidence)}"
         for name, evidence in references.items()
         if evidence.episodes
     ]

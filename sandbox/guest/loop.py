@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sandbox.gate.check import Rejected, admit
-from sandbox.guest import wire
+from sandbox.guest import wire, worlds
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
 from sandbox.guest.debug import kept_in
@@ -28,7 +28,7 @@ SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
 
-class Actor:
+class RunningPolicy:
     """One running policy, in the lane of this number."""
 
     __slots__ = ("act", "index", "output", "policy", "slow")
@@ -75,7 +75,7 @@ class GuestLoop:
         self.slow_seconds = SLOW_SECONDS
         self.debug = False
         self._batch: ActionBatch = PlainBatch()
-        self.lanes: list[Actor] = []
+        self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
         self._acts: list[Callable[[Any], Any]] = []
         self._watchful = False
@@ -102,6 +102,8 @@ class GuestLoop:
                 self._load(decode(payload[HEADER.size :]))
             elif kind == wire.CALL:
                 self._call(decode(payload[HEADER.size :]))
+            elif kind in (wire.REPLAY, wire.IMAGINE):
+                self._simulate(kind, decode(payload[HEADER.size :]))
 
     def _rows(self, payload: bytes) -> list[Any]:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
@@ -183,9 +185,10 @@ class GuestLoop:
         remember_source(source)
         send(message(wire.READY))
 
-    def _module(self, digest: bytes, output: Output) -> dict[str, Any]:
-        """A fresh copy of the module."""
-        assert self.code is not None  # noqa: S101 - the host loads first
+    def _module(self, digest: bytes, output: Output, code: CodeType | None = None) -> dict[str, Any]:
+        """A fresh copy of the module, or of another that was admitted as well."""
+        code = code or self.code
+        assert code is not None  # noqa: S101 - the host loads first
         if self.gate:
             sys.stdout = Prints(self._printing)
             sys.stderr = Prints(lambda: None)
@@ -193,7 +196,7 @@ class GuestLoop:
         else:
             namespace = unrestricted()
             sys.stdout = sys.stderr = output
-        exec(self.code, namespace)  # noqa: S102 - this process exists to do this
+        exec(code, namespace)  # noqa: S102 - this process exists to do this
         return namespace
 
     def _change_lanes(self, request: dict[str, Any]) -> None:
@@ -204,7 +207,7 @@ class GuestLoop:
         for index, digest, params in request["start"]:
             began = perf_counter()
             output = self._running = Output(self.output_limit, self.printed, index)
-            lane = Actor(index, None, output)
+            lane = RunningPolicy(index, None, output)
             try:
                 lane.policy = _construct(self._module(digest, output), params)
                 lane.act = lane.policy.act
@@ -224,7 +227,7 @@ class GuestLoop:
         self._acknowledge(ready)
         self._set_lanes(sorted(self.lanes, key=lambda lane: lane.index))
 
-    def _set_lanes(self, lanes: list[Actor]) -> None:
+    def _set_lanes(self, lanes: list[RunningPolicy]) -> None:
         self.lanes = lanes
         self._acts = [lane.act for lane in lanes]
 
@@ -276,7 +279,7 @@ class GuestLoop:
         """
         batch = self._batch
         done = len(batch.pending)
-        failed: list[Actor] = []
+        failed: list[RunningPolicy] = []
         if error is not None:
             self._report(error, observations[done])
             failed.append(self.lanes[done])
@@ -339,8 +342,49 @@ class GuestLoop:
             self._flush_output()
             send(message(wire.TEXT, data))
 
+    # Worlds
 
-def _send_debug(lane: Actor) -> None:
+    def _simulate(self, kind: int, request: dict[str, Any]) -> None:
+        """Answer with predictions; who failed, world or policy, is said with the failure."""
+        output = self._running = Output(0, self.printed, 0)  # what is printed in a model is nobody's to read
+        try:
+            make = worlds.maker(self._module(request["digest"], output), request["params"])
+            answer: Any
+            if kind == wire.REPLAY:
+                answer = worlds.replay(make, request)
+            else:
+                answer = self._imagined(make, request, output)
+            data = encode(answer)
+        except worlds.WorldError as error:
+            self._fail(error.__cause__ or error)
+        except BaseException as error:  # noqa: BLE001 - reported to the host
+            self._fail(error)
+        else:
+            send(message(wire.PREDICTED, data))
+
+    def _imagined(self, make: worlds.Make, request: dict[str, Any], output: Output) -> list[Any]:
+        """Episodes of a policy in the world; a failing policy's are its own outcome."""
+        source = request["policy"]
+        tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
+        if isinstance(tree, Rejected):
+            return [("rejected", tree.message, tree.detail)]
+        try:
+            code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return [("rejected", f"line {error.lineno}: syntax error: {error.msg}", "")]
+        remember_source(source)
+
+        def policy(params: dict[str, float] | None, digest: bytes) -> Any:
+            return _construct(self._module(digest, output, code), params)
+
+        episodes: list[Any] = []
+        for return_, steps, ended, seen, wrong in worlds.Imagined(make, policy, request).episodes():
+            failure = None if wrong is None else describe_failure(wrong)
+            episodes.append((return_, steps, ended, seen, failure))
+        return episodes
+
+
+def _send_debug(lane: RunningPolicy) -> None:
     """Tell the host what a policy keeps in its ``debug``, before its action: it is part of the same answer."""
     kept = kept_in(lane.policy)
     if kept:

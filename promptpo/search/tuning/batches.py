@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
 
 if TYPE_CHECKING:
+    import gymnasium
+
     from sandbox import Episode, Trial
 
 
@@ -49,12 +51,16 @@ class Start:
         score: Mean training return with the values it came with; NaN when unknown.
         warm: Parameter values that did well in a relative, under the names that both declare: other
             places to begin at.
+        observation_space: What the policy sees, for methods that make out what it shows.
+        earlier: Sources of earlier candidates that such a method may build on.
     """
 
     id: str
     program: Program
     score: float
     warm: tuple[Mapping[str, float], ...] = ()
+    observation_space: gymnasium.Space[Any] | None = None
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
