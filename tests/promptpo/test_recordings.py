@@ -29,8 +29,9 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
         out=out,
         rounds=1,
         candidates=2,
-        episodes=10,
-        test_episodes=more.pop("test_episodes", 50),
+        episodes=5,
+        validation_episodes=8,
+        test_episodes=more.pop("test_episodes", 15),
         tune="none",
         stop_at=1e9,
         recipe_options={"feedback_class": False},
@@ -52,7 +53,9 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
 )
 def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str, at_least: float) -> None:
     """Within noise of what was measured when the answers were recorded (best of the two kept)."""
-    run = replay(folder, folder, tmp_path / "run", max_steps=None)
+    # without a limit of its own, random actions walk along the cliff for thousands of steps
+    longest = 200 if folder == "CliffWalking-v1" else None
+    run = replay(folder, folder, tmp_path / "run", max_steps=None, max_episode_steps=longest)
     assert run.mean_return >= at_least
 
 

@@ -44,7 +44,15 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
     model = Model(answers, default=POLICY.replace("ACTION", actions[0]))
     small = {"episodes": 3, "validation_episodes": 5, "test_episodes": 2, "repairs": 1}
     promptpo.optimize(
-        env, llm=ScriptedLLM(model), out=out, recipe=recipe, rounds=4, candidates=3, max_steps=9000, **small
+        env,
+        llm=ScriptedLLM(model),
+        out=out,
+        recipe=recipe,
+        rounds=4,
+        candidates=3,
+        max_steps=9000,
+        max_episode_steps=60,
+        **small,
     )
     return model.requests
 
