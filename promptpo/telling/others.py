@@ -99,7 +99,7 @@ def _entry(attempt: Attempt, known: Known, most: int, *, began: bool) -> str:
         tried = idea(attempt, 160)
         text += f" What it tries: {tried}" if tried else ""
         return "\n  ".join([text, *table.splitlines()])
-    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt)}"
+    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most else 120)}"
     tuning = history.tuning.get(attempt.id, "")
     if tuning and history.find(f"{attempt.id}t") is None:
         text += f" {tuning}."
@@ -136,11 +136,11 @@ def _compared(attempt: Attempt, known: Known) -> str:
     return f"{text}, {difference(attempt, leader, history)}"
 
 
-def _origin(attempt: Attempt) -> str:
+def _origin(attempt: Attempt, most: int = 200) -> str:
     """What a program is: tuned from another, or its idea."""
     if attempt.candidate.tuned and attempt.candidate.parents:
         return f"{attempt.candidate.parents[0]} with tuned numbers."
-    return idea(attempt, 200)
+    return idea(attempt, most)
 
 
 def _line(attempt: Attempt, known: Known, most: int) -> str:
