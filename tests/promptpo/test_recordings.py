@@ -43,12 +43,12 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
     ("folder", "at_least"),
     [
         ("CartPole-v1", 495.0),
-        ("MountainCar-v0", -115.0),
         ("MountainCarContinuous-v0", 90.0),
-        ("Acrobot-v1", -100.0),
-        ("Pendulum-v1", -250.0),
         ("Taxi-v4", 7.0),
-        ("CliffWalking-v1", -13.5),
+        pytest.param("MountainCar-v0", -115.0, marks=pytest.mark.slow),
+        pytest.param("Acrobot-v1", -100.0, marks=pytest.mark.slow),
+        pytest.param("Pendulum-v1", -250.0, marks=pytest.mark.slow),
+        pytest.param("CliffWalking-v1", -13.5, marks=pytest.mark.slow),
     ],
 )
 def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str, at_least: float) -> None:

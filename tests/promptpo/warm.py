@@ -9,7 +9,15 @@ from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
 from promptpo.rollouts.local import usable_cores
 from sandbox import Limits
 
-SMALL = ("CartPole-v1", "Pendulum-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1", "Taxi-v4")
+SMALL = (
+    "CartPole-v1",
+    "Pendulum-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "Acrobot-v1",
+    "Taxi-v4",
+    "MiniGrid-Empty-5x5-v0",
+)
 KEPT = 3
 """Executors that wait for a run at the most; each has processes with environments in them."""
 
