@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptpo.output.report.page import write_report
     from promptpo.output.run_result import RunResult, load_run
     from promptpo.run.observer import Observer
+    from promptpo.seeds import optimize_seeds
 
 __all__ = [
     "Observer",
@@ -30,6 +31,7 @@ __all__ = [
     "load_run",
     "optimize",
     "optimize_async",
+    "optimize_seeds",
     "resume",
     "write_report",
 ]
@@ -40,6 +42,7 @@ _HOMES = {
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",
     "load_run": "promptpo.output.run_result",
+    "optimize_seeds": "promptpo.seeds",
     "write_report": "promptpo.output.report.page",
 }
 

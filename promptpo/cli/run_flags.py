@@ -195,6 +195,13 @@ class TryingFlags:
     ] = None
     test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
+        ),
+    ] = (None,)
     stop_at: Annotated[
         float | None,
         typer.Option(
