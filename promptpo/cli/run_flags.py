@@ -16,6 +16,7 @@ from promptpo.cli.arguments import (
     AsJson,
     EnvOption,
     Film,
+    HeldOutKwargs,
     Horizon,
     Jobs,
     ManyEnvKwargs,
@@ -82,12 +83,7 @@ class TaskFlags:
 class TestedFlags(TaskFlags):
     """How the environment is made, and what only the test sees of it."""
 
-    held_out_kwargs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JSON", help="Keyword arguments of a variant that only the test plays; repeatable."
-        ),
-    ] = None
+    held_out_kwargs: HeldOutKwargs = None
 
     def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """See `TaskFlags.task`."""
@@ -201,7 +197,7 @@ class TryingFlags:
             min=1,
             help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
         ),
-    ] = (None,)
+    ] = None
     stop_at: Annotated[
         float | None,
         typer.Option(
