@@ -25,7 +25,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import policy_part, task_of
+from promptpo.output.exporting import policy_part, portable, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.origin import builds, built_in, made_here
@@ -100,7 +100,8 @@ def _of_own_run(path: Path, task: Task) -> bool:
 
 def _trained(task: Task) -> list[Task]:
     """What an exported file says of a task: each variant with its wrappers, without the horizon."""
-    return [replace(task.single(variant), max_episode_steps=None) for variant in task.family]
+    written = portable(task)
+    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
 
 
 class SandboxedPolicy:

@@ -185,3 +185,18 @@ def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
         [sys.executable, str(out / "best.py"), "--episodes", "3"], capture_output=True, text=True, check=False
     )
     assert "mean return of 3 episodes" in done.stdout, done.stderr
+    with promptpo.load_policy(out) as policy:  # the file says its tasks in another way than the run does
+        assert policy.observation_space["variant"].n == 3
+
+
+def test_an_exported_file_names_what_gymnasium_can_make() -> None:
+    """Names that only promptpo knows become those of the package; what is the same stays as it was written."""
+    from promptpo.output.exporting import portable
+
+    pytest.importorskip("metaworld")
+    several = tuple(Variant(env_id=name) for name in ("reach-v3", "Meta-World/push-v3"))
+    written = portable(Task("reach-v3", {"reward_function_version": "v2"}, variants=several))
+    assert [single.env_id for single in written.singles()] == ["metaworld:Meta-World/MT1"] * 2
+    assert [single.env_kwargs["env_name"] for single in written.singles()] == ["reach-v3", "push-v3"]
+    plain = Task("Pendulum-v1", {"g": 1.0}, 50, variants=(Variant({"g": 2.0}), Variant({"g": 3.0})))
+    assert portable(plain) == plain
