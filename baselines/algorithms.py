@@ -14,8 +14,11 @@ from promptpo.errors import UsageError
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-Algorithm = Literal["ppo", "trpo", "sac"]
+Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+
+CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
+"""Algorithms of `ALGORITHMS` that act in boxes only."""
 
 PLAYABLE: Mapping[str, tuple[str, str]] = {
     **{name: ("stable_baselines3", name.upper()) for name in ("ppo", "a2c", "dqn", "sac", "td3")},

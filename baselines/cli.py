@@ -33,7 +33,7 @@ LAZY: Mapping[str, tuple[str, str]] = {
 """Commands of other modules, which are imported when they are named: (module, function)."""
 
 
-class _Commands(TyperGroup):
+class _LazyCommands(TyperGroup):
     """Our own commands, and those of `LAZY`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -51,7 +51,7 @@ class _Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=_LazyCommands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

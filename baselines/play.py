@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from baselines.agents import Agent, Stage
+from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import algorithm_class, algorithm_of
 from baselines.environments import AnyEnv, make_flat_env, with_end
 from baselines.extras import BASELINES, require
@@ -22,7 +22,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from sandbox import Episode, Rollout, Trajectory
 
 
-def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
+def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
     Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
@@ -55,7 +55,7 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
         model = model_class.load(path, device=settings.device if settings else "cpu")
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be loaded: {error}") from error
-    return Agent(model, _stages(path.parent, prefix, settings), space)
+    return TrainedAgent(model, _stages(path.parent, prefix, settings), space)
 
 
 def evaluate_agent(
@@ -92,7 +92,9 @@ def evaluate_agent(
         evaluator.close()
 
 
-def _watched(agent: Agent, task: Task, seeds: Sequence[int], watch: Callable[[Episode], bool]) -> Evaluation:
+def _watched(
+    agent: TrainedAgent, task: Task, seeds: Sequence[int], watch: Callable[[Episode], bool]
+) -> Evaluation:
     """Play one episode after the other, and show each."""
     started = time.monotonic()
     make_flat_env(task).close()  # says what is wrong with the spaces
@@ -110,7 +112,7 @@ def _watched(agent: Agent, task: Task, seeds: Sequence[int], watch: Callable[[Ep
     return evaluation_of(rollout, time.monotonic() - started)
 
 
-def _episode(agent: Agent, env: AnyEnv, seed: int) -> Episode:
+def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
     observation, _ = env.reset(seed=seed)
     observations, actions, rewards = [copy.deepcopy(observation)], [], []
     success: bool | None = None

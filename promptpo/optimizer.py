@@ -22,13 +22,14 @@ from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
+from promptpo.run.state import RunState
 from promptpo.search import references, teacher
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
-from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of
+from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of, thoughts_of
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -103,7 +104,7 @@ async def optimize(
     await spender.receive()
     history = loop.history
     history.attempts += await loop.tuner.rescue(history)
-    history.recall(spender.journal)
+    history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
@@ -160,10 +161,15 @@ class _Loop:
         choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
         plans = plan_round(
-            history, config.switches, candidates=config.candidates, seed=config.seed, spec=self.spec
+            history,
+            config.switches,
+            candidates=config.candidates,
+            seed=config.seed,
+            spec=self.spec,
+            tunable=self.sampler.tunable,
         )
         samples = await together(self._sample(plan) for plan in plans)
-        new = history.absorb(duplicates=config.switches.duplicates)
+        new = history.absorb(duplicates=config.switches.duplicates, keep=self.spender.remark)
         if number == 1:
             new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
         stop = _what_ends(samples, tried=bool(history.attempts))
@@ -198,6 +204,7 @@ class _Loop:
             history.reflections += [text] if text else []
         history.close_round(before)
         history.ceiling = ceiling_of(samples) if history.stalled else ""
+        history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
             told = {
                 name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}

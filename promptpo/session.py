@@ -8,11 +8,9 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo import __version__
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
@@ -20,10 +18,11 @@ from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import BEST, DISTILLED, GIVEN, Provenance, exported
+from promptpo.output.exporting import BEST, exported
 from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
+from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.rollouts import Settings, make_executor
@@ -35,7 +34,7 @@ from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.origin import key_path, made_here, save_own
 from promptpo.run.preflight import Preflight, preflight
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
@@ -320,25 +319,3 @@ def write_policies(directory: Path, attempts: list[Attempt]) -> None:
     for attempt in attempts:
         if attempt.candidate.source:
             write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)
-
-
-def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> Provenance:
-    """The header facts of a run's best policy."""
-    test = content["test"]
-    seeds = Seeds().test(config.test_episodes)
-    model = content["model"] if content["language_model"] else "program search (no language model)"
-    if content["best"]["candidate"].startswith("r0c"):
-        model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
-    return Provenance(
-        task=config.task,
-        model=model,
-        version=__version__,
-        run_id=directory.resolve().name,
-        candidate=content["best"]["candidate"],
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        test=test,
-        success_rate=test["success_rate"] if test else None,
-        test_seeds=(seeds[0], seeds[-1]),
-        references=content.get("references") or {} if test else {},
-        verdict=content.get("verdict", "") if test else "",
-    )

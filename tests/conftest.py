@@ -1,6 +1,9 @@
 """What all tests share: the examples of property tests are the same in every run, unless new ones are wanted."""
 
+import atexit
 import os
+import shutil
+import sys
 import tempfile
 
 from hypothesis import settings
@@ -9,5 +12,9 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 # the key that signs runs is this session's own: nothing is written to the home of who runs the tests
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="promptpo-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+# the tests start hundreds of interpreters, each of which would compile the project anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

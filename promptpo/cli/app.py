@@ -177,11 +177,12 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import begin, default_directory, policies_in
+    from promptpo.api import begin, default_directory
     from promptpo.api import estimate as look_ahead
     from promptpo.cli.options import options_of
     from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
+    from promptpo.output.policy_file import policies_in
     from promptpo.rollouts.agents import agent_file
     from promptpo.run.checking import config_of
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.dashboard import Progress, live_part, standing
+from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
@@ -134,7 +134,7 @@ class LiveDisplay(PlainDisplay):
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only
-        self._progress: Progress | None = None
+        self._progress: RunProgress | None = None
         self._live = ResizingLive(self._console, self._status)
 
     def line(self, text: str) -> None:
@@ -147,7 +147,7 @@ class LiveDisplay(PlainDisplay):
         """Say what begins and start the live part."""
         super().started(config, directory, choice, spec, ledger)
         if self._state is not None:
-            self._progress = Progress(self._state, ledger)
+            self._progress = RunProgress(self._state, ledger)
         self._live.start()
 
     def event(self, event: Event) -> None:

@@ -47,7 +47,7 @@ def export(
     It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
     not record the action space, so that the environment must be built.
     """
-    from promptpo.api import export as export_text
+    from promptpo.output.run_export import export as export_text
     from promptpo.output.run_result import load_run
 
     name = _one_name(candidate, option)
@@ -74,13 +74,16 @@ def evaluate(
 ) -> None:
     """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
+    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
+    were made here; for others that needs --trust.
+
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
     sandbox: loading one runs what is in the file, so play only agents that you trust.
     """
     from promptpo.cli.show import played
     from promptpo.output.evaluating import evaluate as roll_out
 
-    path, task = environment.for_policy(policy, environment.env)
+    path, task = environment.for_policy(policy)
     result = roll_out(
         path,
         task,

@@ -30,6 +30,8 @@ from promptpo.cli.arguments import (
     Wrappers,
     task_from_flags,
 )
+from promptpo.cli.terminal import say
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,20 +66,6 @@ class TaskFlags:
             show_variant=self.show_variant,
         )
 
-    def for_policy(self, policy: Path, env_id: str | None) -> tuple[Path, Task]:
-        """The file that a policy is in and its task: this environment, or the one that the policy is from.
-
-        Raises:
-            UsageError: No environment is known, or there is no policy.
-        """
-        from promptpo.output.exporting import file_and_task, with_changes
-
-        if env_id is not None:
-            return file_and_task(policy, self.task(env_id))
-        path, task = file_and_task(policy, None)
-        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
-        return path, with_changes(task, replace(given, show_variant=self.show_variant))
-
 
 @dataclass(frozen=True, kw_only=True)
 class TestedFlags(TaskFlags):
@@ -92,9 +80,29 @@ class TestedFlags(TaskFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvFlags(TaskFlags):
-    """An environment for a policy, and how it is made."""
+    """An environment for a policy, how it is made, and whether what a file names may be built."""
 
     env: EnvOption = None
+    trust: Trust = False
+
+    def for_policy(self, policy: Path) -> tuple[Path, Task]:
+        """The file that a policy is in and its task: the environment that is named, or the one that the policy is from.
+
+        What a file or run makes promptpo import is said before it is imported.
+
+        Raises:
+            UsageError: No environment is known, there is no policy, or what it names is not trusted.
+        """
+        from promptpo.output.policy_file import file_and_task, with_changes
+        from promptpo.run.origin import builds, modules_of
+
+        if self.env is not None:
+            return file_and_task(policy, self.task(self.env))
+        path, task = file_and_task(policy, None, trust=self.trust)
+        if modules_of(task):
+            say(clean_line(f"playing {path} {builds(task)}"), error=True)
+        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
+        return path, with_changes(task, replace(given, show_variant=self.show_variant))
 
 
 @dataclass(frozen=True, kw_only=True)

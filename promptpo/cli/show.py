@@ -22,7 +22,7 @@ from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
-    from promptpo.output.evaluating import Played
+    from promptpo.output.evaluating import EvaluatedPolicy
     from promptpo.output.play import Watched
 
 
@@ -125,7 +125,7 @@ def candidate_in_full(run: Path, candidate: str) -> str:
     return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())
 
 
-def played(result: Played) -> str:
+def played(result: EvaluatedPolicy) -> str:
     """What an evaluation gave, in words."""
     lines = _rolled_out(result.evaluation, result.env_id)
     if result.evaluation.episodes:

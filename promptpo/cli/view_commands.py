@@ -59,12 +59,15 @@ def play(
     The policy runs in the sandbox; what it did is then repeated in an environment that another process
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+
+    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
+    were made here; for others that needs --trust.
     """
     from promptpo.cli.show import watched, watched_json
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
-    path, task = environment.for_policy(policy, environment.env)
+    path, task = environment.for_policy(policy)
     if not human and video is None:
         human = has_screen()
         video = None if human else path.with_suffix(".gif")

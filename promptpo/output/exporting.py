@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import builtins
 import json
-import os
 import re
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.files import read_text
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
@@ -159,52 +157,6 @@ def _is_built(env_id: str) -> bool:
     """Whether a name looks like that of a class or function, rather than like an id that Gymnasium makes."""
     module, _, name = env_id.rpartition(":")
     return module.endswith(".py") or (bool(module) and re.search(r"-v\d+$", name) is None)
-
-
-def file_and_task(policy: str | os.PathLike[str], task: Task | None) -> tuple[Path, Task]:
-    """The file that a policy is in, and what it is to play.
-
-    Args:
-        policy: An exported file, a bare policy module, or a run directory, which means its best.
-        task: What the user named; None asks the run, or the exported file.
-
-    Raises:
-        UsageError: The run has no policy, or nobody says which environment it is for.
-    """
-    from promptpo.run.config import CONFIG, load_config
-
-    path = Path(policy)
-    if path.is_dir():
-        file = path / BEST
-        if not file.exists():
-            raise UsageError(
-                f"{path} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(path))}"
-            )
-        if task is None and (path / CONFIG).exists():
-            task = load_config(path / CONFIG).task
-        path = file
-    if task is None and path.suffix != ".zip":
-        task = task_of(read_text(path))
-    if task is None:
-        raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
-    return path, task
-
-
-def with_changes(task: Task, given: Task) -> Task:
-    """The task that a policy is from, with what a user named instead.
-
-    Arguments of the environment or variants replace both; they were made for each other.
-    """
-    made = given if given.env_kwargs or given.is_family else task
-    return replace(
-        task,
-        env_kwargs=made.env_kwargs,
-        max_episode_steps=given.max_episode_steps or task.max_episode_steps,
-        wrappers=given.wrappers or task.wrappers,
-        variants=made.variants,
-        held_out=made.held_out,
-        show_variant=given.show_variant or task.show_variant,
-    ).checked()
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -12,7 +12,6 @@ import os
 import queue
 import threading
 import weakref
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,10 +24,10 @@ from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import policy_part, portable, task_of
+from promptpo.output.exporting import policy_part, task_of
+from promptpo.output.policy_file import may_build
 from promptpo.program import Program
-from promptpo.run.config import CONFIG, load_config
-from promptpo.run.origin import builds, built_in, made_here
+from promptpo.run.origin import builds
 
 if TYPE_CHECKING:
     from sandbox import Failure, Limits
@@ -74,7 +73,7 @@ def load_policy(
         raise UsageError(
             f'{path} does not say which environment it is for; say load_policy("{path}", "ENV_ID").'
         )
-    if not (env_id is not None or trust or built_in(task) or _of_own_run(path, task)):
+    if not (env_id is not None or trust or may_build(path, task)):
         raise UsageError(
             f"{path} is no file of a run that was made here, and this {builds(task)}; if you trust it, say "
             f'load_policy("{path}", trust=True), or name the environment yourself: load_policy("{path}", "ENV_ID").'
@@ -89,19 +88,6 @@ def load_policy(
 
 def _named(env: EnvLike | Task) -> Task:
     return env if isinstance(env, Task) else task_named(env)
-
-
-def _of_own_run(path: Path, task: Task) -> bool:
-    """Whether a file lies in a run that was made here and names the task of that run."""
-    if not made_here(path.parent):
-        return False
-    return _trained(load_config(path.parent / CONFIG).task) == _trained(task)
-
-
-def _trained(task: Task) -> list[Task]:
-    """What an exported file says of a task: each variant with its wrappers, without the horizon."""
-    written = portable(task)
-    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
 
 
 class SandboxedPolicy:

@@ -36,10 +36,10 @@ Kind = Literal[
     "fidelity",  # how much a program acts like it, keyed by the program
     "constant",  # a program gave one action in every step
     "tuning",  # one batch of tuning rollouts
-    "importance",  # which numbers mattered, of a candidate whose tuning found nothing better
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
     "attempt",  # a candidate with its training evaluation
+    "remark",  # what became known of an attempt later
     "validation",
     "test",
     "held_out",  # the test on variants of a family that are held out from training

@@ -17,10 +17,10 @@ from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.evidence import Evidence
+from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Sensitivity
+from promptpo.run.records import Attempt, Candidate, Remark
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -96,10 +96,10 @@ class RunState:
             "evaluation": self._evaluation,
             "tuning": self._tuning,
             "attempt": self._attempt,
+            "remark": self._remark,
             "validation": self._validation,
             "reference": self._reference,
             "constant": self._constant,
-            "importance": self._importance,
             "teacher": self._teacher,
             "fidelity": self._fidelity,
             "round": self._round,
@@ -161,6 +161,11 @@ class RunState:
             return call.key in named or (call.candidate == candidate if call.candidate else by_name)
 
         return tuple(call for call in self.calls if its_own(call))
+
+    def looks(self, candidate: Candidate) -> list[Evaluation]:
+        """What was seen of a candidate on validation seeds, or of one with the same program, oldest first."""
+        names = dict.fromkeys((candidate.id, candidate.digest, candidate.duplicate_of))
+        return [look for name in names if name for look in self._looks.get(name, ())]
 
     def failed_programs(self, candidate: str) -> int:
         """How many programs of a candidate have failed, as far as events are linked."""
@@ -269,6 +274,12 @@ class RunState:
         calls = self.calls_for(attempt.id, frozenset(named))
         self._put(CandidateState(attempt, None, Evidence(), calls, self.spent))
 
+    def _remark(self, event: Event) -> None:
+        remark = from_json(Remark, event.data)
+        state = self._candidates.get(remark.candidate)
+        if state is not None:
+            self._put(replace(state, attempt=remark.on(state.attempt)))
+
     def _validation(self, event: Event) -> None:
         owner = event.data.get("candidate") or event.key.partition(".")[0]
         self._looks.setdefault(owner, []).append(evaluation_in(event))
@@ -280,12 +291,10 @@ class RunState:
 
     def _put(self, state: CandidateState) -> None:
         """Keep a candidate with what is known by now, and let it become the best."""
-        candidate, trained = state.attempt.candidate, state.attempt.evaluation
-        names = dict.fromkeys((candidate.id, candidate.digest, candidate.duplicate_of))
-        looks = [look for name in names if name for look in self._looks.get(name, ())]
-        failed = [part for part in (trained, *looks) if part.outcome != "ok"]
-        evidence = Evidence() if failed else Evidence.of(trained.episodes, *(look.episodes for look in looks))
-        state = replace(state, validation=_pooled(looks), evidence=evidence)
+        looks = self.looks(state.attempt.candidate)
+        trained = state.attempt.evaluation
+        parts = (trained.episodes, *(look.episodes for look in looks)) if ran(trained, looks) else ()
+        state = replace(state, validation=_pooled(looks), evidence=Evidence.of(*parts))
         self._candidates[state.id] = state
         if self._best == state.id:
             self._best = None
@@ -312,13 +321,6 @@ class RunState:
 
     def _constant(self, event: Event) -> None:
         self.constant_actions[event.data["program"]] = event.data["action"]
-
-    def _importance(self, event: Event) -> None:
-        state = self._candidates.get(event.key)
-        if state is not None:
-            known = {name: from_json(Sensitivity, one) for name, one in event.data.items()}
-            candidate = replace(state.attempt.candidate, sensitivity=known)
-            self._candidates[event.key] = replace(state, attempt=replace(state.attempt, candidate=candidate))
 
     def _teacher(self, event: Event) -> None:
         if event.key == "episodes":

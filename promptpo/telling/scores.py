@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
 
+EARLY = 0.5
+"""An episode of less than this share of another's steps, terminated with less return, has ended early."""
+
+FEW = 0.2
+"""A program that earns less than this share of the way from what knows nothing to the best has failed."""
+
 ALL = 20
 """So many returns are listed; of more the quartiles are told."""
 
@@ -112,3 +118,32 @@ def alike(history: History, attempt: Attempt) -> str:
         return ""
     n = len(history.against(attempt, stands).returns)
     return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} episodes that both played)"
+
+
+def mishaps(evidence: Evidence, other: Evidence) -> str:
+    """On how many starts a program fails where a mean hides it: no success, nothing earned, a far earlier end.
+
+    Args:
+        evidence: Of the program.
+        other: Of the one that it is compared with, on whose shared starts "nothing" and "early" are measured.
+    """
+    theirs = {episode.seed: episode for episode in other.episodes}
+    shared = [(e, theirs[e.seed]) for e in evidence.episodes if e.seed in theirs]
+    n = len(evidence.episodes)
+    found = []
+    unsuccessful = sum(e.success is False for e in evidence.episodes)
+    if unsuccessful:
+        found.append(f"{unsuccessful} of {n} starts without success")
+    zeros = sum(mine.return_ == 0 < their.return_ for mine, their in shared)
+    if zeros:
+        found.append(f"{zeros} of {len(shared)} shared starts earn 0")
+    early = sum(
+        mine.terminated and mine.steps < EARLY * their.steps and mine.return_ < their.return_
+        for mine, their in shared
+    )
+    if early:
+        found.append(f"{early} of {len(shared)} shared starts end before half of its steps, with less")
+    low = len(far_below(evidence.returns))
+    if not found and 0 < 2 * low < n:
+        found.append(f"{low} of {n} starts far below its median")
+    return "; ".join(found)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import promptpo
-from promptpo.api import load_run
 from promptpo.cli.show import candidate_in_full, overview
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.base import Completion
+from promptpo.output.run_result import load_run
 from promptpo.run.journal import read_run
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import (

@@ -22,7 +22,7 @@ from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from promptpo.search.tuning.batches import Episodes, SeedSource, Start
     from promptpo.search.tuning.clock import Clock
@@ -159,6 +159,14 @@ class CmaSearch:
         best = self.archive.best()
         return best is not None and len(best.returns) >= RECHECKED and self.score() >= target
 
+    def may_reach(self, target: float, clock: Clock) -> Iterator[Finalist]:
+        """The elites that would reach the target in whole episodes at their present rate, best first."""
+        cut = self._horizon is not None and clock.horizon is not None and not self._at_full_length
+        rate = clock.horizon / self._horizon if cut and clock.horizon and self._horizon else 1.0
+        for entry in self.archive.entries:
+            if max(entry.mean, entry.mean * rate) >= target:
+                yield Finalist(self.start.program, self.space.decode(entry.vector))
+
     def finalists(self, n: int) -> list[Finalist]:
         """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
         elites = [entry.vector for entry in self.archive.entries] + self._veterans
@@ -271,7 +279,8 @@ class CmaSearch:
         affordable = clock.left / (self.population * length)
         if self._per_vector == 0:
             self._per_vector = int(np.clip(affordable / ENOUGH_GENERATIONS, 1, 4))
-        self._per_vector = int(np.clip(self._per_vector, 1, max(1.0, affordable / 15)))
+        most = 1.0 if clock.cheap else max(1.0, affordable / 15)
+        self._per_vector = int(np.clip(self._per_vector, 1, most))
 
     def _adapt_seeds(self, means: Sequence[float]) -> None:
         """More seeds where noise hides the differences inside a generation, fewer where it does not."""

@@ -14,7 +14,7 @@ from promptpo.run.records import Attempt, Candidate, Diagnosis, Told
 from promptpo.search.history import History
 from promptpo.search.planning import Plan
 from promptpo.telling import feedback, prompting
-from promptpo.telling.later import Known
+from promptpo.telling.known import Known
 from promptpo.telling.standing import Where
 from sandbox import Episode, Trajectory
 
@@ -237,7 +237,7 @@ def test_references_and_what_is_left_are_told() -> None:
     for words in (
         "round 3 of 5",
         "60,000 of 100,000 environment steps and 17 model calls",
-        "about 90 episodes of about 100 steps",
+        "about 90 episodes of 100 steps are planned",
         "random actions earn 10 ± 0.58 over 3 episodes; doing nothing earns 8 over 1 episode",
         "solved from a mean return of 195",
         "less than 1 ms",
