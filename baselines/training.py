@@ -169,9 +169,16 @@ class TrainingRun:
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
         self._save_final()
-        best, final = self._tests()
+        best, final, held_out = self._tests()
         return trained_result(
-            settings, self.row, record, best_test=best, final_test=final, model=self.model, command=command
+            settings,
+            self.row,
+            record,
+            best_test=best,
+            final_test=final,
+            held_out=held_out,
+            model=self.model,
+            command=command,
         )
 
     def look(self) -> None:
@@ -206,13 +213,19 @@ class TrainingRun:
         self.model.save(folder / MODEL)
         save_normalizers(self.envs, folder)
 
-    def _tests(self) -> tuple[Evaluation, Evaluation]:
-        """The best and the final agent on test seeds."""
+    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
+        """The best and the final agent on test seeds, and the best on variants held out from training."""
         seeds = self.seeds.test(self.settings.test_episodes)
         final = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
-        if self.record.best == self.record.curve[-1]:
-            return final, final
-        return self.evaluator.evaluate(load_agent(self.directory / BEST_MODEL), seeds), final
+        agent = agent_of(self.model, self.envs)
+        best = final
+        if self.record.best != self.record.curve[-1]:
+            agent = load_agent(self.directory / BEST_MODEL)
+            best = self.evaluator.evaluate(agent, seeds)
+        if not self.settings.task.held_out:
+            return best, final, None
+        beyond = self.seeds.held_out(self.settings.test_episodes)
+        return best, final, self.evaluator.evaluate(agent, beyond)
 
     def close(self) -> None:
         """Close all environments."""

@@ -106,7 +106,7 @@ def optimize(
         KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
             second Ctrl-C stops at once.
     """
-    prepared = _prepared(
+    prepared = asked_for(
         env_id,
         model=model,
         repair_model=repair_model,
@@ -134,12 +134,12 @@ def optimize(
         progress=progress,
         **settings,
     )
-    with _shown(prepared.observer, prepared.progress) as shown:
-        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, shown))
+    with shown(prepared.observer, prepared.progress) as told:
+        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, told))
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
     """What `optimize` was asked for, checked."""
 
     config: Config
@@ -149,7 +149,7 @@ class _Prepared:
     progress: bool | None
 
 
-def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
+def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     """The options of `optimize` as a configuration and what else is needed.
 
     Raises:
@@ -178,7 +178,7 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         teacher=str(agent_file(teacher)) if teacher is not None else None,
         **given,
     )
-    return _Prepared(config, llm=llm, **rest)
+    return Prepared(config, llm=llm, **rest)
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
@@ -271,8 +271,8 @@ def resume(
     """
     known = {"env", "llm", "observer", "progress", *ResumeOptions.__annotations__}
     check_names(changes, known, "resume has no option")
-    with _shown(observer, progress) as shown:
-        return _unless_interrupted(continued(run, env=env, llm=llm, observer=shown, **changes))
+    with shown(observer, progress) as told:
+        return _unless_interrupted(continued(run, env=env, llm=llm, observer=told, **changes))
 
 
 def continued(
@@ -316,9 +316,9 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         CancelledError: It was cancelled, and the run is closed.
     """
-    prepared = _prepared(env_id, **options)
-    with _shown(prepared.observer, prepared.progress) as shown:
-        return await _begun(prepared.config, prepared.out, prepared.llm, shown).run_beside()
+    prepared = asked_for(env_id, **options)
+    with shown(prepared.observer, prepared.progress) as told:
+        return await _begun(prepared.config, prepared.out, prepared.llm, told).run_beside()
 
 
 def _unless_interrupted(session: Session) -> RunResult:
@@ -333,16 +333,21 @@ def _unless_interrupted(session: Session) -> RunResult:
     return result
 
 
-def _shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+def shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+    """What is told of a run that Python starts: a display that fits, the caller's observer, or both.
+
+    Raises:
+        UsageError: Either is not what it must be.
+    """
     if observer is not None and not isinstance(observer, Observer):
         raise UsageError(f"observer takes a promptpo.Observer, not {observer!r}.")
     if progress is not None and not isinstance(progress, bool):
         raise UsageError(f"progress must be true or false, not {progress!r}.")
     if progress is False or (progress is None and observer is not None):
         return nullcontext(observer or Observer())
-    from promptpo.cli.progress import shown
+    from promptpo.cli import progress as display
 
-    return shown(observer, always=bool(progress))
+    return display.shown(observer, always=bool(progress))
 
 
 def _path(path: Any, name: str) -> Path:

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def choose_display(*, quiet: bool) -> Iterator[Observer]:
-    """A display that fits where the output goes."""
+def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
+    """A display that fits where the output goes; a brief one says the result in one line, on standard error."""
     if quiet:
         yield Observer()
     else:
         display = LiveDisplay() if sys.stderr.isatty() else PlainDisplay()
+        display.brief = brief
         try:
             yield display
         except (PromptPOError, OSError):
@@ -50,6 +51,8 @@ def choose_display(*, quiet: bool) -> Iterator[Observer]:
 
 class PlainDisplay(Observer):
     """One line for each thing worth a line, on standard error; the result on standard output."""
+
+    brief = False
 
     def __init__(self) -> None:
         self._state: RunState | None = None
@@ -104,7 +107,10 @@ class PlainDisplay(Observer):
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
-        say(outcome(run))
+        if self.brief:
+            self.line(f"{run.directory}: held-out return {run.mean_return:.6g}; {run.stop_reason}")
+        else:
+            say(outcome(run))
 
     def failed(self) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""

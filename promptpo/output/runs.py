@@ -176,13 +176,13 @@ def read_line(directory: Path) -> RunLine:
     try:
         if run.result is not None:
             return _from_result(directory, run.result, curve, run.result.get("max_episode_steps"))
-        task = run.task
+        given = run.task
         return RunLine(
-            directory=directory, env_id=run.env_id, env_kwargs=task.get("env_kwargs") or {},
-            horizon=task.get("max_episode_steps"), method=run.method, model="", seed=run.seed, finished=False,
+            directory=directory, env_id=run.env_id, env_kwargs=given.get("env_kwargs") or {},
+            horizon=given.get("max_episode_steps"), method=run.method, model="", seed=run.seed, finished=False,
             best="", mean_return=None, ci95=(None, None), success_rate=None, returns={},
             steps=run.steps.get("total", 0), searched_steps=run.steps.get("total", 0), calls=0, usd=0.0,
-            seconds=run.seconds, curve=curve, setting=_setting(task),
+            seconds=run.seconds, curve=curve, setting=_setting(given),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error

@@ -121,7 +121,7 @@ class Several(Observer):
 
 def tested(test: Mapping[str, Any] | None) -> dict[str, float]:
     """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
-    final = {}
+    final: dict[str, float] = {}
     for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):
         if part.get("mean_return") is not None:
             low, high = part["ci95"]
