@@ -95,7 +95,11 @@ def refine_command(
     )
     directory = out or default_directory(task)
     with choose_display(quiet=quiet or as_json) as display:
-        content = refine(
-            settings, source, directory, resume=resume, display=display, command=" ".join(sys.argv)
-        )
+        try:
+            content = refine(
+                settings, source, directory, resume=resume, display=display, command=" ".join(sys.argv)
+            )
+        except KeyboardInterrupt:
+            display.line(f"The best so far is in {directory}; the same command with --resume goes on.")
+            raise
     show(content, directory, quiet=quiet, as_json=as_json)

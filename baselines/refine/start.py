@@ -12,7 +12,7 @@ from baselines.refine.environments import build_env
 from baselines.refine.programs import Prior, note_names, program_steps
 from baselines.refine.run import PROGRAM, RefineRun
 from baselines.refine.shapes import Actions, flat_size
-from baselines.settings import TrainingSettings, load_settings, save_settings
+from baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
 from baselines.training import prepare, train
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -84,8 +84,9 @@ def refine(
         command: The command line, for the result.
     """
     prepare(settings, directory, resume=resume)
-    save_settings(settings, directory)  # from here on it is this run's directory
-    write_atomically(directory / PROGRAM, source)
+    if not (directory / CONFIG).exists():
+        write_atomically(directory / PROGRAM, source)
+        save_settings(settings, directory)  # from here on it is this run's directory
     return train(settings, directory, resume=True, display=display, command=command, kind=RefineRun)
 
 
