@@ -18,10 +18,14 @@ SCALE = 1.0
 def refine_command(
     run: Annotated[
         Path,
-        typer.Argument(metavar="RUN", help="Run directory, exported file, or bare policy module (with --env)."),
+        typer.Argument(
+            metavar="RUN", help="Run directory, exported file, or bare policy module (with --env)."
+        ),
     ],
     steps: Annotated[int, typer.Option(help="Environment steps of training, at most.")] = 100_000,
-    out: Annotated[Path | None, typer.Option(help="Directory of the result; a new one under runs/ when not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory of the result; a new one under runs/ when not given.")
+    ] = None,
     algorithm: Annotated[
         str, typer.Option(metavar="ppo|trpo|sac|tqc|crossq", help="Who trains the network.")
     ] = "ppo",
@@ -35,23 +39,34 @@ def refine_command(
     scale: Annotated[
         float, typer.Option(help="Of what the network adds to a continuous action; 1: half of its range.")
     ] = SCALE,
-    seed: Annotated[int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")
+    ] = 0,
     n_envs: Annotated[
-        int | None, typer.Option(min=1, help="Environments stepped together; by default what the hyperparameters say.")
+        int | None,
+        typer.Option(min=1, help="Environments stepped together; by default what the hyperparameters say."),
     ] = None,
     env_id: EnvOption = None,
     max_episode_steps: Horizon = None,
     eval_every: Annotated[
         int | None,
-        typer.Option(min=1, help="Steps between looks at validation episodes, each with a checkpoint; by default a twentieth of --steps."),
+        typer.Option(
+            min=1,
+            help="Steps between looks at validation episodes, each with a checkpoint; by default a twentieth of --steps.",
+        ),
     ] = None,
     validation_episodes: Annotated[int, typer.Option(min=1, help="Episodes of such a look.")] = 20,
-    test_episodes: Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")] = 100,
+    test_episodes: Annotated[
+        int, typer.Option(min=1, help="Held-out episodes for the reported number.")
+    ] = 100,
     threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
     device: Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")] = "cpu",
     allow_weaker_sandbox: Weaker = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the refinement in --out; more --steps extend a complete one.")
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the refinement in --out; more --steps extend a complete one."
+        ),
     ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -66,8 +81,8 @@ def refine_command(
     require(BASELINES, what="refine")
     from baselines.cli import show
     from baselines.progress import choose_display
-    from baselines.refine.start import prior_of, refine
     from baselines.refine.checking import checked_algorithm, checked_scale
+    from baselines.refine.start import prior_of, refine
     from baselines.settings import TrainingSettings
     from promptpo.api import default_directory
     from promptpo.envs.objects import task_of
@@ -76,9 +91,7 @@ def refine_command(
     if resume and out is None:
         raise UsageError("--resume needs the directory: --out DIR.")
     task = None if env_id is None else task_of(env_id, None, max_episode_steps)
-    source, task, given = prior_of(
-        run, task, scale=checked_scale(scale), allow_weaker=allow_weaker_sandbox
-    )
+    source, task, given = prior_of(run, task, scale=checked_scale(scale), allow_weaker=allow_weaker_sandbox)
     settings = TrainingSettings(
         algorithm=checked_algorithm(algorithm),
         task=task,

@@ -150,7 +150,9 @@ class ProgramEnvs(VecEnvWrapper):
         """End a step; where an episode ended, its last observation has the program's action too."""
         flat, rewards, dones, infos = self.venv.step_wait()
         ended = [i for i in range(self.num_envs) if dones[i]]
-        shown = {i: flat_env.ended_with if dones[i] else flat_env.seen for i, flat_env in enumerate(self._flats)}
+        shown = {
+            i: flat_env.ended_with if dones[i] else flat_env.seen for i, flat_env in enumerate(self._flats)
+        }
         self._ask(range(self.num_envs), shown)
         if ended:
             for i in ended:
@@ -181,9 +183,7 @@ class ProgramEnvs(VecEnvWrapper):
         """Ask the programs of some lanes; those of the others rest."""
         began = time.perf_counter()
         chosen = set(acting)
-        messages = {
-            lane: self._prior.asked(shown[lane], act=lane in chosen) for lane in self._asked.running
-        }
+        messages = {lane: self._prior.asked(shown[lane], act=lane in chosen) for lane in self._asked.running}
         for lane, answer in self._asked.act(messages).items():
             if isinstance(answer, Failure):
                 self._lose(lane, answer.kind)

@@ -163,9 +163,7 @@ def refined_source(prior: Prior, network: Network, *, scale: float) -> str:
     return joined([doc, prior.module, network.text, prior.asking, policy])
 
 
-def _about(
-    source: str, prior: Prior, settings: TrainingSettings, content: Mapping[str, Any] | None
-) -> str:
+def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mapping[str, Any] | None) -> str:
     """What the header says of the network, then what the program says of itself."""
     if source == prior.source:
         said = "No network that was trained on top of this program was better on validation episodes."
@@ -185,7 +183,7 @@ def _in_numbers(prior: Prior, content: Mapping[str, Any]) -> str:
     what = "of the action's variance is" if prior.actions.continuous else "of the choices are"
     alone = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
     return (
-        f"{residual['share']:.0%} {what} the network's ({residual['weights']:,} weights, "
+        f"{residual["share"]:.1%} {what} the network's ({residual['weights']:,} weights, "
         f"{content['best']['steps']:,} steps of training). On validation episodes the program alone {alone}, "
         f"with the network {content['validation']['mean_return']:.6g}."
     )

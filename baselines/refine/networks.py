@@ -68,7 +68,9 @@ class NearProgramPolicy(ActorCriticPolicy):
             last.weight[:, -self._passed :] = 0.0
             last.bias.zero_()
             if not self._is_box():
-                last.weight[:, -self._passed :] = torch.diag(torch.as_tensor(trust(self._choices, self._passed)))
+                last.weight[:, -self._passed :] = torch.diag(
+                    torch.as_tensor(trust(self._choices, self._passed))
+                )
 
     def _is_box(self) -> bool:
         from gymnasium import spaces
@@ -92,7 +94,7 @@ def begin_near_zero(actor: Any, log_std: float) -> None:
         log_std: Logarithm of the noise before it is squashed.
     """
     with torch.no_grad():
-        mean = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
+        mean: Any = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
         mean.weight *= NEAR_ZERO
         mean.bias.zero_()
         if isinstance(actor.log_std, nn.Linear):
@@ -149,7 +151,8 @@ def _layers(modules: list[Any]) -> tuple[list[Layer], str]:
     """Affine maps with the same activation between them; normalisation of batches becomes part of them."""
     layers: list[Layer] = []
     activation = ""
-    scale = shift = None
+    scale: Any = None
+    shift: Any = None
     for module in modules:
         if isinstance(module, nn.Linear):
             weights = module.weight.detach().cpu().numpy().astype(np.float64)
@@ -168,5 +171,7 @@ def _layers(modules: list[Any]) -> tuple[list[Layer], str]:
         elif isinstance(module, nn.Hardtanh):
             continue  # a limit on what is squashed right after; within it for all but saturated actions
         elif not isinstance(module, nn.Identity | nn.Flatten):
-            raise UsageError(f"refine cannot write a layer of {type(module).__name__}; take another activation.")
+            raise UsageError(
+                f"refine cannot write a layer of {type(module).__name__}; take another activation."
+            )
     return layers, activation

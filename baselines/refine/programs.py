@@ -240,7 +240,7 @@ class Policy:
         return self.last
 '''
 
-_PROBE = '''\
+_PROBE = """\
 class Probe:
     def names(self, observation):
         prior = Prior({})
@@ -257,4 +257,4 @@ class Probe:
             if isinstance(name, str) and "\\n" not in name and not isinstance(value, str):
                 found.append(name)
         return "\\n".join(sorted(found))
-'''
+"""

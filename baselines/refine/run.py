@@ -30,6 +30,7 @@ PROGRAM = "program.py"
 WIDTHS = (128, 64, 32)
 """Units of the network's two hidden layers; the widest that fits into the file."""
 import os
+
 WARM_UP = int(os.environ.get("REFINE_WARM", "0"))
 """Steps in which only the critic of PPO learns."""
 LOG_STD = -2.0
@@ -147,7 +148,9 @@ class RefineRun(TrainingRun):
 
     def publish(self, content: dict[str, Any] | None = None) -> None:
         """Write ``best.py``; with its result, once it is known."""
-        text = self.files.exported(self.record.best_source, self.prior, self.settings, self.directory, content)
+        text = self.files.exported(
+            self.record.best_source, self.prior, self.settings, self.directory, content
+        )
         write_atomically(self.directory / BEST, text)
 
     def _save_final(self) -> None:
@@ -198,4 +201,3 @@ class RefineRun(TrainingRun):
         """Close all environments."""
         super().close()
         self.files.close()
-

@@ -22,7 +22,9 @@ from promptpo.output.report import RESULT, write_atomically
 from sandbox import Limits, Sandbox, check_source
 
 
-def prior_of(run: Path, task: Task | None, *, scale: float, allow_weaker: bool) -> tuple[str, Task, dict[str, Any]]:
+def prior_of(
+    run: Path, task: Task | None, *, scale: float, allow_weaker: bool
+) -> tuple[str, Task, dict[str, Any]]:
     """What a network is added to.
 
     Args:
@@ -100,7 +102,7 @@ def _result_of(file: Path) -> dict[str, Any]:
 
 def _author(file: Path) -> str:
     """Who wrote a file, as its header says."""
-    match = re.search(r'written by (.+?)\.\n', read_text(file)[:2000])
+    match = re.search(r"written by (.+?)\.\n", read_text(file)[:2000])
     return match[1] if match else "its user (given to refine)"
 
 
@@ -108,4 +110,3 @@ def _resuming(directory: Path) -> str:
     given = load_settings(directory).prior or {}
     run, out = shlex.quote(str(given.get("run", "RUN"))), shlex.quote(str(directory))
     return f"promptpo refine {run} --out {out} --resume --steps MORE"
-

@@ -138,9 +138,9 @@ def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) 
     scope: dict[str, Any] = {"__name__": "played"}
     text = _with_network(pendulum)
     assert check_source(text) is None
-    exec(text, scope)
+    exec(text, scope)  # noqa: S102 - our own text
     alone: dict[str, Any] = {}
-    exec(SWING, alone)
+    exec(SWING, alone)  # noqa: S102 - our own text
     bare, program = scope["Policy"](residual=False), alone["Policy"]({"gain": 10.0, "damping": 2.0})
     whole = scope["Policy"]()
     rows = np.random.default_rng(0).normal(size=(20, 3))
@@ -193,7 +193,7 @@ def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     assert result["residual"]["share"] <= 1
     text = _with_network(tmp_path)
     scope: dict[str, Any] = {}
-    exec(text, scope)
+    exec(text, scope)  # noqa: S102 - our own text
     policy, rows = scope["Policy"](), np.random.default_rng(0).normal(size=(50, 4)) * 0.1
     agree = [policy.act(row) == (1 if row[2] + 0.5 * row[3] > 0 else 0) for row in rows]
     assert np.mean(agree) > 0.9
