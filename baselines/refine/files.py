@@ -183,7 +183,7 @@ def _in_numbers(prior: Prior, content: Mapping[str, Any]) -> str:
     what = "of the action's variance is" if prior.actions.continuous else "of the choices are"
     alone = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
     return (
-        f"{residual["share"]:.1%} {what} the network's ({residual['weights']:,} weights, "
+        f"{residual['share']:.1%} {what} the network's ({residual['weights']:,} weights, "
         f"{content['best']['steps']:,} steps of training). On validation episodes the program alone {alone}, "
         f"with the network {content['validation']['mean_return']:.6g}."
     )

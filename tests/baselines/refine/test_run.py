@@ -180,7 +180,7 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
 def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> None:
     """It is counted, and training goes on to its end."""
     crashing = SWING.replace("x, y, speed = obs", "x, y, speed = obs\n        assert self.debug['time'] < 50")
-    result = run(tmp_path, crashing, "Pendulum-v1")
+    result = run(tmp_path, crashing, "Pendulum-v1", validation_episodes=1, test_episodes=1)
     assert result["steps"]["train"] == 256
     assert result["program"]["failures"] == {"crashed": 2}
     assert result["program"]["episodes"] == 2
@@ -188,7 +188,7 @@ def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> No
 
 def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     """CartPole: hardly trained, the network plays what the program plays."""
-    result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=64)
+    result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=256, validation_episodes=1, test_episodes=1)
     assert result["validation"]["mean_return"] == 500
     assert result["residual"]["share"] <= 1
     text = _with_network(tmp_path)
@@ -243,6 +243,7 @@ def test_a_refined_run_is_not_refined_again(pendulum: Path) -> None:
 COMMAND = "import sys; from baselines.refine.cli import app; app(sys.argv[1:])"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
     """There is a file to play, and the same command goes on."""

@@ -38,6 +38,7 @@ def test_a_budget_that_the_program_has_used_up_says_so() -> None:
     assert line[5] == "no step left for a network"
 
 
+@pytest.mark.slow
 def test_the_study_trains_once_and_counts_the_program_s_steps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
