@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,12 @@ from sandbox import Limits, Sandbox, check_source
 
 
 def prior_of(
-    run: Path, task: Task | None, *, scale: float, allow_weaker: bool
+    run: Path,
+    task: Task | None,
+    *,
+    scale: float,
+    allow_weaker: bool = False,
+    max_episode_steps: int | None = None,
 ) -> tuple[str, Task, dict[str, Any]]:
     """What a network is added to.
 
@@ -32,6 +38,7 @@ def prior_of(
         task: What the user named; None asks the run or the file.
         scale: Of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
+        max_episode_steps: Longest episode; None keeps the task's.
 
     Returns:
         The program's module, the task, and the rest as plain data.
@@ -42,6 +49,8 @@ def prior_of(
     if not run.exists():
         raise UsageError(f"there is no run or policy {run}.")
     file, task = file_and_task(run, task)
+    if max_episode_steps is not None:
+        task = replace(task, max_episode_steps=max_episode_steps)
     source = policy_part(read_text(file))
     failure = check_source(source)
     if failure is not None:
