@@ -11,7 +11,7 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
 from baselines.agents import Stage, TrainedAgent
-from baselines.algorithms import algorithm_class
+from baselines.algorithms import CONTINUOUS_ONLY, algorithm_class
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
 from baselines.settings import TrainingSettings
@@ -64,10 +64,7 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
         UnsupportedSpaceError: The algorithm has no policy for these actions.
         UsageError: Hyperparameters that do not fit together.
     """
-    if settings.algorithm == "sac" and not isinstance(envs.action_space, spaces.Box):
-        raise UnsupportedSpaceError(
-            f"SAC acts in continuous spaces; {settings.task.name} has {envs.action_space}: take ppo or trpo."
-        )
+    check_actions(settings, envs.action_space)
     arguments = row.arguments()
     policy: Any = policy_name(envs.observation_space)
     if settings.language is not None:
@@ -80,6 +77,18 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
         )
     except (TypeError, ValueError, AssertionError) as error:
         raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+
+
+def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
+    """Check that an algorithm has a policy for these actions.
+
+    Raises:
+        UnsupportedSpaceError: It has not.
+    """
+    if settings.algorithm in CONTINUOUS_ONLY and not isinstance(space, spaces.Box):
+        raise UnsupportedSpaceError(
+            f"{settings.algorithm.upper()} acts in continuous spaces; {settings.task.name} has {space}: take ppo or trpo."
+        )
 
 
 def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptpo.output.run_export import export
     from promptpo.output.run_result import RunResult, load_run
     from promptpo.run.observer import Observer
+    from promptpo.seeds import optimize_seeds
 
 __all__ = [
     "Observer",
@@ -31,6 +32,7 @@ __all__ = [
     "load_run",
     "optimize",
     "optimize_async",
+    "optimize_seeds",
     "resume",
     "write_report",
 ]
@@ -42,6 +44,7 @@ _HOMES = {
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",
     "load_run": "promptpo.output.run_result",
+    "optimize_seeds": "promptpo.seeds",
     "write_report": "promptpo.output.report.page",
 }
 

@@ -18,6 +18,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
+from promptpo.rollouts.agents import agent_file
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
@@ -58,6 +59,7 @@ def optimize(
     max_seconds: float | None = None,
     hint: str = "",
     start: Sequence[str | os.PathLike[str]] = (),
+    teacher: str | os.PathLike[str] | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
@@ -91,6 +93,8 @@ def optimize(
         max_seconds: Wall time.
         hint: What you know about the task; in every prompt.
         start: Policy files to begin with, your own or exported ones: candidates before the first round.
+        teacher: A trained agent of stable-baselines3 or sb3-contrib (its file, or the directory of a baseline's run):
+            a mark to beat, whose episodes the first prompt tells. **Loading it runs what is in the file.**
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
         progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
@@ -102,7 +106,7 @@ def optimize(
         KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
             second Ctrl-C stops at once.
     """
-    prepared = _prepared(
+    prepared = asked_for(
         env_id,
         model=model,
         repair_model=repair_model,
@@ -126,15 +130,16 @@ def optimize(
         observer=observer,
         hint=hint,
         start=start,
+        teacher=teacher,
         progress=progress,
         **settings,
     )
-    with _shown(prepared.observer, prepared.progress) as shown:
-        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, shown))
+    with shown(prepared.observer, prepared.progress) as told:
+        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, told))
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
     """What `optimize` was asked for, checked."""
 
     config: Config
@@ -144,7 +149,7 @@ class _Prepared:
     progress: bool | None
 
 
-def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
+def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     """The options of `optimize` as a configuration and what else is needed.
 
     Raises:
@@ -161,7 +166,7 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
     single, several = one_or_several(model)
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
-    start = given.pop("start")
+    start, teacher = given.pop("start"), given.pop("teacher")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
     config = config_of(
         task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
@@ -170,9 +175,10 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
         start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
+        teacher=str(agent_file(teacher)) if teacher is not None else None,
         **given,
     )
-    return _Prepared(config, llm=llm, **rest)
+    return Prepared(config, llm=llm, **rest)
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
@@ -265,8 +271,8 @@ def resume(
     """
     known = {"env", "llm", "observer", "progress", *ResumeOptions.__annotations__}
     check_names(changes, known, "resume has no option")
-    with _shown(observer, progress) as shown:
-        return _unless_interrupted(continued(run, env=env, llm=llm, observer=shown, **changes))
+    with shown(observer, progress) as told:
+        return _unless_interrupted(continued(run, env=env, llm=llm, observer=told, **changes))
 
 
 def continued(
@@ -310,9 +316,9 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         CancelledError: It was cancelled, and the run is closed.
     """
-    prepared = _prepared(env_id, **options)
-    with _shown(prepared.observer, prepared.progress) as shown:
-        return await _begun(prepared.config, prepared.out, prepared.llm, shown).run_beside()
+    prepared = asked_for(env_id, **options)
+    with shown(prepared.observer, prepared.progress) as told:
+        return await _begun(prepared.config, prepared.out, prepared.llm, told).run_beside()
 
 
 def _unless_interrupted(session: Session) -> RunResult:
@@ -327,16 +333,21 @@ def _unless_interrupted(session: Session) -> RunResult:
     return result
 
 
-def _shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+def shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+    """What is told of a run that Python starts: a display that fits, the caller's observer, or both.
+
+    Raises:
+        UsageError: Either is not what it must be.
+    """
     if observer is not None and not isinstance(observer, Observer):
         raise UsageError(f"observer takes a promptpo.Observer, not {observer!r}.")
     if progress is not None and not isinstance(progress, bool):
         raise UsageError(f"progress must be true or false, not {progress!r}.")
     if progress is False or (progress is None and observer is not None):
         return nullcontext(observer or Observer())
-    from promptpo.cli.progress import shown
+    from promptpo.cli import progress as display
 
-    return shown(observer, always=bool(progress))
+    return display.shown(observer, always=bool(progress))
 
 
 def _path(path: Any, name: str) -> Path:

@@ -69,14 +69,18 @@ class Session:
         return found
 
     async def _estimate(self) -> Preflight:
-        config, llm, _, spec = self._prepared()
+        config, llm, _, spec = self._prepared(asked=False)
         try:
             return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
         finally:
             await llm.aclose()
 
-    def _prepared(self) -> tuple[Config, LLM, str, TaskSpec]:
-        """The settings with all that is decided before the start, who answers and why, and the task."""
+    def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task.
+
+        Args:
+            asked: Whether the model will be asked; to know what it may cost, no key is needed.
+        """
         config = self.config
         llm = self._given_llm or make_models(
             config.model,
@@ -89,6 +93,7 @@ class Session:
             run=str(self.directory.resolve()),
             price=config.price,
             search=SearchLLM,
+            asked=asked,
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
@@ -227,6 +232,9 @@ class Session:
         )
         content["references"] = {name: scored(one) for name, one in outcome.references.items()}
         content["verdict"] = verdict(facts)
+        if config.teacher is not None:
+            fidelity = dict(outcome.fidelity) if outcome.fidelity else None
+            content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
         content["preflight"] = ahead.as_json()
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)

@@ -34,15 +34,20 @@ if TYPE_CHECKING:
         Trajectory,
         Trial,
     )
+    from sandbox.worlds import Imagine, Predictions, Recorded, Replay, WorldFailedError
 
 __all__ = [
     "CallResult",
     "Episode",
     "Failure",
     "FailureKind",
+    "Imagine",
     "Layers",
     "Limits",
     "PlainData",
+    "Predictions",
+    "Recorded",
+    "Replay",
     "Rollout",
     "Sandbox",
     "SandboxBrokenError",
@@ -52,10 +57,15 @@ __all__ = [
     "Trajectory",
     "Trial",
     "UnsupportedSpaceError",
+    "WorldFailedError",
     "check_source",
 ]
 
-_HOMES = {"box": ("Sandbox", "check_source"), "errors": tuple(n for n in __all__ if n.endswith("Error"))}
+_HOMES = {
+    "box": ("Sandbox", "check_source"),
+    "worlds": ("Imagine", "Predictions", "Recorded", "Replay", "WorldFailedError"),
+    "errors": tuple(n for n in __all__ if n.endswith("Error") and n != "WorldFailedError"),
+}
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 

@@ -9,11 +9,13 @@ from typing import Any, Self
 
 import gymnasium
 
+from sandbox import worlds
 from sandbox.cores import CoreClaim
 from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
 from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
+from sandbox.lockstep.asking import AskedPolicies
 from sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER, Progress
 from sandbox.lockstep.rollout import Guests, Runner
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
@@ -31,8 +33,10 @@ from sandbox.results import (
 )
 from sandbox.seeds import digest_of
 from sandbox.text import clean
+from sandbox.worlds import Imagine, Predictions, Replay, WorldFailedError
 
 _LEVELS: tuple[Level, ...] = ("strong", "medium", "weak")
+_WORLD_GONE = "the world ended or disturbed its process; return (observation, reward, terminated) instead"
 _ESSENTIAL = ("rlimits", "no_new_privileges", "landlock", "seccomp")
 
 
@@ -146,6 +150,24 @@ class Sandbox:
         finally:
             claim.leave(before)
 
+    def asked(
+        self,
+        source: str,
+        observation_space: gymnasium.Space[Any],
+        action_space: gymnasium.Space[Any],
+    ) -> AskedPolicies:
+        """Policies that a caller with environments of its own asks for actions; one set at a time.
+
+        Args:
+            source: A module with ``class Policy``.
+            observation_space: What policies see.
+            action_space: What they return; continuous actions are clipped into its bounds.
+
+        Raises:
+            UnsupportedSpaceError: Observations or actions cannot cross the border.
+        """
+        return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
+
     def _claimed_core(self) -> CoreClaim:
         if self._claim is None:
             self._claim = CoreClaim(self._core)
@@ -209,6 +231,59 @@ class Sandbox:
                 return None, Failure(*decode_failure(payload))
             else:
                 raise GuestGoneError("the guest sent a message out of order")
+
+    def replay(self, request: Replay) -> Predictions:
+        """Have a world model predict recorded steps; what it does wrong is its failure.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            SpaceBorderError: A space cannot cross the border.
+        """
+        if not request.episodes:
+            return worlds.failed(Failure("rejected", "there is nothing to predict"))
+        try:
+            payload, failure = self._simulated(request.source, worlds.replay_message(request))
+            return worlds.failed(failure) if failure else worlds.predictions(payload, request)
+        except GuestGoneError:
+            return worlds.failed(Failure("crashed", _WORLD_GONE))
+
+    def imagine(self, request: Imagine) -> Rollout:
+        """Let a policy act in a world model; what the policy does wrong is its episodes' failure.
+
+        Raises:
+            WorldFailedError: The world failed, or world and policy together took too long or died.
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            SpaceBorderError: A space cannot cross the border.
+        """
+        if not request.trials:
+            return Rollout((), None, 0, "", 0.0)
+        try:
+            payload, failure = self._simulated(request.source, worlds.imagine_message(request, self.limits))
+            if failure is not None:
+                raise WorldFailedError(failure)
+            return worlds.imagined(payload, request)
+        except GuestGoneError:
+            raise WorldFailedError(Failure("crashed", _WORLD_GONE)) from None
+
+    def _simulated(self, source: str, request: bytes) -> tuple[bytes, Failure | None]:
+        """A fresh guest's answer about a world."""
+        try:
+            guest, failure = self._runner(source).load(("tuple", []))
+            if failure is not None:
+                return b"", failure
+            guest.send(request, self.limits.call_seconds)
+            kind, _, payload = guest.chunk(Deadline(guest, self.limits.call_seconds))
+            guest.finish()
+        except GuestTimeoutError:
+            text = f"the world took longer than {self.limits.call_seconds:g} s for its steps; do less work in step"
+            return b"", Failure("timeout", text)
+        finally:
+            self._end_guest()
+        if kind == wire.FAILED:
+            return b"", Failure(*decode_failure(payload))
+        if kind != wire.PREDICTED:
+            raise GuestGoneError("the guest sent a message out of order")
+        return payload, None
 
     def check(self, source: str) -> Failure | None:
         """Whether the gate lets a source pass and it compiles; nothing of it is run."""

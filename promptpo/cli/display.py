@@ -13,8 +13,9 @@ from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import references_in_words
+from promptpo.output.report.result import fidelity_in_words, references_in_words
 from promptpo.output.report.variants import table
+from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def choose_display(*, quiet: bool) -> Iterator[Observer]:
-    """A display that fits where the output goes."""
+def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
+    """A display that fits where the output goes; a brief one says the result in one line, on standard error."""
     if quiet:
         yield Observer()
     else:
         display = LiveDisplay() if sys.stderr.isatty() else PlainDisplay()
+        display.brief = brief
         try:
             yield display
         except (PromptPOError, OSError):
@@ -49,6 +51,8 @@ def choose_display(*, quiet: bool) -> Iterator[Observer]:
 
 class PlainDisplay(Observer):
     """One line for each thing worth a line, on standard error; the result on standard output."""
+
+    brief = False
 
     def __init__(self) -> None:
         self._state: RunState | None = None
@@ -103,7 +107,10 @@ class PlainDisplay(Observer):
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
-        say(outcome(run))
+        if self.brief:
+            self.line(f"{run.directory}: held-out return {run.mean_return:.6g}; {run.stop_reason}")
+        else:
+            say(outcome(run))
 
     def failed(self) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
@@ -211,9 +218,14 @@ def outcome(run: RunResult) -> str:
     lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
-    lines.extend([data["verdict"]] if data.get("verdict") else [])
+    lines.extend(
+        filter(None, [data.get("verdict"), fidelity_in_words((data.get("teacher") or {}).get("fidelity"))])
+    )
     if data["best"]["round"] == 0:
-        lines.append("Given at the start; nothing that was written since is better.")
+        fitted = load_config(run.directory / CONFIG).is_distilled(data["best"]["candidate"])
+        lines.append(
+            f"{'Distilled from the teacher' if fitted else 'Given at the start'}; nothing that was written since is better."
+        )
     elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")

@@ -108,11 +108,20 @@ def show(
 ) -> None:
     """Tell what happened in a run.
 
-    Every candidate, its outcome, and what it cost.
+    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test.
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
+    from promptpo.output.baseline_run import is_baseline
 
     name = _one_name(candidate, option)
+    if is_baseline(run):
+        from promptpo.cli.show_baseline import baseline_json, baseline_overview
+
+        if as_json:
+            print_json(baseline_json(run, name), indent=2)
+        else:
+            say(baseline_overview(run, name))
+        return
     if as_json:
         print_json(candidate_json(run, name) if name else overview_json(run), indent=2)
     else:

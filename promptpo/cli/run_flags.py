@@ -16,6 +16,7 @@ from promptpo.cli.arguments import (
     AsJson,
     EnvOption,
     Film,
+    HeldOutKwargs,
     Horizon,
     Jobs,
     ManyEnvKwargs,
@@ -70,12 +71,7 @@ class TaskFlags:
 class TestedFlags(TaskFlags):
     """How the environment is made, and what only the test sees of it."""
 
-    held_out_kwargs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JSON", help="Keyword arguments of a variant that only the test plays; repeatable."
-        ),
-    ] = None
+    held_out_kwargs: HeldOutKwargs = None
 
     def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """See `TaskFlags.task`."""
@@ -155,6 +151,13 @@ class AskingFlags:
             help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
         ),
     ] = None
+    teacher: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="AGENT.zip",
+            help="A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
+        ),
+    ] = None
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")
     ] = "normal"
@@ -196,6 +199,13 @@ class TryingFlags:
     ] = None
     test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
+        ),
+    ] = None
     stop_at: Annotated[
         float | None,
         typer.Option(

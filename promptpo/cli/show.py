@@ -9,7 +9,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.result import REFERENCES, failures_in_words
+from promptpo.output.importance import importance_in_words, importance_json
+from promptpo.output.report.result import REFERENCES, failures_in_words, fidelity_in_words
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
@@ -51,8 +52,11 @@ def overview(run: Path) -> str:
     if len(models) > 1:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
     lines.append(_ending(view))
+    if view.best is not None:
+        lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
+        lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 
 
@@ -99,6 +103,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
         "repairs": candidate.repairs,
         "duplicate_of": candidate.duplicate_of,
         "tuned": {name: list(change) for name, change in candidate.tuned.items()},
+        "importance": importance_json(candidate),
     }
 
 
@@ -114,6 +119,7 @@ def candidate_in_full(run: Path, candidate: str) -> str:
         attempt.prose,
         attempt.feedback,
         *attempt.notes,
+        importance_in_words(attempt.candidate),
         attempt.evaluation.detail,
     ]
     return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.variants import by_variant
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.threads import run_async
-
-AGENTS = "promptpo.agents"
-"""Entry-point group of what plays trained agents, by the ending of their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ def evaluate(
         )
     if path.suffix == ".zip":
         started = time.monotonic()
-        evaluation = _play_agent(path, task, range(seed, seed + episodes))
+        evaluation = play_agent(path, task, range(seed, seed + episodes))
         return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
@@ -152,11 +149,3 @@ def _path_and_task(
 
     path, task = file_and_task(policy, made(env) if env is not None else None, trust=trust)
     return path, task if env is not None else with_changes(task, made(task.env_id))
-
-
-def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:
-    """Have the installed package that knows trained agents play one."""
-    for entry in metadata.entry_points(group=AGENTS, name=path.suffix.lstrip(".")):
-        evaluation: Evaluation = entry.load()(path, task, seeds)
-        return evaluation
-    raise UsageError(f"nothing is installed that plays {path}; promptpo plays policies, which are .py files.")

@@ -8,12 +8,12 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import PromptPOError
+from promptpo.errors import PromptPOError, UsageError
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
@@ -29,6 +29,9 @@ BEST = "best.py"
 
 GIVEN = "its user (given to the run at its start)"
 """Who wrote a policy that a run began with."""
+
+DISTILLED = "promptpo (distilled from a trained agent of its user)"
+"""Who wrote a policy that was fitted to a teacher."""
 
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
@@ -83,7 +86,7 @@ def exported(
         action_space: Its bounds are applied by ``predict``, as they were during evaluation.
         filename: For the usage line.
     """
-    program, task = Program.parse(source), provenance.task
+    program, task = Program.parse(source), portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
         construction=_Construction.of(program),
@@ -100,6 +103,27 @@ def exported(
         program = program.renamed(name)
     header = _header(program.docstring, provenance, filename)
     return f'"""{header}\n"""\n{program.without_docstring.strip(chr(10))}\n\n\n{MARKER}\n{added}'
+
+
+def portable(task: Task) -> Task:
+    """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
+    from promptpo.envs.meta_world import NAMESPACE, task_name
+
+    def made(single: Task) -> tuple[str, dict[str, Any]]:
+        try:
+            name = task_name(single)
+        except UsageError:
+            name = None
+        known = {**single.env_kwargs, "env_name": name}
+        return (f"metaworld:{NAMESPACE}MT1", known) if name else (single.env_id, dict(single.env_kwargs))
+
+    env_id, kwargs = made(replace(task, variants=(), held_out=(), show_variant=False))
+    variants = []
+    for variant in task.variants:
+        its_id, its_kwargs = made(task.single(variant))
+        own = {key: value for key, value in its_kwargs.items() if kwargs.get(key, MARKER) != value}
+        variants.append(replace(variant, env_id=its_id if its_id != env_id else "", env_kwargs=own))
+    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=tuple(variants))
 
 
 def policy_part(text: str) -> str:
@@ -179,7 +203,7 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
     writer = "program search" if author.startswith("program search") else "a language model"
-    writer = "the user of promptpo" if author == GIVEN else writer
+    writer = {GIVEN: "the user of promptpo", DISTILLED: "promptpo"}.get(author, writer)
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),

@@ -11,7 +11,7 @@ from pathlib import Path
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import BEST, policy_part, task_of
+from promptpo.output.exporting import BEST, policy_part, portable, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.origin import builds, built_in, made_here
@@ -69,7 +69,8 @@ def may_build(path: Path, task: Task) -> bool:
 
 def _trained(task: Task) -> list[Task]:
     """What an exported file says of a task: each variant with its wrappers, without the horizon."""
-    return [replace(task.single(variant), max_episode_steps=None) for variant in task.family]
+    written = portable(task)
+    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
 
 
 def with_changes(task: Task, given: Task) -> Task:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
-from promptpo.output.exporting import GIVEN, Provenance, exported
+from promptpo.output.exporting import DISTILLED, GIVEN, Provenance, exported
 from promptpo.output.run_result import best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, Config, load_config
@@ -85,7 +85,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else "program search (no language model)"
     if content["best"]["candidate"].startswith("r0c"):
-        model = GIVEN
+        model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
     return Provenance(
         task=config.task,
         model=model,

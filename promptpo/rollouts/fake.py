@@ -7,7 +7,22 @@ from collections.abc import Callable, Sequence
 
 from promptpo.errors import WorkerLostError
 from promptpo.rollouts.jobs import Call, Job
-from sandbox import CallResult, Episode, Failure, Rollout, SandboxStatus, Trajectory, Trial
+from sandbox import (
+    CallResult,
+    Episode,
+    Failure,
+    Imagine,
+    Predictions,
+    Replay,
+    Rollout,
+    SandboxStatus,
+    Trajectory,
+    Trial,
+    WorldFailedError,
+)
+from sandbox.worlds import failed
+
+NOTHING_RUNS = "this executor runs nothing"
 
 
 class FakeExecutor:
@@ -93,6 +108,18 @@ class FakeExecutor:
         self._check_open()
         answer = self._call(call)
         return CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
+
+    async def replay(self, request: Replay) -> Predictions:
+        """See `Executor.replay`; every world fails here, for nothing runs."""
+        del request
+        self._check_open()
+        return failed(Failure("rejected", NOTHING_RUNS))
+
+    async def imagine(self, request: Imagine) -> Rollout:
+        """See `Executor.imagine`; every world fails here, for nothing runs."""
+        del request
+        self._check_open()
+        raise WorldFailedError(Failure("rejected", NOTHING_RUNS))
 
     async def status(self) -> SandboxStatus:
         """See `Executor.status`; nothing is confined, for nothing runs."""

@@ -16,7 +16,17 @@ from promptpo.errors import (
     place_of,
 )
 from promptpo.rollouts.jobs import Call, Job, Settings, Work, adopt_all
-from sandbox import CallResult, Rollout, Sandbox, SandboxError, SandboxStatus, SandboxUnavailableError
+from sandbox import (
+    CallResult,
+    Imagine,
+    Predictions,
+    Replay,
+    Rollout,
+    Sandbox,
+    SandboxError,
+    SandboxStatus,
+    SandboxUnavailableError,
+)
 from sandbox.errors import SpaceBorderError
 
 
@@ -96,10 +106,11 @@ class Host:
             self._envs.append(env if self._pulse is None else PulsedEnv(env, self._pulse))
         return self._envs[:n]
 
-    def answer(self, work: Work) -> Rollout | CallResult | SandboxStatus:
-        """Do one piece of work: a job, a call, or (None) tell the sandbox's status.
+    def answer(self, work: Work) -> Rollout | CallResult | Predictions | SandboxStatus:
+        """Do one piece of work: a job, a call, something with a world model, or (None) tell the sandbox's status.
 
         Raises:
+            WorldFailedError: A world failed while a policy acted in it.
             EnvironmentFaultError: The environment raised.
             SandboxFaultError: Policies cannot be confined here.
             UnsupportedSpaceError: Observations or actions cannot be handed to a policy.
@@ -109,6 +120,10 @@ class Host:
                 return self.sandbox.status
             if isinstance(work, Call):
                 return self.sandbox.call(work.source, work.target, work.argument)
+            if isinstance(work, Replay):
+                return self.sandbox.replay(work)
+            if isinstance(work, Imagine):
+                return self.sandbox.imagine(work)
             return self.run(work)
         except SandboxUnavailableError as error:
             raise SandboxFaultError(f"{error}; --allow-weaker-sandbox accepts it.") from error

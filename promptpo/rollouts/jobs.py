@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from promptpo.envs.task import Task
-from sandbox import CallResult, Limits, Rollout, SandboxStatus, Trial
+from sandbox import CallResult, Imagine, Limits, Predictions, Replay, Rollout, SandboxStatus, Trial
 
 LANES = 16
 """Episodes that one guest advances in lockstep; 8 to 32 run at nearly the speed of plain Python."""
@@ -41,7 +41,7 @@ class Call:
     argument: Any
 
 
-Work: TypeAlias = Job | Call | None
+Work: TypeAlias = Job | Call | Replay | Imagine | None
 """A piece of work for a worker; None asks for the status of its sandbox."""
 
 
@@ -90,6 +90,18 @@ class Executor(Protocol):
 
     async def call(self, call: Call) -> CallResult:
         """Call one method of an untrusted class."""
+        ...
+
+    async def replay(self, request: Replay) -> Predictions:
+        """Have a world model predict recorded steps."""
+        ...
+
+    async def imagine(self, request: Imagine) -> Rollout:
+        """Let a policy act in a world model; no step of the environment is taken.
+
+        Raises:
+            WorldFailedError: The world failed, not the policy.
+        """
         ...
 
     async def status(self) -> SandboxStatus:

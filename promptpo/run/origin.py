@@ -151,7 +151,8 @@ def _asks(model: str, base_url: str | None) -> str:
 def resuming(config: Config) -> str:
     """What going on with a run does, in words."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
-    return ", ".join(part for part in (builds(config.task), asks(config), spec) if part)
+    taught = f"loads the trained agent {clean_name(config.teacher)}" if config.teacher else ""
+    return ", ".join(part for part in (builds(config.task), asks(config), spec, taught) if part)
 
 
 def built_in(task: Task) -> bool:

@@ -63,10 +63,12 @@ class Sensitivity:
         share: Of the differences between the vectors that were tried, what this parameter explains, from 0
             to 1; 0 where noise could explain it as well.
         at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
+        episodes: Tuning episodes that this is read from; 0 in older runs.
     """
 
     share: float
     at_bound: str = ""
+    episodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +129,15 @@ class Diagnosis:
         episodes: The best, the median and the worst, or all, as the recipe says.
         trace: Consecutive steps of the worst episode around what went wrong in it, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
+        beginning: Some of the first steps of the worst episode, as a table; of the one that failed, if one did.
+        maps: Of image-like observations, a few small maps around the event; empty where there are none.
     """
 
     episodes: tuple[Told, ...] = ()
     trace: str = ""
     by: str = ""
+    beginning: str = ""
+    maps: str = ""
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""

@@ -47,8 +47,10 @@ class RunState:
         rounds: Every round that has ended, in order.
         sessions: Data of the processes that worked on the run.
         references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
-            test seeds as "random.test" and "zero.test".
+            test seeds as "random.test" and "zero.test"; "teacher" likewise.
         constant_actions: Digest of a program to the action that it gave in every step of training, where it did.
+        teacher: Name of the trained agent's file; empty without one.
+        fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
@@ -68,6 +70,8 @@ class RunState:
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
     constant_actions: dict[str, str] = field(default_factory=dict)
+    teacher: str = ""
+    fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
     test: Evaluation | None = None
     stop: str = ""
@@ -96,6 +100,8 @@ class RunState:
             "validation": self._validation,
             "reference": self._reference,
             "constant": self._constant,
+            "teacher": self._teacher,
+            "fidelity": self._fidelity,
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
@@ -315,6 +321,13 @@ class RunState:
 
     def _constant(self, event: Event) -> None:
         self.constant_actions[event.data["program"]] = event.data["action"]
+
+    def _teacher(self, event: Event) -> None:
+        if event.key == "episodes":
+            self.teacher = event.data["agent"]
+
+    def _fidelity(self, event: Event) -> None:
+        self.fidelity[event.key] = event.data
 
     def _round(self, event: Event) -> None:
         data = event.data

@@ -15,6 +15,7 @@ from promptpo.run.records import Attempt, Remark
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
+    from promptpo.search.strategies import Asked
 
 
 @dataclass
@@ -29,12 +30,14 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         strategies: Ways of solving this task that the model named.
-        references: "random" and "zero" to what policies that know nothing earn.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
-        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
+        asked: Candidate id to what it was asked for.
+        tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
+        thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
+        teacher: What the first prompt says of a trained agent; empty without one.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -48,6 +51,10 @@ class History:
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    tuning: dict[str, str] = field(default_factory=dict)
+    thoughts: tuple[tuple[str, ...], int] = ((), 0)
+    teacher: str = ""
 
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark
@@ -96,6 +103,20 @@ class History:
     def against(self, one: Attempt, other: Attempt) -> Difference:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
+
+    def near(self, one: Attempt, other: Attempt, share: float) -> bool:
+        """Whether two candidates behave nearly alike: no start on which their returns differ by more than a share.
+
+        Args:
+            one: A candidate.
+            other: Another.
+            share: Of the size of their returns.
+        """
+        difference = self.against(one, other)
+        if not difference.returns or difference.verdict or any(difference.successes):
+            return False
+        size = max(map(abs, (*self.evidence(one).returns, *self.evidence(other).returns)))
+        return max(map(abs, difference.returns)) <= share * size
 
     def better(self, one: Attempt, other: Attempt) -> bool:
         """Whether one candidate is put before another: by `Evidence.lead`, then fewer steps, then the shorter source."""

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from sandbox.gate.check import Rejected, admit
-from sandbox.guest import wire
+from sandbox.guest import wire, worlds
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
+from sandbox.guest.debug import kept_in
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
-from sandbox.guest.plain import decode
+from sandbox.guest.plain import decode, encode
 from sandbox.guest.wire import HEADER, READ, message
 
 SLOW_SECONDS = 0.001
@@ -30,11 +31,12 @@ SLOW_SECONDS = 0.001
 class RunningPolicy:
     """One running policy, in the lane of this number."""
 
-    __slots__ = ("act", "index", "output", "slow")
+    __slots__ = ("act", "index", "output", "policy", "slow")
 
     def __init__(self, index: int, act: Any, output: Output) -> None:
         self.index = index
         self.act = act
+        self.policy: Any = None
         self.output = output
         self.slow = False
 
@@ -71,6 +73,7 @@ class GuestLoop:
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
+        self.debug = False
         self._batch: ActionBatch = PlainBatch()
         self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
@@ -99,6 +102,8 @@ class GuestLoop:
                 self._load(decode(payload[HEADER.size :]))
             elif kind == wire.CALL:
                 self._call(decode(payload[HEADER.size :]))
+            elif kind in (wire.REPLAY, wire.IMAGINE):
+                self._simulate(kind, decode(payload[HEADER.size :]))
 
     def _rows(self, payload: bytes) -> list[Any]:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
@@ -160,6 +165,7 @@ class GuestLoop:
         self.gate = request["gate"]
         self.slow_seconds = -1.0 if request["careful"] else SLOW_SECONDS
         self.output_limit = request["output_bytes"]
+        self.debug = request["debug"]
         self._batch = batch_of(request["layout"])()
         source = request["source"]
         try:
@@ -179,9 +185,10 @@ class GuestLoop:
         remember_source(source)
         send(message(wire.READY))
 
-    def _module(self, digest: bytes, output: Output) -> dict[str, Any]:
-        """A fresh copy of the module."""
-        assert self.code is not None  # noqa: S101 - the host loads first
+    def _module(self, digest: bytes, output: Output, code: CodeType | None = None) -> dict[str, Any]:
+        """A fresh copy of the module, or of another that was admitted as well."""
+        code = code or self.code
+        assert code is not None  # noqa: S101 - the host loads first
         if self.gate:
             sys.stdout = Prints(self._printing)
             sys.stderr = Prints(lambda: None)
@@ -189,7 +196,7 @@ class GuestLoop:
         else:
             namespace = unrestricted()
             sys.stdout = sys.stderr = output
-        exec(self.code, namespace)  # noqa: S102 - this process exists to do this
+        exec(code, namespace)  # noqa: S102 - this process exists to do this
         return namespace
 
     def _change_lanes(self, request: dict[str, Any]) -> None:
@@ -202,7 +209,8 @@ class GuestLoop:
             output = self._running = Output(self.output_limit, self.printed, index)
             lane = RunningPolicy(index, None, output)
             try:
-                lane.act = _construct(self._module(digest, output), params).act
+                lane.policy = _construct(self._module(digest, output), params)
+                lane.act = lane.policy.act
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
@@ -254,6 +262,9 @@ class GuestLoop:
             return
         if self.printed:
             self._flush_output()
+        if self.debug:
+            for lane in self.lanes:
+                _send_debug(lane)
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
 
@@ -286,6 +297,8 @@ class GuestLoop:
                 failed.append(lane)
             if self.printed:
                 self._flush_output()
+            if self.debug:
+                _send_debug(lane)
             now = perf_counter()
             lane.slow = now - before > self.slow_seconds
             if lane.slow:
@@ -328,6 +341,56 @@ class GuestLoop:
         else:
             self._flush_output()
             send(message(wire.TEXT, data))
+
+    # Worlds
+
+    def _simulate(self, kind: int, request: dict[str, Any]) -> None:
+        """Answer with predictions; who failed, world or policy, is said with the failure."""
+        output = self._running = Output(0, self.printed, 0)  # what is printed in a model is nobody's to read
+        try:
+            make = worlds.maker(self._module(request["digest"], output), request["params"])
+            answer: Any
+            if kind == wire.REPLAY:
+                answer = worlds.replay(make, request)
+            else:
+                answer = self._imagined(make, request, output)
+            data = encode(answer)
+        except worlds.WorldError as error:
+            self._fail(error.__cause__ or error)
+        except BaseException as error:  # noqa: BLE001 - reported to the host
+            self._fail(error)
+        else:
+            send(message(wire.PREDICTED, data))
+
+    def _imagined(self, make: worlds.Make, request: dict[str, Any], output: Output) -> list[Any]:
+        """Episodes of a policy in the world; a failing policy's are its own outcome."""
+        source = request["policy"]
+        tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
+        if isinstance(tree, Rejected):
+            return [("rejected", tree.message, tree.detail)]
+        try:
+            code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return [("rejected", f"line {error.lineno}: syntax error: {error.msg}", "")]
+        remember_source(source)
+
+        def policy(params: dict[str, float] | None, digest: bytes) -> Any:
+            return _construct(self._module(digest, output, code), params)
+
+        episodes: list[Any] = []
+        for return_, steps, ended, seen, wrong in worlds.Imagined(make, policy, request).episodes():
+            failure = None if wrong is None else describe_failure(wrong)
+            episodes.append((return_, steps, ended, seen, failure))
+        return episodes
+
+
+def _send_debug(lane: RunningPolicy) -> None:
+    """Tell the host what a policy keeps in its ``debug``, before its action: it is part of the same answer."""
+    kept = kept_in(lane.policy)
+    if kept:
+        data = encode(kept)
+        if len(data) <= wire.MAX_DEBUG_BYTES:
+            send(message(wire.DEBUG, data, lane.index))
 
 
 def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:

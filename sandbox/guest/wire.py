@@ -34,6 +34,10 @@ CALL = 5
 """Construct a class and call a method: plain data."""
 LAYOUT = 6
 """The dtype and shape of the rows that follow: plain data; not answered."""
+REPLAY = 7
+"""Predict recorded steps with the module's World: plain data, see `sandbox.guest.worlds`."""
+IMAGINE = 8
+"""Let a policy act in the module's World: plain data, see `sandbox.guest.worlds`."""
 
 # guest to host
 READY = 32
@@ -46,6 +50,14 @@ OUTPUT = 35
 """Text printed by lane number `count`; accounts for no lane."""
 TEXT = 36
 """What a call returned."""
+DEBUG = 37
+"""What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
+
+MAX_DEBUG_BYTES = 2048
+"""Of one such message."""
+
+PREDICTED = 38
+"""What a replay gave, or the episodes that a policy played in a world: plain data."""
 
 
 def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:

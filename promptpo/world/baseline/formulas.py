@@ -1,0 +1,360 @@
+"""A world model of short formulas: how each number of an observation changes, fitted to recorded steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.world.baseline.endings import Ending, find_ending
+from promptpo.world.baseline.terms import Formula, Library, candidates
+from sandbox import Recorded
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+MOST_NUMBERS = 60
+MOST_ROWS = 4000
+"""Steps that formulas are fitted to; more are sampled evenly."""
+
+MARGIN = 0.5
+"""Predictions may leave what was observed by this share of its span."""
+
+MOSTLY = 0.3
+"""Steps that end at a bound of the space are not fitted to, where at least this share ends elsewhere."""
+
+ON_CIRCLE = 1e-3
+WIDTH = 100
+CELLS, CELL_NUMBERS, MOST_CELLS = 12, 4, 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the numbers of a formula are called in the module.
+
+    Attributes:
+        seen: The observation's entries.
+        angles: (place of the cosine, place of the sine) to the name of the angle.
+        actions: What stands for the action.
+        switches: Places among `seen` and `actions` of numbers that are 0 or 1 and exclude each other.
+    """
+
+    seen: tuple[str, ...]
+    angles: dict[tuple[int, int], str] = field(default_factory=dict)
+    actions: tuple[str, ...] = ()
+    switches: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Recorded steps as rows.
+
+    Attributes:
+        before: What was observed.
+        action: Numbers that stand for the action.
+        after: What was observed then.
+        rewards: One each.
+        ended: Whether the step ended its episode.
+    """
+
+    before: Floats
+    action: Floats
+    after: Floats
+    rewards: Floats
+    ended: Any
+
+
+def write_formulas(
+    observation_space: spaces.Space[Any],
+    action_space: spaces.Space[Any],
+    episodes: Sequence[Recorded],
+    *,
+    curious: bool = False,
+) -> str:
+    """The source of a model of formulas; empty where observations are no vector of numbers."""
+    vector = isinstance(observation_space, spaces.Box) and len(observation_space.shape) == 1
+    acts = isinstance(action_space, spaces.Discrete) or (
+        isinstance(action_space, spaces.Box) and len(action_space.shape) == 1
+    )
+    if not vector or not acts or not np.issubdtype(observation_space.dtype or float, np.floating):
+        return ""
+    if not 0 < observation_space.shape[0] <= MOST_NUMBERS or sum(map(len, episodes)) < 20:  # type: ignore[index]  # noqa: PLR2004
+        return ""
+    steps = _steps(action_space, episodes)
+    names = _names(steps, action_space)
+    return _Writer(observation_space, action_space, names, steps).module(curious=curious)
+
+
+def _steps(action_space: Any, episodes: Sequence[Recorded]) -> Steps:
+    before = np.concatenate([np.asarray(one.observations[:-1], float) for one in episodes])
+    after = np.concatenate([np.asarray(one.observations[1:], float) for one in episodes])
+    done = np.concatenate([np.asarray(one.actions) for one in episodes])
+    ended = np.zeros(len(before), bool)
+    ended[np.cumsum([len(one) for one in episodes]) - 1] = [one.terminated for one in episodes]
+    rewards = np.concatenate([one.rewards for one in episodes])
+    if isinstance(action_space, spaces.Discrete):
+        numbers = (done[:, None] - int(action_space.start)) == np.arange(1, int(action_space.n))
+        action = numbers.astype(float)
+    else:
+        action = np.clip(done.astype(float), action_space.low, action_space.high)
+    return Steps(before, action, after, rewards, ended)
+
+
+def _names(steps: Steps, action_space: Any) -> Names:
+    count = steps.before.shape[1]
+    seen = tuple(f"x{i}" for i in range(count))
+    angles: dict[tuple[int, int], str] = {}
+    used: set[int] = set()
+    for i, j in combinations(range(count), 2):
+        radius = steps.before[:, i] ** 2 + steps.before[:, j] ** 2
+        round_ = (
+            np.abs(radius - 1.0).max() < ON_CIRCLE
+            and min(np.ptp(steps.before[:, [i, j]], axis=0)) > ON_CIRCLE
+        )
+        if round_ and not used & {i, j}:
+            angles[i, j] = f"angle{len(angles)}"
+            used |= {i, j}
+    width = steps.action.shape[1]
+    if isinstance(action_space, spaces.Discrete):
+        start = int(action_space.start)
+        return Names(
+            seen,
+            angles,
+            tuple(f"do{start + i + 1}" for i in range(width)),
+            (tuple(range(count, count + width)),),
+        )
+    return Names(seen, angles, tuple(f"u{i}" for i in range(width)))
+
+
+class _Writer:
+    """Fits the formulas of one model and writes them down.
+
+    Args:
+        observation_space: Of the task.
+        action_space: Of the task.
+        names: What numbers are called.
+        steps: What it is fitted to.
+    """
+
+    def __init__(self, observation_space: Any, action_space: Any, names: Names, steps: Steps) -> None:
+        self._space, self._actions, self._names, self._steps = observation_space, action_space, names, steps
+        places = np.unique(np.linspace(0, len(steps.before) - 1, MOST_ROWS).round().astype(int))
+        extra = np.flatnonzero(steps.ended)
+        self._chosen = np.union1d(places, extra)
+        low, high = steps.after.min(axis=0), steps.after.max(axis=0)
+        low, high = np.minimum(low, steps.before.min(axis=0)), np.maximum(high, steps.before.max(axis=0))
+        span = np.maximum(high - low, 1e-9)
+        self._low = np.maximum(low - MARGIN * span, observation_space.low)
+        self._high = np.minimum(high + MARGIN * span, observation_space.high)
+
+    def module(self, *, curious: bool) -> str:
+        """The source."""
+        moves = self._moves()
+        reward = ["reward = 0.0"] if curious else self._reward()
+        ending = self._ending()
+        cells = self._cells() if curious else None
+        lines = [
+            *self._read_action(),
+            *moves,
+            *_assigned("terminated", ending.code([f"y{i}" for i in range(len(self._names.seen))])),
+            *reward,
+            *(self._visit(cells) if cells else ()),
+            self._assign(),
+        ]
+        body = "\n".join(f"        {line}" for line in lines)
+        constants = f"\nSEEN = {sorted(cells[2])}\n" if cells else ""
+        return _MODULE.format(
+            constants=constants,
+            body=body,
+            observation=self._observation(),
+            visited="\n        self.visited = set(SEEN)" if cells else "",
+        )
+
+    # How numbers move
+
+    def _rows(self) -> Floats:
+        return np.concatenate([self._steps.before, self._steps.action], axis=1)[self._chosen]
+
+    def _library(self) -> Library:
+        rows = self._rows()
+        return Library(rows, candidates(rows.shape[1], self._names.switches))
+
+    def _moves(self) -> list[str]:
+        """Lines that assign the next observation to y0, y1 and so on."""
+        names, steps, chosen = self._names, self._steps, self._chosen
+        library = self._library()
+        called = [*names.seen, *names.actions]
+        lines = []
+        for (i, j), angle in names.angles.items():
+            turned = _angle(steps.after, i, j) - _angle(steps.before, i, j)
+            turned = (turned + np.pi) % (2 * np.pi) - np.pi
+            formula = library.fit(turned[chosen])
+            lines.append(f"{angle} = math.atan2(x{j}, x{i})")
+            lines += _assigned("turned", f"{angle} + {formula.code(called)}".replace("+ -", "- "))
+            lines += [f"y{i} = math.cos(turned)", f"y{j} = math.sin(turned)"]
+        paired = {place for pair in names.angles for place in pair}
+        for i, name in enumerate(names.seen):
+            if i in paired:
+                continue
+            change = steps.after[chosen, i] - steps.before[chosen, i]
+            if not np.any(change):
+                lines.append(f"y{i} = {name}")
+                continue
+            inside = np.abs(steps.after[chosen, i] - np.clip(steps.after[chosen, i], *self._inner(i))) == 0
+            formula = library.fit(change, inside if inside.mean() > MOSTLY else None)
+            moved = f"{name} + {formula.code(called)}".replace("+ -", "- ")
+            lines += _assigned("moved", moved)
+            lines.append(f"y{i} = min({self._high[i]:.7g}, max({self._low[i]:.7g}, moved))")
+        return lines
+
+    def _inner(self, place: int) -> tuple[float, float]:
+        """Bounds of what counts as not stopped by the space's own bounds."""
+        low, high = float(self._space.low.flat[place]), float(self._space.high.flat[place])
+        room = 1e-6 * max(1.0, abs(low) if np.isfinite(low) else 0.0, abs(high) if np.isfinite(high) else 0.0)
+        return low + room, high - room
+
+    # What is earned, and when it ends
+
+    def _ending(self) -> Ending:
+        return find_ending(self._steps.after, self._steps.ended)
+
+    def _reward(self) -> list[str]:
+        """Lines that assign the reward."""
+        steps = self._steps
+        ended, rewards = steps.ended, steps.rewards
+        going, last = rewards[~ended], rewards[ended]
+        if not len(going):
+            return [f"reward = {float(rewards.mean()):.9g}"]
+        if np.ptp(going) == 0:
+            first = f"reward = {float(going[0]):.9g}"
+            if not len(last) or np.all(last == going[0]):
+                return [first]
+            return [first, "if terminated:", f"    reward = {float(last.mean()):.9g}"]
+        formula, names = self._reward_formula()
+        lines = _assigned("reward", formula.code(names))
+        low, high = float(rewards.min()), float(rewards.max())
+        lines.append(f"reward = min({high:.9g}, max({low - MARGIN * (high - low):.9g}, reward))")
+        if len(last):
+            extra = float((last - formula(self._reward_rows()[ended])).mean())
+            lines += ["if terminated:", f"    reward += {extra:.9g}"]
+        return lines
+
+    def _reward_rows(self) -> Floats:
+        """Numbers that rewards may depend on: before, action, angles, after."""
+        steps = self._steps
+        angles = [_angle(steps.before, i, j)[:, None] for i, j in self._names.angles]
+        return np.concatenate([steps.before, steps.action, *angles, steps.after], axis=1)
+
+    def _reward_formula(self) -> tuple[Formula, list[str]]:
+        names, rows = self._names, self._reward_rows()
+        called = [*names.seen, *names.actions, *names.angles.values()]
+        called += [f"y{i}" for i in range(len(names.seen))]
+        going = self._chosen[~self._steps.ended[self._chosen]]
+        library = Library(rows[going], candidates(rows.shape[1], names.switches))
+        return library.fit(self._steps.rewards[going]), called
+
+    # What was not seen yet
+
+    def _cells(self) -> tuple[list[str], list[tuple[float, float]], set[int]] | None:
+        """The numbers that tell places apart, their bounds, and the cells that were visited."""
+        names, steps = self._names, self._steps
+        paired = {place for pair in names.angles for place in pair}
+        columns: list[tuple[str, Floats, float, float]] = [
+            (f"math.atan2(y{j}, y{i})", _angle(steps.after, i, j), -np.pi, np.pi) for i, j in names.angles
+        ]
+        columns += [
+            (f"y{i}", steps.after[:, i], float(self._low[i]), float(self._high[i]))
+            for i in range(len(names.seen))
+            if i not in paired and self._high[i] - self._low[i] > 1e-6  # noqa: PLR2004
+        ]
+        columns = columns[:CELL_NUMBERS]
+        if not columns:
+            return None
+        cell = np.zeros(len(steps.after), np.int64)
+        for _, values, low, high in columns:
+            cell = cell * CELLS + np.clip((values - low) / (high - low) * CELLS, 0, CELLS - 1).astype(
+                np.int64
+            )
+        found, counts = np.unique(cell, return_counts=True)
+        most = found[np.argsort(-counts, kind="stable")][:MOST_CELLS]
+        return [c[0] for c in columns], [(c[2], c[3]) for c in columns], {int(one) for one in most}
+
+    @staticmethod
+    def _visit(cells: tuple[list[str], list[tuple[float, float]], set[int]]) -> list[str]:
+        """Lines that reward what neither the data nor this episode has shown."""
+        texts, bounds, _ = cells
+        lines = ["cell = 0"]
+        lines += [
+            f"cell = {CELLS} * cell + min({CELLS - 1}, max(0, int(({text} - {low:.6g}) * {CELLS / (high - low):.6g})))"
+            for text, (low, high) in zip(texts, bounds, strict=True)
+        ]
+        return [*lines, "if cell not in self.visited:", "    reward = 1.0", "    self.visited.add(cell)"]
+
+    # Python around the formulas
+
+    def _read_action(self) -> list[str]:
+        names, space = self._names, self._actions
+        lines = ["x = self.x"]
+        lines.append(f"{''.join(f'{name}, ' for name in names.seen).strip()} = x")
+        if isinstance(space, spaces.Discrete):
+            start = int(space.start)
+            return lines + [
+                f"{name} = 1.0 if action == {start + i + 1} else 0.0" for i, name in enumerate(names.actions)
+            ]
+        return lines + [
+            f"{name} = min({space.high[i]:.9g}, max({space.low[i]:.9g}, float(action[{i}])))"
+            for i, name in enumerate(names.actions)
+        ]
+
+    def _assign(self) -> str:
+        return f"self.x = x = ({''.join(f'y{i}, ' for i in range(len(self._names.seen))).strip()})"
+
+    def _observation(self) -> str:
+        return f"np.array(x, dtype=np.{np.dtype(self._space.dtype).name})"
+
+
+def _assigned(name: str, expression: str) -> list[str]:
+    """Lines that assign a long sum to a name."""
+    line, lines = f"{name} = (", []
+    parts = re.split(r" (?=[+-] |or )", expression)
+    if len(expression) <= WIDTH:
+        return [f"{name} = {expression}"]
+    for part in parts:
+        if len(line) + len(part) > WIDTH:
+            lines.append(line.rstrip())
+            line = "    "
+        line += f"{part} "
+    return [*lines, line.rstrip(), ")"]
+
+
+def _angle(rows: Floats, cosine: int, sine: int) -> Floats:
+    angles: Floats = np.arctan2(rows[:, sine], rows[:, cosine])
+    return angles
+
+
+_MODULE = '''"""How each number of the observation changes in one step: formulas fitted to recorded steps."""
+
+import math
+
+import numpy as np
+{constants}
+
+class World:
+    """One episode; x is what was last observed or predicted."""
+
+    def __init__(self, obs, rng):
+        self.sync(obs){visited}
+
+    def sync(self, obs):
+        """Put the world in step with an observation."""
+        self.x = tuple([float(value) for value in obs])
+
+    def step(self, action):
+        """One step: the next observation, the reward, and whether the episode ends."""
+{body}
+        return {observation}, reward, terminated
+'''
