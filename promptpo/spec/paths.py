@@ -23,7 +23,7 @@ class PathError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PathEnd:
     """Where a path ends.
 
     Attributes:
@@ -42,7 +42,7 @@ class Leaf:
         return 0 if self.low is None else int(np.size(self.low))
 
 
-def walk(expression: ast.expr, root: str, space: AnySpace) -> Leaf | None:
+def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     """Follow subscripts of `root` into a space.
 
     Returns:
@@ -59,7 +59,7 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> Leaf | None:
     for key in keys:
         current = _step(current, key, text, root)
     low, high = _limits(current)
-    return Leaf(low, high, lambda value: at(value, keys))
+    return PathEnd(low, high, lambda value: at(value, keys))
 
 
 def reader(path: str, root: str) -> Callable[[Any], Any] | None:
