@@ -181,6 +181,9 @@ class TrainingRun:
             command=command,
         )
 
+    def rollout_begins(self) -> None:
+        """What is to be done between rollouts besides looking; nothing here."""
+
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
         record, now = self.record, time.monotonic()
@@ -234,7 +237,9 @@ class TrainingRun:
 
 
 def _rank(point: dict[str, Any]) -> tuple[float, float]:
-    """Success rate, then mean return; a mean that is no number is worst."""
+    """Success rate, then mean return; a mean that is no number is worst, and so is a policy that failed."""
+    if point.get("outcome", "ok") != "ok":
+        return -1.0, float("-inf")
     mean = point["mean_return"]
     return (point["success_rate"] or 0.0, float("-inf") if mean is None else mean)
 
@@ -250,6 +255,7 @@ class _Watcher(BaseCallback):
         self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
+        self._run.rollout_begins()
 
     def _on_rollout_end(self) -> None:
         self._run.lengths.prepare()

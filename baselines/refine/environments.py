@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FULL = 2.0
 """How far the network may move an action, in half widths of its bounds: from one bound to the other."""
+LARGEST = 1e6
+"""Of what a program answers, so that a network's numbers stay finite."""
 GUIDED = 0.3
 """Of the range of a random action, what is added to the program's before off-policy training begins."""
 
@@ -188,7 +190,7 @@ class ProgramEnvs(VecEnvWrapper):
                 continue
             if answer[-1] > self._answers[lane, -1]:
                 self._lose(lane, "crashed")
-            self._answers[lane] = answer
+            self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
         self.asking_seconds += time.perf_counter() - began
 
     def _lose(self, lane: int, kind: str) -> None:

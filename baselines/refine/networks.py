@@ -94,12 +94,25 @@ def begin_near_zero(actor: Any, log_std: float) -> None:
         log_std: Logarithm of the noise before it is squashed.
     """
     with torch.no_grad():
-        mean = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
+        mean: Any = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
         mean.weight *= NEAR_ZERO
         mean.bias.zero_()
         if isinstance(actor.log_std, nn.Linear):
             actor.log_std.weight *= NEAR_ZERO
             actor.log_std.bias.fill_(log_std)
+
+
+def set_learning(policy: Any, learns: bool) -> None:
+    """Switch learning of an actor on or off; its critic learns anyway.
+
+    Args:
+        policy: A `NearProgramPolicy`.
+        learns: Whether it does.
+    """
+    for part in (policy.mlp_extractor.policy_net, policy.action_net):
+        part.requires_grad_(learns)
+    if isinstance(getattr(policy, "log_std", None), nn.Parameter):
+        policy.log_std.requires_grad_(learns)
 
 
 def network_of(model: Any, normalizer: Any, passed: int) -> Network:
@@ -138,7 +151,8 @@ def _layers(modules: list[Any]) -> tuple[list[Layer], str]:
     """Affine maps with the same activation between them; normalisation of batches becomes part of them."""
     layers: list[Layer] = []
     activation = ""
-    scale = shift = None
+    scale: Any = None
+    shift: Any = None
     for module in modules:
         if isinstance(module, nn.Linear):
             weights = module.weight.detach().cpu().numpy().astype(np.float64)

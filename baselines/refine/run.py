@@ -11,7 +11,7 @@ from baselines.checkpoints import BUFFER, MODEL
 from baselines.progress import Display
 from baselines.refine.environments import NormalizedAround, ProgramEnvs, flat_envs
 from baselines.refine.files import FileEvaluator, refined_source
-from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
+from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of, set_learning
 from baselines.refine.programs import Prior
 from baselines.refine.weights import text_bytes
 from baselines.settings import TrainingSettings
@@ -29,6 +29,10 @@ PROGRAM = "program.py"
 """The program's module, in the directory of the run."""
 WIDTHS = (128, 64, 32)
 """Units of the network's two hidden layers; the widest that fits into the file."""
+import os
+
+WARM_UP = int(os.environ.get("REFINE_WARM", "0"))
+"""Steps in which only the critic of PPO learns."""
 LOG_STD = -2.0
 """Logarithm of the first exploration noise, where the hyperparameters do not say it."""
 
@@ -117,6 +121,11 @@ class RefineRun(TrainingRun):
             model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
         return model
 
+    def rollout_begins(self) -> None:
+        """Let the critic learn what the program is worth before the actor moves away from it."""
+        if self.settings.algorithm == "ppo":
+            set_learning(self.model.policy, self.model.num_timesteps >= WARM_UP)
+
     # Looking at it
 
     def source(self) -> str:
@@ -174,7 +183,7 @@ class RefineRun(TrainingRun):
             "program": {
                 "run": given["run"],
                 "steps": given["steps"],
-                "validation": {"mean_return": record.curve[0]["mean_return"]},
+                "validation": {key: record.curve[0][key] for key in ("outcome", "mean_return")},
                 "notes": given["notes"],
                 "asking_share": round(self.beside.asking_seconds / max(record.train_seconds, 1e-9), 4),
                 "episodes": self.beside.episodes,
