@@ -181,9 +181,6 @@ class TrainingRun:
             command=command,
         )
 
-    def rollout_begins(self) -> None:
-        """What is to be done between rollouts besides looking; nothing here."""
-
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
         record, now = self.record, time.monotonic()
@@ -255,7 +252,6 @@ class _Watcher(BaseCallback):
         self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
-        self._run.rollout_begins()
 
     def _on_rollout_end(self) -> None:
         self._run.lengths.prepare()

@@ -165,6 +165,7 @@ def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
     before = result_of(pendulum)
     after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384)
     assert [point["steps"] for point in after["curve"]] == [0, 128, 256, 384]
+    assert after["program"]["episodes"] == before["program"]["episodes"] + 2, "counts go on, too"
     assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
     assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384) == after
 
