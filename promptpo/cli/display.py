@@ -213,7 +213,9 @@ def outcome(run: RunResult) -> str:
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
     lines.extend([data["verdict"]] if data.get("verdict") else [])
     if data["best"]["round"] == 0:
-        lines.append("Given at the start; nothing that was written since is better.")
+        learnt = data["best"]["candidate"].startswith("w")
+        whence = "Found in a world model, before the first round" if learnt else "Given at the start"
+        lines.append(f"{whence}; nothing that was written since is better.")
     elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")

@@ -34,7 +34,7 @@ def overview(run: Path) -> str:
     ]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}" if round_ else "\nGiven at the start")
+        lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
         lines.extend(
             f"  {clean_line(_line(one, best=one is view.best))}"
             for one in view.candidates

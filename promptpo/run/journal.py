@@ -39,6 +39,11 @@ Kind = Literal[
     "attempt",  # a candidate with its training evaluation
     "validation",
     "test",
+    "probe",  # rollouts that a world model learns from
+    "world",  # a world model with its held-out score
+    "dream",  # what was worked out inside one
+    "study",  # whether there was another study before the first round
+    "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training
     "round",
     "stop",
