@@ -18,6 +18,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from promptpo.world import words
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -50,10 +51,22 @@ def overview(run: Path) -> str:
     models = brought(state)
     if len(models) > 1:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
+    lines.extend(_world(view))
     lines.append(_ending(view))
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
     return "\n".join(lines)
+
+
+def _world(view: RunView) -> list[str]:
+    """How well the world is understood, where a model of it was made."""
+    newest = view.state.worlds[-1:]
+    found = [
+        f"World model after {data['steps']:,} recorded steps: {words.in_words(data['score'])[0]}"
+        for data in newest
+    ]
+    found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
+    return found + [f"  {clean_line(note)}" for note in view.state.studies]
 
 
 def overview_json(run: Path) -> dict[str, Any]:

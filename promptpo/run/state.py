@@ -50,6 +50,8 @@ class RunState:
             test seeds as "random.test" and "zero.test".
         constant_actions: Digest of a program to the action that it gave in every step of training, where it did.
         tuning: Of the newest round that was tuned.
+        worlds: World models with their held-out scores, oldest first.
+        studies: What came of using them before the first round, in words.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -69,6 +71,8 @@ class RunState:
     references: dict[str, Evaluation] = field(default_factory=dict)
     constant_actions: dict[str, str] = field(default_factory=dict)
     tuning: TuningState | None = None
+    worlds: list[Mapping[str, Any]] = field(default_factory=list)
+    studies: list[str] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -98,6 +102,8 @@ class RunState:
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
+            "world": lambda event: self.worlds.append(event.data),
+            "note": lambda event: self.studies.append(f"study {event.key[1:]}: {event.data}"),
         }
 
     @classmethod

@@ -18,25 +18,22 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
-from promptpo.rollouts import Job
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
 from promptpo.search.modelling import Known, Modeller
-from promptpo.search.programs.library import structures_for, write_program
 from promptpo.search.references import random_policy
-from promptpo.search.tuning import Start, Tuning
-from promptpo.world.baseline import write_world
-from promptpo.world.dreams import Dream, dreamt
+from promptpo.search.tuning import Start
+from promptpo.world.dreams import Dream
 from promptpo.world.planners import planner_for, planning_policy
-from sandbox import Trial, WorldFailedError
+from sandbox import WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
-    from promptpo.search.tuning import Tuned
     from promptpo.spec import TaskSpec
 
 STUDIES = 8
@@ -51,10 +48,8 @@ PROBE_EPISODES = 2
 PROBE_START = 700_000
 """Probes use training seeds from here on."""
 
-DREAM_START = 800_000
-DREAM_STEPS, DREAM_STRUCTURES = (150_000, 600_000), 3
-"""Steps in the model for tuning, first and where nothing better than chance was found, and how many structures of
-the library share them."""
+PLANNED = 150
+"""Steps of the episodes in which planning policies, which take their time, are held against others in the model."""
 
 SHARE = 0.1
 """Of the step budget, which studying may take before the first round."""
@@ -107,9 +102,9 @@ class Imagination:
         self._journal, self._horizon, self._threshold = spender.journal, horizon, threshold
         self._spaces = (spec.observation_space, spec.action_space)
         self._seeds = Seeds(config.seed)
-        self.modeller = Modeller(spec, spender)
+        self.modeller = Modeller(spec, spender, horizon)
         self._chance = math.nan
-        self._favoured: dict[str, list[dict[str, float]]] = {}
+        self._dreamer = Dreamer(self.modeller, spender.executor, horizon, config.seed)
         if config.switches.world:
             sampler.watch = self.modeller.take
 
@@ -201,7 +196,7 @@ class Imagination:
         """More steps where the model knows too little: where it has not been, if it knows how to get there."""
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
-        source = await self._curious(n) if usable and self._journal.find("probe", key) is None else ""
+        source = await self._dreamer.curious(n) if usable and self._journal.find("probe", key) is None else ""
         why = "the model promises nothing better than chance" if usable else "the model is not good enough"
         self._note(n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}")
         await self._probe(key, source or random_policy(self._spaces[1]), seeds)
@@ -257,31 +252,33 @@ class Imagination:
         recorded = self._journal.find("dream", key)
         if recorded is None:
             proposed = await self._worked_out(number, world, history, attempts)
-            self._journal.add("dream", key, [[to_json(candidate), promised] for candidate, promised in proposed])
+            self._journal.add(
+                "dream", key, [[to_json(candidate), promised] for candidate, promised in proposed]
+            )
             return proposed
         return [(from_json(Candidate, one), float(promised)) for one, promised in recorded]
 
     async def _worked_out(
         self, number: int, world: Known, history: History, attempts: Sequence[Attempt]
     ) -> list[tuple[Candidate, float]]:
-        dream = self._dream(world.source, world.params)
+        dream = self._dreamer.dream(world.source, world.params)
         proposed: list[tuple[Candidate, float]] = []
         with contextlib.suppress(WorldFailedError):
-            bar = max(self._chance, await self._promised(dream, random_policy(self._spaces[1])))
+            bar = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES
             ]
             for attempt in running:
-                bar = max(bar, await self._promised(dream, attempt.candidate.source))
+                bar = max(bar, await self._dreamer.promised(dream, attempt.candidate.source))
             starts = [
                 Start(a.id, Program.parse(a.candidate.source), a.evaluation.mean_return)
                 for a in running
                 if Program.parse(a.candidate.source).params and not a.candidate.duplicate_of
             ]
-            tuned = await self._tuning(number, dream, DREAM_STEPS[0], starts) if starts else None
+            tuned = await self._dreamer.tuning(number, dream, starts) if starts else None
             parent = history.find(tuned.id) if tuned else None
             if tuned is not None and parent is not None:
-                promised = await self._promised(dream, tuned.program.source)
+                promised = await self._dreamer.promised(dream, tuned.program.source)
                 if better(promised, bar):
                     bar = promised
                     candidate = replace(
@@ -293,12 +290,21 @@ class Imagination:
                         sensitivity=dict(tuned.sensitivity),
                     )
                     proposed.append((candidate, promised))
-            plan = planning_policy(world.source, world.params, *self._spaces)
-            if plan:
-                promised = await self._promised(dream, plan, PROBE_EPISODES)
-                if better(promised, bar):
-                    proposed.append((Candidate(f"w{number}c1", plan, number), promised))
+            if not proposed or planner_for(*self._spaces) == "values":
+                proposed += await self._planned(number, world, dream, [a.candidate.source for a in running])
         return proposed
+
+    async def _planned(
+        self, number: int, world: Known, dream: Dream, others: Sequence[str]
+    ) -> list[tuple[Candidate, float]]:
+        """A policy that plans in the model, where it promises more than others in episodes that are not long."""
+        plan = planning_policy(world.source, world.params, *self._spaces)
+        if not plan:
+            return []
+        others = [random_policy(self._spaces[1]), *others]
+        bar = max([await self._dreamer.promised(dream, one, PROBE_EPISODES, PLANNED) for one in others])
+        promised = await self._dreamer.promised(dream, plan, PROBE_EPISODES, PLANNED)
+        return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []
 
     async def _found(self, n: int, world: Known) -> Found | None:
         """The best policy that the model promises; None where it tells no difference between policies."""
@@ -313,85 +319,10 @@ class Imagination:
         return found
 
     async def _dreamt_up(self, n: int, world: Known) -> Found | None:
-        dream = self._dream(world.source, world.params)
+        dream = self._dreamer.dream(world.source, world.params)
         try:
-            chance = max(self._chance, await self._promised(dream, random_policy(self._spaces[1])))
-            found = await self._tuned_better(n, dream, chance)
+            chance = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
+            found = await self._dreamer.tuned_better(n, dream, chance)
         except WorldFailedError:
             return None
-        return found if found is not None and better(found.promised, chance) else None
-
-    async def _tuned_better(self, n: int, dream: Dream, chance: float) -> Found | None:
-        """The best policy with numbers tuned in the model, with more steps where few find nothing."""
-        for steps in DREAM_STEPS:
-            best = await self._tuned(n, dream, steps)
-            if best is None:
-                return None
-            found = Found(best.program.source, await self._promised(dream, best.program.source))
-            if better(found.promised, chance):
-                return found
-        return None
-
-    def _dream(self, source: str, params: dict[str, float] | None) -> Dream:
-        return Dream(source, params, self.modeller.experience.starts(), self._spaces)
-
-    async def _promised(self, dream: Dream, source: str, episodes: int = 10) -> float:
-        """The mean return of a policy in the model; minus infinity where it fails."""
-        values = Program.parse(source).values
-        seeds = self._seeds.train(episodes, start=DREAM_START)
-        trials = tuple(Trial(seed, values, self._horizon) for seed in seeds)
-        rollout = (await dreamt(self._spender.executor, dream, [Job(source, trials)]))[0]
-        if rollout.failure is not None:
-            return -math.inf
-        return statistics.fmean(episode.return_ for episode in rollout.episodes)
-
-    async def _tuned(self, n: int, dream: Dream, steps: int) -> Tuned | None:
-        """The library's structures with numbers tuned in the model; None where no numbers made a difference.
-
-        Numbers that earlier models favoured are places to begin at.
-        """
-        library = [genome for genome in structures_for(*self._spaces) if genome.structure != "table"]
-        programs = [
-            Program.parse(write_program(genome, *self._spaces)) for genome in library[:DREAM_STRUCTURES]
-        ]
-        starts = [
-            Start(f"d{i}", program, math.nan, tuple(self._favoured.get(program.skeleton, ())[-3:]))
-            for i, program in enumerate(programs)
-        ]
-        best = await self._tuning(n, dream, steps, starts)
-        if best is not None and best.program.values:
-            self._favoured.setdefault(best.program.skeleton, []).append(best.program.values)
-        return best
-
-    async def _tuning(self, n: int, dream: Dream, steps: int, starts: Sequence[Start]) -> Tuned | None:
-        """The best of some programs with numbers tuned in the model; None where nothing gained."""
-
-        def fresh(start: int, count: int) -> tuple[int, ...]:
-            return self._seeds.train(count, start=DREAM_START + start)
-
-        tuning = Tuning(starts, steps=steps, seeds=fresh, horizon=self._horizon, seed=self._config.seed + n)
-        while tuning.batches:
-            jobs = [
-                Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False)
-                for batch in tuning.batches
-            ]
-            tuning.step(await dreamt(self._spender.executor, dream, jobs))
-        changed = [one for one in tuning.result() if one.changes and math.isfinite(one.score)]
-        return max(changed, key=lambda one: one.score, default=None)
-
-    async def _curious(self, n: int) -> str:
-        """A policy that goes, in the model, where the run has not been; empty where there is none."""
-        source = write_world(*self._spaces, self.modeller.experience.fitting, curious=True)
-        if not source:
-            return ""
-        dream = self._dream(source, None)
-        try:
-            best = await self._tuned(1000 + n, dream, DREAM_STEPS[0])
-        except WorldFailedError:
-            return ""
-        return best.program.source if best else ""
-
-
-def better(one: float, other: float) -> bool:
-    """Whether one mean return is above another by more than rounding."""
-    return one > other + 1e-6 * max(1.0, abs(other))
+        return None if found is None else Found(*found)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.recorded_space import recorded
 from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
@@ -27,6 +28,9 @@ CALLS = 2
 
 GOOD = 0.99
 """A model that is worth so much is not asked to be improved."""
+
+STARTS = 20
+"""Observations to start from that are kept with a model."""
 
 ROWS = 14
 """Recorded steps that a request shows."""
@@ -70,13 +74,15 @@ class Modeller:
     Args:
         spec: The task.
         spender: Asks and rolls out.
+        horizon: Longest episode, in steps.
 
     Attributes:
         spaces: Of observations and actions.
         experience: What is known.
     """
 
-    def __init__(self, spec: TaskSpec, spender: Spender) -> None:
+    def __init__(self, spec: TaskSpec, spender: Spender, horizon: int) -> None:
+        self._horizon = horizon
         self._spec, self._spender, self._journal = spec, spender, spender.journal
         self.spaces = (spec.observation_space, spec.action_space)
         self.experience = Experience(*self.spaces)
@@ -114,7 +120,15 @@ class Modeller:
             best = max(best, again, key=lambda one: one.worth)
         if self._spender.can("world"):
             best = await self._asked(key, best)
-        data = {"source": best.source, "score": best.score, "by": best.by, "steps": self.experience.steps}
+        data = {
+            "source": best.source,
+            "score": best.score,
+            "by": best.by,
+            "steps": self.experience.steps,
+            "horizon": self._horizon,
+            "spaces": [recorded(space) for space in self.spaces],
+            "starts": [_plain(start) for start in self.experience.starts(STARTS)],
+        }
         self._journal.add("world", key, data)
         self._written = best if best.by else self._written
         return best
@@ -180,6 +194,13 @@ class Modeller:
                         f"obs {_short(one.observations[t + 1])}, reward {one.rewards[t]:.6g}{ended}"
                     )
         return found
+
+
+def _plain(value: Any) -> Any:
+    """An observation as a JSON value; None where it is more than numbers in a list."""
+    import numpy as np
+
+    return np.asarray(value).tolist() if isinstance(value, int | np.integer | np.ndarray) else None
 
 
 def _short(value: Any, most: int = 400) -> str:

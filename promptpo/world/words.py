@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from promptpo.world.scoring import Score
+if TYPE_CHECKING:
+    from promptpo.world.scoring import Score
 
 MOST_QUANTITIES = 30
 

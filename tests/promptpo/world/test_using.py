@@ -16,14 +16,14 @@ import promptpo
 from promptpo.cli.show import overview
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.journal import read_run
-from promptpo.search import imagination
+from promptpo.search import dreaming, modelling
 from promptpo.world.fitting import fitted
 from promptpo.world.planners import Planner, planner_for, planning_policy
 from sandbox import Predictions, Recorded, Replay, Sandbox, Trial, check_source
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import TUNABLE
 
-CART = '''
+CART = """
 import math
 
 import numpy as np
@@ -51,7 +51,7 @@ class World:
         self.turn += 0.02 * bend
         ended = abs(self.x) > 2.4 or abs(self.angle) > 0.2095
         return np.array([self.x, self.v, self.angle, self.turn], dtype=np.float32), 1.0, ended
-'''
+"""
 LINE = spaces.Box(-5.0, 5.0, (1,), np.float32)
 WALK = """
 import numpy as np
@@ -137,7 +137,9 @@ def test_value_iteration_solves_a_table(box: Sandbox) -> None:
     assert check_source(source) is None
     rollout = box.rollout(source, [env], [Trial(seed) for seed in range(60)])
     assert rollout.failure is None
-    assert np.mean([episode.return_ for episode in rollout.episodes]) > 0.5  # 0.74 is possible, chance earns 0.02
+    assert (
+        np.mean([episode.return_ for episode in rollout.episodes]) > 0.5
+    )  # 0.74 is possible, chance earns 0.02
 
 
 def test_a_planning_policy_keeps_the_models_fitted_numbers(box: Sandbox) -> None:
@@ -181,10 +183,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[promptpo.Run
     """One round on CartPole with a scripted model that also writes a world model."""
     model = Model({"r1.world1": f"```python\n{CART}```"}, default=TUNABLE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(imagination, "DREAM_STEPS", (8000,))
+        patch.setattr(dreaming, "DREAM_STEPS", (6000,))
+        patch.setattr(modelling, "GOOD", 2.0)  # what program search writes for a cart is as good as can be
         out = tmp_path_factory.mktemp("model") / "run"
         yield (
-            optimize(model, out, rounds=1, candidates=1, recipe="model"),
+            optimize(model, out, rounds=1, candidates=1, recipe="model", max_steps=6000),
             model,
         )
 
@@ -219,3 +222,35 @@ def test_a_run_with_a_model_goes_on_where_it_was(
     assert again.requests == []
     assert resumed.data["steps"]["train"] == run[0].data["steps"]["train"]
     assert resumed.data["best"]["candidate"] == run[0].data["best"]["candidate"]
+
+
+def test_a_run_shows_and_gives_away_its_model(
+    run: tuple[promptpo.RunResult, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`show` tells the held-out score; model.py steps; the exported environment passes Gymnasium's own check."""
+    from gymnasium.utils.env_checker import check_env
+
+    from promptpo.cli.app import run as command_line
+
+    directory = run[0].directory
+    assert "World model after" in overview(directory)
+    out = tmp_path / "world.py"
+    assert command_line(["export", str(directory), "--world", str(out)]) == 0
+    for path in (out, directory / "model.py"):  # written by a test's own model, which may be run here
+        module: dict[str, Any] = {"__name__": "world"}
+        exec(compile(path.read_text(), str(path), "exec"), module)  # noqa: S102
+        obs, reward, terminated = module["step"](np.zeros(4, np.float32), 1)
+        assert obs.shape == (4,)
+        assert (reward, bool(terminated)) == (1.0, False)
+        if path == out:
+            check_env(module["WorldEnv"](), skip_render_check=True)
+
+
+def test_a_run_without_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exporting the model of a run that has none is refused in one sentence."""
+    from promptpo.cli.app import run as command_line
+
+    optimize(Model(), tmp_path / "run", rounds=1, candidates=1, episodes=2, test_episodes=2, recipe="paper")
+    assert command_line(["export", str(tmp_path / "run"), "--world", str(tmp_path / "w.py")]) != 0
+    assert "no world model" in capsys.readouterr().err
+    assert not (tmp_path / "w.py").exists()
