@@ -26,7 +26,7 @@ class Actor(Protocol):
 
 
 @dataclass(frozen=True)
-class Agent:
+class TrainedAgent:
     """A trained agent.
 
     Attributes:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
-from baselines.agents import Agent, Stage
-from baselines.algorithms import algorithm_class
+from baselines.agents import Stage, TrainedAgent
+from baselines.algorithms import CONTINUOUS_ONLY, algorithm_class
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
 from baselines.settings import TrainingSettings
@@ -26,7 +26,8 @@ NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
 
 def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
     """The hyperparameters of a run, with the number of environments decided."""
-    found = resolve(settings.algorithm, settings.task, settings.hyperparameters)
+    refining = settings.prior is not None
+    found = resolve(settings.algorithm, settings.task, settings.hyperparameters, refining=refining)
     return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
 
 
@@ -64,10 +65,7 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
         UnsupportedSpaceError: The algorithm has no policy for these actions.
         UsageError: Hyperparameters that do not fit together.
     """
-    if settings.algorithm == "sac" and not isinstance(envs.action_space, spaces.Box):
-        raise UnsupportedSpaceError(
-            f"SAC acts in continuous spaces; {settings.task.name} has {envs.action_space}: take ppo or trpo."
-        )
+    check_actions(settings, envs.action_space)
     arguments = row.arguments()
     policy: Any = policy_name(envs.observation_space)
     if settings.language is not None:
@@ -82,6 +80,18 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
         raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
 
 
+def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
+    """Check that an algorithm has a policy for these actions.
+
+    Raises:
+        UnsupportedSpaceError: It has not.
+    """
+    if settings.algorithm in CONTINUOUS_ONLY and not isinstance(space, spaces.Box):
+        raise UnsupportedSpaceError(
+            f"{settings.algorithm.upper()} acts in continuous spaces; {settings.task.name} has {space}: take ppo or trpo."
+        )
+
+
 def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:
     """An agent from a checkpoint, ready to be trained on.
 
@@ -92,9 +102,9 @@ def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_ta
     return model
 
 
-def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> Agent:
+def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> TrainedAgent:
     """The agent as it is now; it follows further training."""
-    return Agent(model, stages_of(envs), observation_space)
+    return TrainedAgent(model, stages_of(envs), observation_space)
 
 
 def stages_of(envs: VecEnv) -> list[Stage]:

@@ -37,6 +37,7 @@ class Record:
         curve: One entry for each evaluation.
         best: The entry of the best one, ties going to the later; None before the first.
         episodes: For each finished training episode: steps of the run when it ended, its return, its length.
+        best_source: The best policy as a module, where the run writes one.
     """
 
     steps: int = 0
@@ -46,6 +47,7 @@ class Record:
     curve: list[dict[str, Any]] = field(default_factory=list)
     best: dict[str, Any] | None = None
     episodes: list[tuple[int, float, int]] = field(default_factory=list)
+    best_source: str = ""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:

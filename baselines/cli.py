@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from promptpo.cli.arguments import (
     AsJson,
     EnvId,
+    HeldOutKwargs,
     Horizon,
     ManyEnvKwargs,
     Quiet,
@@ -32,7 +33,7 @@ LAZY: Mapping[str, tuple[str, str]] = {
 """Commands of other modules, which are imported when they are named: (module, function)."""
 
 
-class _Commands(TyperGroup):
+class _LazyCommands(TyperGroup):
     """Our own commands, and those of `LAZY`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -50,7 +51,7 @@ class _Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=_LazyCommands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -113,6 +114,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         wrapper: Wrappers = None,
         tasks: TasksFile = None,
         show_variant: ShowVariant = False,
+        held_out_kwargs: HeldOutKwargs = None,
         eval_every: EvalEvery = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
@@ -136,6 +138,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
                 wrappers=wrapper,
                 tasks=tasks,
                 show_variant=show_variant,
+                held_out_kwargs=held_out_kwargs,
             ),
             steps=steps,
             seed=seed,
@@ -170,6 +173,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         wrapper: Wrappers = None,
         tasks: TasksFile = None,
         show_variant: ShowVariant = False,
+        held_out_kwargs: HeldOutKwargs = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
         out: Out = None,
@@ -181,7 +185,13 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
 
         del steps
         task = task_from_flags(
-            env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
+            env_id,
+            env_kwargs,
+            max_episode_steps,
+            wrappers=wrapper,
+            tasks=tasks,
+            show_variant=show_variant,
+            held_out_kwargs=held_out_kwargs,
         )
         directory = out or _default_directory(task)
         content = run_fixed(
@@ -230,6 +240,13 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
             f"[{low:.6g}, {high:.6g}] over {test['episodes']} episodes"
             + (f", success {success:.0%}" if success is not None else "")
         )
+        beyond = test.get("held_out")
+        if beyond:
+            low, high = beyond["ci95"]
+            print(
+                f"On variants held out from training {beyond['mean_return']:.6g} [{low:.6g}, {high:.6g}] over "
+                f"{beyond['episodes']} episodes"
+            )
         print(f"{steps['train']} training steps, {content['wall_seconds']:.1f} s; {directory}")
 
 

@@ -43,13 +43,19 @@ def make_flat_env(task: Task) -> AnyEnv:
         raise UnsupportedSpaceError(
             f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
         )
-    if task.max_episode_steps is None and (env.spec is None or env.spec.max_episode_steps is None):
-        env = TimeLimit(env, UNBOUNDED_HORIZON)
+    env = with_end(env, task)
     flat = flat_space(env.observation_space)
     if flat is env.observation_space:
         return env
     raw = env.observation_space
     return TransformObservation(env, lambda observation: flatten(raw, observation), flat)
+
+
+def with_end(env: AnyEnv, task: Task) -> AnyEnv:
+    """The environment of a task with episodes that end: where nothing else limits them, a time limit does."""
+    if task.max_episode_steps is None and (env.spec is None or env.spec.max_episode_steps is None):
+        return TimeLimit(env, UNBOUNDED_HORIZON)
+    return env
 
 
 def flat_space(space: AnySpace) -> AnySpace:

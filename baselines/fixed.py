@@ -45,9 +45,12 @@ def run_fixed(
     try:
         validation = evaluator.evaluate(actor, seeds.validation(validation_episodes))
         test = evaluator.evaluate(actor, seeds.test(test_episodes))
+        held_out = evaluator.evaluate(actor, seeds.held_out(test_episodes)) if task.held_out else None
     finally:
         evaluator.close()
         env.close()
-    content = fixed_result(method, task, seed, validation=validation, test=test, command=command)
+    content = fixed_result(
+        method, task, seed, validation=validation, test=test, held_out=held_out, command=command
+    )
     write_result(directory, content)
     return content

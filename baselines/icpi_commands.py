@@ -11,12 +11,11 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from promptpo.cli.arguments import AsJson, EnvKwargs, Horizon, Quiet, json_object
-from promptpo.cli.options import one_of
 from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 
@@ -48,8 +47,12 @@ EngineName = Annotated[
         "model: openai:MODEL, anthropic:MODEL, exec:COMMAND.",
     ),
 ]
+ProfileChoice = Literal["paper", "fast"]
+"""Names of `baselines.icpi.profile.PROFILES`, and below `Method` and `Kind`: written out, since nothing heavy is imported here."""
+
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="paper (one question at a time) or fast (batches, frozen examples).")
+    ProfileChoice,
+    typer.Option("--profile", help="paper (one question at a time) or fast (batches, frozen examples)."),
 ]
 BaseURL = Annotated[str | None, typer.Option(help="Address of the server, usually ending in /v1.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")]
@@ -65,10 +68,12 @@ Out = Annotated[Path | None, typer.Option(help="Run directory; the same command 
 NoConstraint = Annotated[
     bool, typer.Option("--no-constraint", help="Examples with any action and termination.")
 ]
+RandomKind = Literal["done", "reward", "next", "policy"]
 Randomize = Annotated[
-    list[str] | None,
+    list[RandomKind] | None,
     typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
 ]
+MethodName = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
 Gamma = Annotated[float | None, typer.Option(min=0, max=1, help="Discount inside imagined rollouts.")]
 BootstrapTerminal = Annotated[
     bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
@@ -79,7 +84,7 @@ def icpi(
     env_id: Environment,
     engine: EngineName = None,
     profile: ProfileName = "fast",
-    method: Annotated[str, typer.Option(help="icpi, no-argmax, tabular-q, matching or random.")] = "icpi",
+    method: Annotated[MethodName, typer.Option(help="What acts.")] = "icpi",
     steps: Steps = None,
     seed: Seed = 0,
     out: Out = None,
@@ -106,7 +111,7 @@ def icpi(
     as_json: AsJson = False,
 ) -> None:
     """Act by asking a language model at each step, as ICPI does."""
-    from baselines.icpi.assembly import METHODS, WITH_ENGINE
+    from baselines.icpi.assembly import WITH_ENGINE
     from baselines.icpi.engines.choose import HELP
     from baselines.icpi.run import RunConfig
     from baselines.icpi.setting import setting_for
@@ -119,11 +124,10 @@ def icpi(
         max_rollout=max_rollout,
         decimals=decimals,
     )
-    chosen_method = one_of("--method", method, METHODS)
-    if chosen_method in WITH_ENGINE and not engine:
+    if method in WITH_ENGINE and not engine:
         raise UsageError(f"--engine is missing; it is one of: {HELP}")
     config = RunConfig(
-        method=chosen_method,
+        method=method,
         engine=engine or "",
         profile_name=profile,
         profile=replace(
@@ -248,13 +252,10 @@ def _probe(
     return rows
 
 
-def _profile(name: str, prompt_tokens: int, randomize: Sequence[str]) -> Profile:
+def _profile(name: ProfileChoice, prompt_tokens: int, randomize: Sequence[RandomKind]) -> Profile:
     from baselines.icpi.profile import PROFILES
-    from baselines.icpi.values import KINDS
 
-    base = PROFILES[one_of("--profile", name, tuple(PROFILES))]
-    kinds = frozenset(one_of("--randomize", kind, KINDS) for kind in randomize)
-    return replace(base, prompt_tokens=prompt_tokens, randomize=kinds)
+    return replace(PROFILES[name], prompt_tokens=prompt_tokens, randomize=frozenset(randomize))
 
 
 def _budget(calls: int | None, tokens: int | None, usd: float | None, seconds: float | None) -> Budget:

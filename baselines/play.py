@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from baselines.agents import Agent, Stage
+from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import algorithm_class, algorithm_of
+from baselines.environments import AnyEnv, make_flat_env, with_end
 from baselines.extras import BASELINES, require
 from baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
+from sandbox import Episode, Rollout, Trajectory
 
 
-def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
+def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
     Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
@@ -49,16 +55,24 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> Agent:
         model = model_class.load(path, device=settings.device if settings else "cpu")
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be loaded: {error}") from error
-    return Agent(model, _stages(path.parent, prefix, settings), space)
+    return TrainedAgent(model, _stages(path.parent, prefix, settings), space)
 
 
-def evaluate_agent(path: str | os.PathLike[str], task: Task, seeds: Sequence[int]) -> Evaluation:
+def evaluate_agent(
+    path: str | os.PathLike[str],
+    task: Task,
+    seeds: Sequence[int],
+    *,
+    watch: Callable[[Episode], bool] | None = None,
+) -> Evaluation:
     """Play episodes with a saved agent, deterministically; ``promptpo evaluate AGENT.zip`` comes here.
 
     Args:
         path: The zip file; see `load_agent`.
         task: What to play.
         seeds: One episode each.
+        watch: Given every episode with its trajectory, observations as the environment gives them; no further
+            one is played once it returns false. Episodes are then played one after the other.
 
     Raises:
         UsageError: The file is not a saved agent, or it was trained for other spaces.
@@ -69,11 +83,60 @@ def evaluate_agent(path: str | os.PathLike[str], task: Task, seeds: Sequence[int
     agent = load_agent(path)
     evaluator = Evaluator(task)
     try:
+        if watch is not None:
+            return _watched(agent, task, seeds, watch)
         return evaluator.evaluate(agent, seeds)
     except (ValueError, AssertionError) as error:
         raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
     finally:
         evaluator.close()
+
+
+def _watched(
+    agent: TrainedAgent, task: Task, seeds: Sequence[int], watch: Callable[[Episode], bool]
+) -> Evaluation:
+    """Play one episode after the other, and show each."""
+    started = time.monotonic()
+    make_flat_env(task).close()  # says what is wrong with the spaces
+    env = with_end(make_env(task), task)
+    agent = replace(agent, observation_space=env.observation_space)
+    episodes: list[Episode] = []
+    try:
+        for seed in seeds:
+            episodes.append(_episode(agent, env, seed))
+            if not watch(episodes[-1]):
+                break
+    finally:
+        env.close()
+    rollout = Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)
+    return evaluation_of(rollout, time.monotonic() - started)
+
+
+def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
+    observation, _ = env.reset(seed=seed)
+    observations, actions, rewards = [copy.deepcopy(observation)], [], []
+    success: bool | None = None
+    terminated = truncated = False
+    while not (terminated or truncated):
+        action, _ = agent.predict(observation)
+        observation, reward, terminated, truncated, info = env.step(action)
+        observations.append(copy.deepcopy(observation))
+        actions.append(action)
+        rewards.append(float(reward))
+        for key in ("success", "is_success"):
+            if key in info:
+                success = bool(success) or bool(info[key])
+    return Episode(
+        seed=seed,
+        return_=sum(rewards),
+        steps=len(rewards),
+        terminated=bool(terminated),
+        truncated=bool(truncated),
+        success=success,
+        clipped=0,
+        policy_seconds=0.0,
+        trajectory=Trajectory(observations, actions, rewards),
+    )
 
 
 def _settings_near(path: Path) -> TrainingSettings | None:

@@ -59,12 +59,14 @@ def trained_result(
     *,
     best_test: Evaluation,
     final_test: Evaluation,
+    held_out: Evaluation | None,
     model: BaseAlgorithm,
     command: str,
 ) -> dict[str, Any]:
-    """The result of a training run."""
+    """The result of a training run; `held_out` is the best agent's test on variants held out from training."""
     best, final = record.best or {}, record.curve[-1]
     tests = [best_test] if final_test is best_test else [best_test, final_test]
+    tests += [held_out] if held_out is not None else []
     test_seconds = sum(test.seconds for test in tests)
     seconds = max(record.train_seconds, 1e-9)
     return {
@@ -80,7 +82,7 @@ def trained_result(
         "network": _network(settings, model),
         "best": {"steps": best.get("steps")},
         "validation": _validation(best),
-        "test": _tested(settings.task, best_test),
+        "test": _whole_test(settings.task, best_test, held_out),
         "final": {
             "steps": final["steps"],
             "validation": _validation(final),
@@ -100,19 +102,26 @@ def trained_result(
 
 
 def fixed_result(
-    method: str, task: Task, seed: int, *, validation: Evaluation, test: Evaluation, command: str
+    method: str,
+    task: Task,
+    seed: int,
+    *,
+    validation: Evaluation,
+    test: Evaluation,
+    held_out: Evaluation | None,
+    command: str,
 ) -> dict[str, Any]:
     """The result of a method that does not learn."""
     return {
         **_head(method, task, seed),
         "best": {"steps": 0},
         "validation": _tested(task, validation),
-        "test": _tested(task, test),
-        "steps": _steps(0, validation.steps, test.steps),
+        "test": _whole_test(task, test, held_out),
+        "steps": _steps(0, validation.steps, test.steps + (held_out.steps if held_out else 0)),
         "llm": NO_MODEL,
         "curve": [{"steps": 0, "wall_seconds": 0.0, **_scored(validation)}],
         "stop_reason": "nothing to learn",
-        "wall_seconds": round(validation.seconds + test.seconds, 3),
+        "wall_seconds": round(validation.seconds + test.seconds + (held_out.seconds if held_out else 0.0), 3),
         "versions": versions(),
         "command": command,
     }
@@ -130,6 +139,12 @@ def _head(method: str, task: Task, seed: int) -> dict[str, Any]:
 
 def _tested(task: Task, evaluation: Evaluation) -> dict[str, Any]:
     return {**_scored(evaluation), **by_variant(task, evaluation.episodes)}
+
+
+def _whole_test(task: Task, test: Evaluation, held_out: Evaluation | None) -> dict[str, Any]:
+    """The test, with that on held-out variants inside it where there is one."""
+    content = _tested(task, test)
+    return content if held_out is None else {**content, "held_out": _tested(task, held_out)}
 
 
 def _scored(evaluation: Evaluation) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class TrainingSettings:
             then do not fight over its cores.
         device: Where torch computes: "cpu", "cuda" or "auto".
         language: The language model that is the policy network, as plain data; None for MLPs.
+        prior: The program that the network is added to, as plain data; None for a policy from scratch.
     """
 
     algorithm: Algorithm
@@ -52,6 +53,7 @@ class TrainingSettings:
     threads: int = 1
     device: str = "cpu"
     language: dict[str, Any] | None = None
+    prior: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("steps", "validation_episodes", "test_episodes", "threads", "n_envs", "eval_every"):

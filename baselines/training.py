@@ -31,14 +31,23 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
 
 FINAL = "final"
 """Folder of the agent as training left it."""
 
 
 def train(
-    settings: TrainingSettings, directory: Path, *, resume: bool, display: Display, command: str
+    settings: TrainingSettings,
+    directory: Path,
+    *,
+    resume: bool,
+    display: Display,
+    command: str,
+    kind: type[TrainingRun] | None = None,
 ) -> dict[str, Any]:
     """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
 
@@ -50,6 +59,7 @@ def train(
         resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
         display: Told what happens.
         command: The command line, for the result.
+        kind: What trains; `TrainingRun` where none is named.
 
     Raises:
         UsageError: The directory holds something else, or the settings do not fit together.
@@ -60,7 +70,7 @@ def train(
         display.line(f"{directory} is complete.")
         return done
     torch.set_num_threads(settings.threads)
-    run = TrainingRun(settings, directory, display)
+    run = (kind or TrainingRun)(settings, directory, display)
     try:
         (directory / RESULT).unlink(missing_ok=True)
         save_settings(settings, directory)
@@ -108,14 +118,20 @@ class TrainingRun:
         self.evaluator = Evaluator(settings.task)
         saved = self.checkpoints.latest()
         self.record = self.checkpoints.read(saved) if saved else Record()
-        self.envs = build_envs(settings, self.row, steps_taken=self.record.steps, saved=saved)
+        self.envs = self._envs(saved)
         self.model = self._model(saved)
         self.lengths = rollout_lengths(self.model, self.row.values, settings.steps)
         self._since = time.monotonic()
 
+    def _envs(self, saved: Path | None) -> VecEnv:
+        return build_envs(self.settings, self.row, steps_taken=self.record.steps, saved=saved)
+
+    def _new_model(self) -> BaseAlgorithm:
+        return build_model(self.settings, self.row, self.envs)
+
     def _model(self, saved: Path | None) -> BaseAlgorithm:
         if saved is None:
-            return build_model(self.settings, self.row, self.envs)
+            return self._new_model()
         model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
         if (saved / BUFFER).exists():
             model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
@@ -153,10 +169,20 @@ class TrainingRun:
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
         self._save_final()
-        best, final = self._tests()
+        best, final, held_out = self._tests()
         return trained_result(
-            settings, self.row, record, best_test=best, final_test=final, model=self.model, command=command
+            settings,
+            self.row,
+            record,
+            best_test=best,
+            final_test=final,
+            held_out=held_out,
+            model=self.model,
+            command=command,
         )
+
+    def rollout_begins(self) -> None:
+        """What is to be done between rollouts besides looking; nothing here."""
 
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
@@ -164,17 +190,24 @@ class TrainingRun:
         record.train_seconds += now - self._since
         record.steps = self.model.num_timesteps
         seeds = self.seeds.validation(self.settings.validation_episodes)
-        evaluation = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+        evaluation = self._validated(seeds)
         record.validation_steps += evaluation.steps
         point = curve_point(record, evaluation)
         record.curve.append(point)
         is_best = record.best is None or _rank(point) >= _rank(record.best)
         if is_best:
             record.best = point
-        self.checkpoints.write(self.model, self.envs, record, is_best=is_best)
+        self._checkpoint(is_best=is_best)
         self.display.evaluated(point)
         self._since = time.monotonic()
         record.evaluation_seconds += self._since - now
+
+    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+        """The agent as it is now, on validation seeds."""
+        return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+
+    def _checkpoint(self, *, is_best: bool) -> None:
+        self.checkpoints.write(self.model, self.envs, self.record, is_best=is_best)
 
     def _save_final(self) -> None:
         folder = self.directory / FINAL
@@ -183,13 +216,19 @@ class TrainingRun:
         self.model.save(folder / MODEL)
         save_normalizers(self.envs, folder)
 
-    def _tests(self) -> tuple[Evaluation, Evaluation]:
-        """The best and the final agent on test seeds."""
+    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
+        """The best and the final agent on test seeds, and the best on variants held out from training."""
         seeds = self.seeds.test(self.settings.test_episodes)
         final = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
-        if self.record.best == self.record.curve[-1]:
-            return final, final
-        return self.evaluator.evaluate(load_agent(self.directory / BEST_MODEL), seeds), final
+        agent = agent_of(self.model, self.envs)
+        best = final
+        if self.record.best != self.record.curve[-1]:
+            agent = load_agent(self.directory / BEST_MODEL)
+            best = self.evaluator.evaluate(agent, seeds)
+        if not self.settings.task.held_out:
+            return best, final, None
+        beyond = self.seeds.held_out(self.settings.test_episodes)
+        return best, final, self.evaluator.evaluate(agent, beyond)
 
     def close(self) -> None:
         """Close all environments."""
@@ -198,7 +237,9 @@ class TrainingRun:
 
 
 def _rank(point: dict[str, Any]) -> tuple[float, float]:
-    """Success rate, then mean return; a mean that is no number is worst."""
+    """Success rate, then mean return; a mean that is no number is worst, and so is a policy that failed."""
+    if point.get("outcome", "ok") != "ok":
+        return -1.0, float("-inf")
     mean = point["mean_return"]
     return (point["success_rate"] or 0.0, float("-inf") if mean is None else mean)
 
@@ -214,6 +255,7 @@ class _Watcher(BaseCallback):
         self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
+        self._run.rollout_begins()
 
     def _on_rollout_end(self) -> None:
         self._run.lengths.prepare()

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from promptpo.api import export, optimize, optimize_async, resume
+    from promptpo.api import optimize, optimize_async, resume
     from promptpo.output.evaluating import evaluate
     from promptpo.output.policy import load_policy
     from promptpo.output.report.page import write_report
+    from promptpo.output.run_export import export
     from promptpo.output.run_result import RunResult, load_run
     from promptpo.run.observer import Observer
+    from promptpo.seeds import optimize_seeds
 
 __all__ = [
     "Observer",
@@ -30,6 +32,7 @@ __all__ = [
     "load_run",
     "optimize",
     "optimize_async",
+    "optimize_seeds",
     "resume",
     "write_report",
 ]
@@ -37,9 +40,11 @@ __all__ = [
 _HOMES = {
     "evaluate": "promptpo.output.evaluating",
     "Observer": "promptpo.run.observer",
+    "export": "promptpo.output.run_export",
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",
     "load_run": "promptpo.output.run_result",
+    "optimize_seeds": "promptpo.seeds",
     "write_report": "promptpo.output.report.page",
 }
 

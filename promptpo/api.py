@@ -1,4 +1,4 @@
-"""promptpo from Python: `optimize`, `resume`, `export`, and the values they return."""
+"""promptpo from Python: `optimize` and `resume`, and what the command line needs of them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,22 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
-from promptpo.envs.recorded_space import space_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import RunError, UsageError
-from promptpo.files import read_text
 from promptpo.llm.ensemble import one_or_several
-from promptpo.output.exporting import BEST, exported, policy_part
-from promptpo.output.run_result import RunResult, best_source, load_run
-from promptpo.output.run_view import read_view
+from promptpo.output.policy_file import policies_in
+from promptpo.output.run_result import RunResult
+from promptpo.rollouts.agents import agent_file
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
-from promptpo.run.origin import asks, builds, built_in, check_trust, made_here, modules_of, resuming
-from promptpo.session import Session, default_name, provenance
+from promptpo.run.origin import asks, check_trust, made_here, modules_of, resuming
+from promptpo.session import Session, default_name
 
 if TYPE_CHECKING:
-    from gymnasium import Space
-
     from promptpo.llm.base import LLM
     from promptpo.run.preflight import Preflight
 
@@ -63,6 +59,7 @@ def optimize(
     max_seconds: float | None = None,
     hint: str = "",
     start: Sequence[str | os.PathLike[str]] = (),
+    teacher: str | os.PathLike[str] | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
@@ -96,6 +93,8 @@ def optimize(
         max_seconds: Wall time.
         hint: What you know about the task; in every prompt.
         start: Policy files to begin with, your own or exported ones: candidates before the first round.
+        teacher: A trained agent of stable-baselines3 or sb3-contrib (its file, or the directory of a baseline's run):
+            a mark to beat, whose episodes the first prompt tells. **Loading it runs what is in the file.**
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
         progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
@@ -107,7 +106,7 @@ def optimize(
         KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
             second Ctrl-C stops at once.
     """
-    prepared = _prepared(
+    prepared = asked_for(
         env_id,
         model=model,
         repair_model=repair_model,
@@ -131,15 +130,16 @@ def optimize(
         observer=observer,
         hint=hint,
         start=start,
+        teacher=teacher,
         progress=progress,
         **settings,
     )
-    with _shown(prepared.observer, prepared.progress) as shown:
-        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, shown))
+    with shown(prepared.observer, prepared.progress) as told:
+        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, told))
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
     """What `optimize` was asked for, checked."""
 
     config: Config
@@ -149,7 +149,7 @@ class _Prepared:
     progress: bool | None
 
 
-def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
+def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     """The options of `optimize` as a configuration and what else is needed.
 
     Raises:
@@ -166,7 +166,7 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
     single, several = one_or_several(model)
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
-    start = given.pop("start")
+    start, teacher = given.pop("start"), given.pop("teacher")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
     config = config_of(
         task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
@@ -175,27 +175,10 @@ def _prepared(env_id: EnvLike, **options: Any) -> _Prepared:
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
         start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
+        teacher=str(agent_file(teacher)) if teacher is not None else None,
         **given,
     )
-    return _Prepared(config, llm=llm, **rest)
-
-
-def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """The policy modules in files; of an exported file what was there before it was exported.
-
-    Raises:
-        UsageError: A file cannot be read, or has no policy in it.
-    """
-    from promptpo.program import Program
-
-    found = []
-    for path in map(Path, paths):
-        source = policy_part(read_text(path / BEST if path.is_dir() else path))
-        program = Program.parse(source)
-        if "Policy" not in program.names:
-            raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
-        found.append(source)
-    return tuple(found)
+    return Prepared(config, llm=llm, **rest)
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
@@ -227,6 +210,40 @@ def _begun(
     return Session(config, directory, llm, observer)
 
 
+class ResumeOptions(TypedDict, total=False):
+    """What may change when a run goes on: the limits of `promptpo.run.config.Budget`, and how the model is asked.
+
+    Attributes:
+        rounds: Prompts.
+        steps: Environment steps for everything but the final test.
+        calls: Language-model calls.
+        tokens: Input plus output tokens.
+        usd: Money.
+        seconds: Wall time of this process.
+        price: US dollars per million input and output tokens, where they were not known.
+        max_prompt_tokens: New bound on a prompt.
+        max_output_tokens: New limit for one answer.
+        base_url: New address of the model's server.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+        trust: Go on with a run that was not made here, which imports and starts what it names; an address
+            that keys go to must be given again, and weaker sandboxes accepted again. The run is the user's
+            from then on.
+    """
+
+    rounds: int | None
+    steps: int | None
+    calls: int | None
+    tokens: int | None
+    usd: float | None
+    seconds: float | None
+    price: tuple[float, float] | None
+    max_prompt_tokens: int | None
+    max_output_tokens: int | None
+    base_url: str | None
+    allow_weaker_sandbox: bool
+    trust: bool
+
+
 def resume(
     run: str | os.PathLike[str],
     *,
@@ -234,13 +251,7 @@ def resume(
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
-    price: tuple[float, float] | None = None,
-    max_prompt_tokens: int | None = None,
-    max_output_tokens: int | None = None,
-    base_url: str | None = None,
-    allow_weaker_sandbox: bool = False,
-    trust: bool = False,
-    **budget: float | None,
+    **changes: Unpack[ResumeOptions],
 ) -> RunResult:
     """Go on with a run that was interrupted, or extend one that ended.
 
@@ -250,39 +261,18 @@ def resume(
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
         progress: Show what happens, as for `optimize`.
-        price: US dollars per million input and output tokens, where they were not known.
-        max_prompt_tokens: New bound on a prompt.
-        max_output_tokens: New limit for one answer.
-        base_url: New address of the model's server.
-        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
-        trust: Go on with a run that was not made here, which imports and starts what it names; an address
-            that keys go to must be given again, and weaker sandboxes accepted again. The run is the user's
-            from then on.
-        **budget: Fields of `promptpo.run.config.Budget` to change, for example ``rounds=10``.
+        **changes: See `ResumeOptions`: ``rounds``, ``steps``, ``calls``, ``tokens``, ``usd``, ``seconds``,
+            ``price``, ``max_prompt_tokens``, ``max_output_tokens``, ``base_url``, ``allow_weaker_sandbox``, ``trust``.
 
     Raises:
         RunError: It is no run, or another process has it open.
         UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
         KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
-    known = {*inspect.signature(resume).parameters, *(field.name for field in fields(Budget))}
-    check_names(budget, known - NOT_OPTIONS, "resume has no option")
-    with _shown(observer, progress) as shown:
-        return _unless_interrupted(
-            continued(
-                run,
-                env=env,
-                llm=llm,
-                observer=shown,
-                price=price,
-                max_prompt_tokens=max_prompt_tokens,
-                max_output_tokens=max_output_tokens,
-                base_url=base_url,
-                allow_weaker_sandbox=allow_weaker_sandbox,
-                trust=trust,
-                **budget,
-            )
-        )
+    known = {"env", "llm", "observer", "progress", *ResumeOptions.__annotations__}
+    check_names(changes, known, "resume has no option")
+    with shown(observer, progress) as told:
+        return _unless_interrupted(continued(run, env=env, llm=llm, observer=told, **changes))
 
 
 def continued(
@@ -291,28 +281,23 @@ def continued(
     observer: Observer,
     env: EnvLike | None = None,
     llm: LLM | None = None,
-    price: tuple[float, float] | None = None,
-    max_prompt_tokens: int | None = None,
-    max_output_tokens: int | None = None,
-    base_url: str | None = None,
-    allow_weaker_sandbox: bool = False,
-    trust: bool = False,
-    **budget: float | None,
+    **changes: Unpack[ResumeOptions],
 ) -> Session:
     """The work that is left of a run; see `resume`."""
     directory = _path(run, "run")
-    config = _trusted(directory, base_url, weaker=allow_weaker_sandbox, trust=trust, given=llm is not None)
+    config = _trusted(directory, changes, given=llm is not None)
     if env is not None:
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")
-    changes = {name: value for name, value in budget.items() if value is not None}
+    limits = {field.name for field in fields(Budget)}
+    new = {name: value for name, value in changes.items() if name in limits and value is not None}
     config = replace(
         config,
-        price=price or config.price,
-        max_prompt_tokens=max_prompt_tokens or config.max_prompt_tokens,
-        max_output_tokens=max_output_tokens or config.max_output_tokens,
-        budget=replace(config.budget, **changes),  # type: ignore[arg-type] # checked next
+        price=changes.get("price") or config.price,
+        max_prompt_tokens=changes.get("max_prompt_tokens") or config.max_prompt_tokens,
+        max_output_tokens=changes.get("max_output_tokens") or config.max_output_tokens,
+        budget=replace(config.budget, **new),  # type: ignore[arg-type] # checked next
     )
     return Session(checked(config), directory, llm, observer)
 
@@ -331,9 +316,9 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         CancelledError: It was cancelled, and the run is closed.
     """
-    prepared = _prepared(env_id, **options)
-    with _shown(prepared.observer, prepared.progress) as shown:
-        return await _begun(prepared.config, prepared.out, prepared.llm, shown).run_beside()
+    prepared = asked_for(env_id, **options)
+    with shown(prepared.observer, prepared.progress) as told:
+        return await _begun(prepared.config, prepared.out, prepared.llm, told).run_beside()
 
 
 def _unless_interrupted(session: Session) -> RunResult:
@@ -348,16 +333,21 @@ def _unless_interrupted(session: Session) -> RunResult:
     return result
 
 
-def _shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+def shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+    """What is told of a run that Python starts: a display that fits, the caller's observer, or both.
+
+    Raises:
+        UsageError: Either is not what it must be.
+    """
     if observer is not None and not isinstance(observer, Observer):
         raise UsageError(f"observer takes a promptpo.Observer, not {observer!r}.")
     if progress is not None and not isinstance(progress, bool):
         raise UsageError(f"progress must be true or false, not {progress!r}.")
     if progress is False or (progress is None and observer is not None):
         return nullcontext(observer or Observer())
-    from promptpo.cli.progress import shown
+    from promptpo.cli import progress as display
 
-    return shown(observer, always=bool(progress))
+    return display.shown(observer, always=bool(progress))
 
 
 def _path(path: Any, name: str) -> Path:
@@ -367,14 +357,20 @@ def _path(path: Any, name: str) -> Path:
         raise UsageError(f"{name} must be a path, not {path!r}.") from None
 
 
-def _trusted(directory: Path, base_url: str | None, *, weaker: bool, trust: bool, given: bool) -> Config:
-    """The configuration of a run that may be executed; of a stranger's run without what only its maker allowed."""
+def _trusted(directory: Path, changes: ResumeOptions, *, given: bool) -> Config:
+    """The configuration of a run that may be executed; of a stranger's run without what only its maker allowed.
+
+    Args:
+        directory: The run.
+        changes: What the user says of it now.
+        given: Whether a provider object is asked instead of the run's model.
+    """
     config = load_config(directory / CONFIG)
-    own = made_here(directory)
+    own, base_url = made_here(directory), changes.get("base_url")
     again = ["promptpo", "resume", shlex.quote(str(directory)), "--trust"]
     if not own and config.base_url and not base_url and not given:
         again += ["--base-url", "ADDRESS"]
-    if not trust:
+    if not changes.get("trust"):
         check_trust(directory, resuming(config), again)
     elif "ADDRESS" in again:
         raise UsageError(
@@ -384,7 +380,8 @@ def _trusted(directory: Path, base_url: str | None, *, weaker: bool, trust: bool
     return replace(
         config,
         base_url=base_url or (config.base_url if own else None),
-        allow_weaker_sandbox=weaker or (own and config.allow_weaker_sandbox),
+        allow_weaker_sandbox=bool(changes.get("allow_weaker_sandbox"))
+        or (own and config.allow_weaker_sandbox),
     )
 
 
@@ -396,59 +393,3 @@ def default_directory(task: Task) -> Path:
         n += 1
         directory = base.with_name(f"{base.name}-{n}")
     return directory
-
-
-def export(
-    run: str | os.PathLike[str],
-    *,
-    candidate: str | None = None,
-    filename: str = "policy.py",
-    trust: bool = False,
-) -> str:
-    """The text of a policy file for the best candidate of a run, or for another one.
-
-    Args:
-        run: The run directory.
-        candidate: Its id; None means the best.
-        filename: For the usage line in the file.
-        trust: Build the environment of a run that was not made here, where an older version did not record
-            its action space. Other runs are exported without it.
-
-    Raises:
-        RunError: The run or the candidate cannot be read, or nothing ran.
-        UsageError: Its environment is needed, and it was not made here.
-    """
-    loaded = load_run(run)
-    config = load_config(loaded.directory / CONFIG)
-    best = loaded.data["best"]
-    if candidate is None and best is None:
-        raise RunError(f"no candidate of {loaded.directory} ran; see: promptpo show {loaded.directory}")
-    content: Mapping[str, Any] = loaded.data
-    source = loaded.source
-    if candidate is not None and (best is None or candidate != best["candidate"]):
-        source = best_source(loaded.directory, candidate)
-        content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
-    space = _action_space(loaded.directory, config, trust=trust)
-    return exported(
-        source, provenance(loaded.directory, content, config), action_space=space, filename=filename
-    )
-
-
-def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]:
-    """A run's action space: as recorded, so that nothing is imported to export it; older runs have no record."""
-    from promptpo.envs.building import make_env
-
-    found = read_view(directory).state.action_space
-    if found is not None:
-        try:
-            return space_of(found)
-        except ValueError as error:
-            raise RunError(f"{directory} is damaged: {error}.") from error
-    if not trust and not built_in(config.task):
-        again = ["promptpo", "export", shlex.quote(str(directory)), "--trust"]
-        check_trust(directory, builds(config.task), again)
-    env = make_env(config.task)
-    try:
-        return env.action_space
-    finally:
-        env.close()

@@ -16,20 +16,21 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
-from promptpo.search import references
+from promptpo.run.state import RunState
+from promptpo.search import references, teacher
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
 from promptpo.search.imagination import Imagination
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
-from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of
+from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of, thoughts_of
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -51,6 +52,7 @@ class Outcome:
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds.
         references: What policies that serve as marks earn on the same test seeds.
+        fidelity: How much the best acts like the teacher; None without one.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
     """
@@ -62,6 +64,7 @@ class Outcome:
     stop: str
     references: Mapping[str, Evaluation] = field(default_factory=dict)
     held_out: Evaluation | None = None
+    fidelity: Mapping[str, Any] | None = None
 
 
 async def optimize(
@@ -102,12 +105,15 @@ async def optimize(
     await spender.receive()
     history = loop.history
     history.attempts += await loop.tuner.rescue(history)
-    history.recall(spender.journal)
+    history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
     test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
-    return Outcome(history, best, history.evidence(best), test, stop, marks, held_out)
+    return Outcome(
+        history, best, history.evidence(best), test, stop, marks, held_out,
+        fidelity=await loop.sampler.fidelity(best.candidate),
+    )  # fmt: skip
 
 
 class _Loop:
@@ -138,8 +144,10 @@ class _Loop:
             self.history.references = await references.measured_at_start(
                 self.spender, self.spec.action_space, self.config, self.horizon
             )
-            await self.sampler.given(self.history)
+            taught = await teacher.learnt_from(self.spender, self.spec, self.config, self.horizon)
+            await self.sampler.given(self.history, taught)
             await self.sampler.prepare()
+            await self.sampler.be_told(self.history, taught)
             await self.world.study(self.history)
             while self.history.rounds < rounds:
                 stop = await self._round()
@@ -155,13 +163,19 @@ class _Loop:
         number, before = history.rounds + 1, history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
+        await self.sampler.show_bad_start(history)
         plans = plan_round(
-            history, config.switches, candidates=config.candidates, seed=config.seed, spec=self.spec
+            history,
+            config.switches,
+            candidates=config.candidates,
+            seed=config.seed,
+            spec=self.spec,
+            tunable=self.sampler.tunable,
         )
         if number == 1 and self.world.suffices(history):
             plans = []
         samples = await together(self._sample(plan) for plan in plans)
-        new = history.absorb(duplicates=config.switches.duplicates)
+        new = history.absorb(duplicates=config.switches.duplicates, keep=self.spender.remark)
         if number == 1:
             new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
         stop = _what_ends(samples, tried=bool(history.attempts))
@@ -200,6 +214,7 @@ class _Loop:
             history.reflections += [text] if text else []
         history.close_round(before)
         history.ceiling = ceiling_of(samples) if history.stalled else ""
+        history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
             told = {
                 name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}

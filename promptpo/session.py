@@ -8,11 +8,9 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo import __version__
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
@@ -20,10 +18,11 @@ from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
-from promptpo.output.exporting import BEST, GIVEN, Provenance, exported
+from promptpo.output.exporting import BEST, exported
 from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
+from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.output.world import MODEL, model_module, usable_world
@@ -36,7 +35,7 @@ from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.origin import key_path, made_here, save_own
 from promptpo.run.preflight import Preflight, preflight
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
@@ -71,14 +70,18 @@ class Session:
         return found
 
     async def _estimate(self) -> Preflight:
-        config, llm, _, spec = self._prepared()
+        config, llm, _, spec = self._prepared(asked=False)
         try:
             return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
         finally:
             await llm.aclose()
 
-    def _prepared(self) -> tuple[Config, LLM, str, TaskSpec]:
-        """The settings with all that is decided before the start, who answers and why, and the task."""
+    def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task.
+
+        Args:
+            asked: Whether the model will be asked; to know what it may cost, no key is needed.
+        """
         config = self.config
         llm = self._given_llm or make_models(
             config.model,
@@ -91,6 +94,7 @@ class Session:
             run=str(self.directory.resolve()),
             price=config.price,
             search=SearchLLM,
+            asked=asked,
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
@@ -229,6 +233,9 @@ class Session:
         )
         content["references"] = {name: scored(one) for name, one in outcome.references.items()}
         content["verdict"] = verdict(facts)
+        if config.teacher is not None:
+            fidelity = dict(outcome.fidelity) if outcome.fidelity else None
+            content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
         content["preflight"] = ahead.as_json()
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
@@ -316,25 +323,3 @@ def write_policies(directory: Path, attempts: list[Attempt]) -> None:
     for attempt in attempts:
         if attempt.candidate.source:
             write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)
-
-
-def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> Provenance:
-    """The header facts of a run's best policy."""
-    test = content["test"]
-    seeds = Seeds().test(config.test_episodes)
-    model = content["model"] if content["language_model"] else "program search (no language model)"
-    if content["best"]["candidate"].startswith("r0c"):
-        model = GIVEN
-    return Provenance(
-        task=config.task,
-        model=model,
-        version=__version__,
-        run_id=directory.resolve().name,
-        candidate=content["best"]["candidate"],
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        test=test,
-        success_rate=test["success_rate"] if test else None,
-        test_seeds=(seeds[0], seeds[-1]),
-        references=content.get("references") or {} if test else {},
-        verdict=content.get("verdict", "") if test else "",
-    )

@@ -15,6 +15,7 @@ from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
 from sandbox.guest import wire
 from sandbox.guest.plain import encode
 from sandbox.guest.wire import message
+from sandbox.lockstep.asking import AskedPolicies
 from sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER, Progress
 from sandbox.lockstep.rollout import Guests, Runner
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
@@ -148,6 +149,24 @@ class Sandbox:
             raise
         finally:
             claim.leave(before)
+
+    def asked(
+        self,
+        source: str,
+        observation_space: gymnasium.Space[Any],
+        action_space: gymnasium.Space[Any],
+    ) -> AskedPolicies:
+        """Policies that a caller with environments of its own asks for actions; one set at a time.
+
+        Args:
+            source: A module with ``class Policy``.
+            observation_space: What policies see.
+            action_space: What they return; continuous actions are clipped into its bounds.
+
+        Raises:
+            UnsupportedSpaceError: Observations or actions cannot cross the border.
+        """
+        return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
 
     def _claimed_core(self) -> CoreClaim:
         if self._claim is None:

@@ -144,11 +144,14 @@ class Trajectory:
         observations: T + 1 of them, the final one included.
         actions: T, as the environment got them.
         rewards: T.
+        debug: T: what the policy kept in ``self.debug``, a few numbers and short texts by name; empty where it
+            never kept anything.
     """
 
     observations: Sequence[Any]
     actions: Sequence[Any]
     rewards: Sequence[float]
+    debug: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

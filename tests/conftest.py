@@ -1,13 +1,27 @@
 """What all tests share: the examples of property tests are the same in every run, unless new ones are wanted."""
 
+import atexit
 import os
+import shutil
+import sys
 import tempfile
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 # the key that signs runs is this session's own: nothing is written to the home of who runs the tests
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="promptpo-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+# the tests start hundreds of interpreters, each of which would compile the project anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Several processes share the tests by files, so that what a file's tests share is made once."""
+    if getattr(config.option, "dist", None) == "load":
+        config.option.dist = "loadfile"

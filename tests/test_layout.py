@@ -98,6 +98,18 @@ def test_syntax_trees_are_the_business_of_two_rooms() -> None:
         assert "ast" not in imported, path
 
 
+def test_a_class_name_means_one_thing() -> None:
+    """No two modules have a class of the same name; `Policy` in a policy's source is no class of ours."""
+    homes: dict[str, list[Path]] = {}
+    for path in modules():
+        if "structures" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name != "Policy":
+                homes.setdefault(node.name, []).append(path.relative_to(ROOT))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
 def test_functions_stay_short() -> None:
     """No function is longer than 100 lines, no module longer than 500."""
     for path in modules():

@@ -78,7 +78,7 @@ class Randomness:
         return Decision(action, values, len(tied), ends=ends)
 
 
-class RandomAgent:
+class EqualChanceAgent:
     """Every action with equal chance.
 
     Args:

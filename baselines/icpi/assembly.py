@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from baselines.icpi.agents import NoArgMaxAgent, PlanningAgent, RandomAgent, Randomness, TabularQAgent
+from baselines.icpi.agents import EqualChanceAgent, NoArgMaxAgent, PlanningAgent, Randomness, TabularQAgent
 from baselines.icpi.examples import ExampleBook, Measure
 from baselines.icpi.matching import MatchingModel
 from baselines.icpi.memory import Memory
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from baselines.icpi.setting import Setting
 
 Method = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
-METHODS: tuple[Method, ...] = get_args(Method)
 WITH_ENGINE: frozenset[Method] = frozenset({"icpi", "no-argmax"})
 """Methods that ask a language model."""
 
@@ -77,7 +76,7 @@ def assemble(
     codec = setting.codec
     randomness = Randomness(stream(seed, "warm-up"), stream(seed, "ties"))
     if method == "random":
-        return Assembled(RandomAgent(setting.n_actions, randomness), Tally())
+        return Assembled(EqualChanceAgent(setting.n_actions, randomness), Tally())
     if method == "tabular-q":
         table = TabularQAgent(
             codec, randomness,

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from baselines.icpi.values import EpisodeLog
     from promptpo.run.ledger import Ledger
 
+AVERAGED = 10
+"""Training episodes that one point of the curve is of; ICPI evaluates nothing on the way."""
+
 
 def result_of(
     env_id: str,
@@ -50,6 +53,8 @@ def result_of(
         "seed": config["seed"],
         "config": dict(config),
         "test": _scored(tested),
+        "max_episode_steps": config["max_episode_steps"],
+        "curve": _curve(trained),
         "train": _scored(trained),
         "regret": regrets if regrets or not trained else None,
         "regret_last_quarter": last_quarter(trained, steps),
@@ -78,6 +83,17 @@ def result_of(
         "stop_reason": stop,
         "versions": versions(),
     }
+
+
+def _curve(logs: Sequence[EpisodeLog]) -> list[dict[str, Any]]:
+    """Mean return of each ten training episodes that follow on each other, by the step at which they ended."""
+    return [
+        {
+            "steps": logs[n - 1].end_step,
+            "mean_return": sum(log.return_ for log in logs[n - AVERAGED : n]) / AVERAGED,
+        }
+        for n in range(AVERAGED, len(logs) + 1, AVERAGED)
+    ]
 
 
 def _scored(logs: Sequence[EpisodeLog]) -> dict[str, Any]:

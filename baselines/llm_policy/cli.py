@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,8 +23,11 @@ from baselines.cli import (
 )
 from promptpo.cli.arguments import AsJson, EnvId, EnvKwargs, Horizon, Quiet, json_object
 from promptpo.cli.terminal import print_json
+from promptpo.errors import UsageError
 
-Algorithm = Annotated[str, typer.Option(help="trpo or ppo.")]
+NETWORKS = ("pretrained", "random", "mlp")
+AlgorithmName = Literal["trpo", "ppo"]
+Algorithm = Annotated[AlgorithmName, typer.Option(help="Who trains it.")]
 Backbone = Annotated[str, typer.Option(help="smollm2, a Hugging Face id, a directory, or a .gguf file.")]
 Reading = Annotated[
     str,
@@ -157,11 +160,11 @@ def llm_study(
     """
     from baselines.llm_policy.study import run_study, table
     from baselines.progress import choose_display
-    from promptpo.cli.options import one_of
 
-    chosen = [
-        one_of("--networks", name.strip(), ("pretrained", "random", "mlp")) for name in networks.split(",")
-    ]
+    chosen = [name.strip() for name in networks.split(",")]
+    for name in chosen:
+        if name not in NETWORKS:
+            raise UsageError(f"--networks takes {', '.join(NETWORKS)}, separated by commas, not {name!r}.")
     base = _settings(
         env_id,
         json_object(env_kwargs, "--env-kwargs"),
@@ -201,19 +204,18 @@ def _settings(
     env_kwargs: dict[str, Any],
     max_episode_steps: int | None,
     *,
-    algorithm: str,
+    algorithm: AlgorithmName,
     design: dict[str, Any],
     **options: Any,
 ) -> Any:
     from baselines.extras import LANGUAGE_POLICY, require
     from baselines.llm_policy.design import Design
     from baselines.settings import TrainingSettings
-    from promptpo.cli.options import one_of
     from promptpo.envs.task import Task
 
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
     return TrainingSettings(
-        algorithm=one_of("--algorithm", algorithm, ("trpo", "ppo")),
+        algorithm=algorithm,
         task=Task(env_id, env_kwargs, max_episode_steps),
         language=Design.from_data(design).as_data(),
         **options,

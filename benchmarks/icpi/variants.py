@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Variant:
+class StudyArm:
     """One curve of the figure, or one column of a table.
 
     Attributes:
@@ -39,35 +39,35 @@ class Variant:
 
 _PAPER = PROFILES["paper"]
 
-CURVES: Mapping[str, Variant] = {
-    "icpi": Variant("ICPI", "icpi"),
-    "no-argmax": Variant("No ArgMax", "no-argmax"),
-    "tabular-q": Variant("Tabular Q", "tabular-q"),
-    "matching": Variant("Matching Model", "matching"),
-    "random": Variant("random", "random"),
+CURVES: Mapping[str, StudyArm] = {
+    "icpi": StudyArm("ICPI", "icpi"),
+    "no-argmax": StudyArm("No ArgMax", "no-argmax"),
+    "tabular-q": StudyArm("Tabular Q", "tabular-q"),
+    "matching": StudyArm("Matching Model", "matching"),
+    "random": StudyArm("random", "random"),
 }
 """The curves of the paper's figure, and random actions."""
 
-OTHERS: Mapping[str, Variant] = {
-    "icpi-fast": Variant("ICPI, fast profile", "icpi", PROFILES["fast"]),
-    "tabular-q-released": Variant(
+OTHERS: Mapping[str, StudyArm] = {
+    "icpi-fast": StudyArm("ICPI, fast profile", "icpi", PROFILES["fast"]),
+    "tabular-q-released": StudyArm(
         "Tabular Q, bootstrapping at the end", "tabular-q", bootstrap_terminal=True
     ),
-    "random-policy": Variant("oracle, but random rollouts", "icpi", engine="oracle:random"),
-    "lookup": Variant("lookup engine", "icpi", engine="lookup"),
+    "random-policy": StudyArm("oracle, but random rollouts", "icpi", engine="oracle:random"),
+    "lookup": StudyArm("lookup engine", "icpi", engine="lookup"),
 }
 """The cheaper profile, and engines with a known defect."""
 
-ABLATIONS: Mapping[str, Variant] = {
-    "no-hint": Variant("no hints", "icpi", replace(_PAPER, hint=False)),
-    "no-balance": Variant("no balance", "icpi", replace(_PAPER, balance=False)),
-    "no-constraint": Variant("no constraints", "icpi", replace(_PAPER, constrain=False)),
-    "context-16": Variant("c = 16", "icpi", replace(_PAPER, context=16)),
+ABLATIONS: Mapping[str, StudyArm] = {
+    "no-hint": StudyArm("no hints", "icpi", replace(_PAPER, hint=False)),
+    "no-balance": StudyArm("no balance", "icpi", replace(_PAPER, balance=False)),
+    "no-constraint": StudyArm("no constraints", "icpi", replace(_PAPER, constrain=False)),
+    "context-16": StudyArm("c = 16", "icpi", replace(_PAPER, context=16)),
     **{
-        f"random-{kind}": Variant(f"{kind} at random", "icpi", replace(_PAPER, randomize=frozenset({kind})))
+        f"random-{kind}": StudyArm(f"{kind} at random", "icpi", replace(_PAPER, randomize=frozenset({kind})))
         for kind in KINDS
     },
 }
 """ICPI less one thing."""
 
-VARIANTS: Mapping[str, Variant] = {**CURVES, **OTHERS, **ABLATIONS}
+VARIANTS: Mapping[str, StudyArm] = {**CURVES, **OTHERS, **ABLATIONS}

@@ -11,8 +11,8 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import inbox, many_commands, result_commands, specs, view_commands
+from promptpo.cli import inbox, many_commands, result_commands, seeds_command, specs, view_commands
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
@@ -177,11 +177,13 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import begin, policies_in
+    from promptpo.api import begin, default_directory
     from promptpo.api import estimate as look_ahead
     from promptpo.cli.options import options_of
     from promptpo.llm.ensemble import one_or_several
     from promptpo.llm.prices import stated_price
+    from promptpo.output.policy_file import policies_in
+    from promptpo.rollouts.agents import agent_file
     from promptpo.run.checking import config_of
 
     model, models = one_or_several(asking.model)
@@ -218,6 +220,7 @@ def optimize(
         budget=limits.budget(),
         hint=asking.hint,
         start=policies_in(asking.start or ()),
+        teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )
     if estimate:
         ahead = look_ahead(config)
@@ -225,6 +228,14 @@ def optimize(
             print_json(ahead.as_json())
         else:
             say(clean_lines(*ahead.lines()))
+            if trying.seeds is not None:
+                say(f"This is for one run; there are to be {trying.seeds}.")
+        return
+    if trying.seeds is not None:
+        from promptpo.seeds import begin_seeds
+
+        folder = out or default_directory(config.task)
+        seeds_command.finish(begin_seeds(config, trying.seeds, folder, _displays(showing)), showing)
         return
     with _display(showing) as observer:
         run = begin(config, out=out, observer=observer)
@@ -234,48 +245,58 @@ def optimize(
 @app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
 @grouped
 def resume(run: RunDir, limits: NewBudgetFlags, trusting: TrustFlags, showing: ShowingFlags) -> None:
-    """Go on with an interrupted run, or extend one that ended.
+    """Go on with an interrupted run, or extend one that ended; a folder of --seeds goes on with all of its runs.
 
     Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
     --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
     """
     from promptpo.api import continued
     from promptpo.llm.prices import stated_price
+    from promptpo.seeds import is_folder_of_seeds, resume_seeds
 
+    changes: dict[str, Any] = {
+        "rounds": limits.rounds,
+        "steps": limits.max_steps,
+        "calls": limits.max_calls,
+        "tokens": limits.max_tokens,
+        "usd": limits.max_usd,
+        "seconds": limits.max_seconds,
+        "price": stated_price(limits.price),
+        "max_prompt_tokens": limits.max_prompt_tokens,
+        "max_output_tokens": limits.max_output_tokens,
+        "base_url": trusting.base_url,
+        "allow_weaker_sandbox": trusting.allow_weaker_sandbox,
+        "trust": trusting.trust,
+    }
+    if is_folder_of_seeds(run):
+        seeds_command.finish(resume_seeds(run, _displays(showing), **changes), showing)
+        return
     with _display(showing) as observer:
-        result = continued(
-            run,
-            observer=observer,
-            rounds=limits.rounds,
-            steps=limits.max_steps,
-            calls=limits.max_calls,
-            tokens=limits.max_tokens,
-            usd=limits.max_usd,
-            seconds=limits.max_seconds,
-            price=stated_price(limits.price),
-            max_prompt_tokens=limits.max_prompt_tokens,
-            max_output_tokens=limits.max_output_tokens,
-            base_url=trusting.base_url,
-            allow_weaker_sandbox=trusting.allow_weaker_sandbox,
-            trust=trusting.trust,
-        ).run()
+        result = continued(run, observer=observer, **changes).run()
     _finish(result, showing)
 
 
 @contextmanager
-def _display(showing: ShowingFlags) -> Iterator[Observer]:
+def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observer]:
     from promptpo.cli.display import choose_display
 
     quiet = showing.quiet or showing.as_json
+    brief = seed is not None
     if not showing.track:
-        with choose_display(quiet=quiet) as display:
+        with choose_display(quiet=quiet, brief=brief) as display:
             yield display
         return
     from promptpo.output.tracking import Several, tracker
 
-    trackers = [tracker(name) for name in showing.track]  # wrong names are told before anything starts
-    with choose_display(quiet=quiet) as display:
+    names = [name if seed is None else seeds_command.named_for(name, seed) for name in showing.track]
+    trackers = [tracker(name) for name in names]  # wrong names are told before anything starts
+    with choose_display(quiet=quiet, brief=brief) as display:
         yield Several(display, trackers)
+
+
+def _displays(showing: ShowingFlags) -> Callable[[int], AbstractContextManager[Observer]]:
+    """A display for each of several runs."""
+    return lambda seed: _display(showing, seed)
 
 
 def _finish(run: RunResult, showing: ShowingFlags) -> None:

@@ -159,6 +159,12 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
     return value
 
 
+HeldOutKwargs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JSON", help="Keyword arguments of a variant that only the test plays; repeatable."),
+]
+
+
 def task_from_flags(
     env_id: str,
     env_kwargs: Sequence[str] | str | None,

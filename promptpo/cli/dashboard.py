@@ -22,7 +22,7 @@ WIDE = 96
 """Columns from which the dashboard is shown."""
 
 
-class Progress:
+class RunProgress:
     """What goes on in a run, in words.
 
     Args:
@@ -198,7 +198,7 @@ def bar(share: float, *, width: int, plain: bool) -> str:
     return full * done + empty * (width - done)
 
 
-def live_part(progress: Progress, *, width: int, spending: str, plain: bool) -> RenderableType:
+def live_part(progress: RunProgress, *, width: int, spending: str, plain: bool) -> RenderableType:
     """What is kept up to date below the scrolling lines.
 
     Args:
@@ -227,7 +227,7 @@ def live_part(progress: Progress, *, width: int, spending: str, plain: bool) -> 
     return Group(spinner, _table(progress, best.removeprefix("best "), spending, plain=plain))
 
 
-def _table(progress: Progress, best: str, spending: str, *, plain: bool) -> Any:
+def _table(progress: RunProgress, best: str, spending: str, *, plain: bool) -> Any:
     """Rows of a name and what belongs to it."""
     from rich.table import Table
     from rich.text import Text

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.dashboard import Progress, live_part, standing
+from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import references_in_words
+from promptpo.output.report.result import fidelity_in_words, references_in_words
 from promptpo.output.report.variants import table
+from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def choose_display(*, quiet: bool) -> Iterator[Observer]:
-    """A display that fits where the output goes."""
+def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
+    """A display that fits where the output goes; a brief one says the result in one line, on standard error."""
     if quiet:
         yield Observer()
     else:
         display = LiveDisplay() if sys.stderr.isatty() else PlainDisplay()
+        display.brief = brief
         try:
             yield display
         except (PromptPOError, OSError):
@@ -49,6 +51,8 @@ def choose_display(*, quiet: bool) -> Iterator[Observer]:
 
 class PlainDisplay(Observer):
     """One line for each thing worth a line, on standard error; the result on standard output."""
+
+    brief = False
 
     def __init__(self) -> None:
         self._state: RunState | None = None
@@ -103,7 +107,10 @@ class PlainDisplay(Observer):
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
-        say(outcome(run))
+        if self.brief:
+            self.line(f"{run.directory}: held-out return {run.mean_return:.6g}; {run.stop_reason}")
+        else:
+            say(outcome(run))
 
     def failed(self) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
@@ -127,7 +134,7 @@ class LiveDisplay(PlainDisplay):
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only
-        self._progress: Progress | None = None
+        self._progress: RunProgress | None = None
         self._live = ResizingLive(self._console, self._status)
 
     def line(self, text: str) -> None:
@@ -140,7 +147,7 @@ class LiveDisplay(PlainDisplay):
         """Say what begins and start the live part."""
         super().started(config, directory, choice, spec, ledger)
         if self._state is not None:
-            self._progress = Progress(self._state, ledger)
+            self._progress = RunProgress(self._state, ledger)
         self._live.start()
 
     def event(self, event: Event) -> None:
@@ -211,10 +218,16 @@ def outcome(run: RunResult) -> str:
     lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
-    lines.extend([data["verdict"]] if data.get("verdict") else [])
+    lines.extend(
+        filter(None, [data.get("verdict"), fidelity_in_words((data.get("teacher") or {}).get("fidelity"))])
+    )
     if data["best"]["round"] == 0:
-        learnt = data["best"]["candidate"].startswith("w")
-        whence = "Found in a world model, before the first round" if learnt else "Given at the start"
+        best = data["best"]["candidate"]
+        whence = "Given at the start"
+        if load_config(run.directory / CONFIG).is_distilled(best):
+            whence = "Distilled from the teacher"
+        elif best.startswith("w"):
+            whence = "Found in a world model, before the first round"
         lines.append(f"{whence}; nothing that was written since is better.")
     elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")

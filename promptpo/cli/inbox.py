@@ -13,7 +13,7 @@ from promptpo.cli.arguments import AsJson
 from promptpo.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from promptpo.llm.inbox import Question
+    from promptpo.llm.inbox import WaitingRequest
 
 LOOK_SECONDS = 0.5
 
@@ -65,7 +65,7 @@ def inbox(
         print(_told(directory, found, alive=alive))
 
 
-def _facts(question: Question) -> dict[str, Any]:
+def _facts(question: WaitingRequest) -> dict[str, Any]:
     return {
         "number": question.number,
         "call": question.call,
@@ -78,11 +78,11 @@ def _facts(question: Question) -> dict[str, Any]:
     }
 
 
-def _characters(question: Question) -> int:
+def _characters(question: WaitingRequest) -> int:
     return len(question.path.read_text(encoding="utf-8", errors="replace"))
 
 
-def _told(directory: Path, found: list[Question], *, alive: bool) -> str:
+def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
     """What waits, and how to answer, in words."""
     if not found:
         return f"No question waits in {directory}" + (

@@ -45,7 +45,7 @@ def list_runs(
     if lines:
         paired = COLUMNS.index("against the first")
         rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
-        _print_table([[*row[:paired], *row[paired + 1 :]] for row in [list(COLUMNS), *rows]])
+        print_table([[*row[:paired], *row[paired + 1 :]] for row in [list(COLUMNS), *rows]])
     for sentence in damaged:
         say(clean_line(sentence), error=True)
 
@@ -87,11 +87,11 @@ def compare(
             values.append({**line.as_json(), "against_first": paired})
         print_json({"runs": values, "output": str(output)}, indent=2)
         return
-    _print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
+    print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
     say(f"wrote {output}")
 
 
-def _print_table(rows: Sequence[Sequence[str]]) -> None:
+def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Rows in columns, the first as their names; on a terminal that is too narrow a block for each run."""
     from rich.console import Console
 

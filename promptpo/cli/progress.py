@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.dashboard import Progress
+from promptpo.cli.dashboard import RunProgress
 from promptpo.cli.display import LiveDisplay, PlainDisplay, outcome, spending
 from promptpo.cli.terminal import say
 from promptpo.run.observer import Observer
@@ -121,7 +121,7 @@ class NotebookDisplay(LiveDisplay):
 
     def __init__(self) -> None:
         PlainDisplay.__init__(self)
-        self._progress: Progress | None = None
+        self._progress: RunProgress | None = None
         self._lines: list[str] = []
         self._handle: Any = None
         self._drawing = threading.Lock()
@@ -137,7 +137,7 @@ class NotebookDisplay(LiveDisplay):
         """Say what begins."""
         PlainDisplay.started(self, config, directory, choice, spec, ledger)
         if self._state is not None:
-            self._progress = Progress(self._state, ledger)
+            self._progress = RunProgress(self._state, ledger)
         # notebooks know by the context which cell prints
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._tick,), daemon=True).start()

@@ -52,7 +52,7 @@ def export(
     It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
     not record the action space, so that the environment must be built.
     """
-    from promptpo.api import export as export_text
+    from promptpo.output.run_export import export as export_text
     from promptpo.output.run_result import load_run
 
     name = _one_name(candidate, option)
@@ -86,13 +86,16 @@ def evaluate(
 ) -> None:
     """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
+    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
+    were made here; for others that needs --trust.
+
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
     sandbox: loading one runs what is in the file, so play only agents that you trust.
     """
     from promptpo.cli.show import played
     from promptpo.output.evaluating import evaluate as roll_out
 
-    path, task = environment.for_policy(policy, environment.env)
+    path, task = environment.for_policy(policy)
     result = roll_out(
         path,
         task,
@@ -117,11 +120,20 @@ def show(
 ) -> None:
     """Tell what happened in a run.
 
-    Every candidate, its outcome, and what it cost.
+    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test.
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
+    from promptpo.output.baseline_run import is_baseline
 
     name = _one_name(candidate, option)
+    if is_baseline(run):
+        from promptpo.cli.show_baseline import baseline_json, baseline_overview
+
+        if as_json:
+            print_json(baseline_json(run, name), indent=2)
+        else:
+            say(baseline_overview(run, name))
+        return
     if as_json:
         print_json(candidate_json(run, name) if name else overview_json(run), indent=2)
     else:

@@ -16,6 +16,7 @@ from promptpo.cli.arguments import (
     AsJson,
     EnvOption,
     Film,
+    HeldOutKwargs,
     Horizon,
     Jobs,
     ManyEnvKwargs,
@@ -29,6 +30,8 @@ from promptpo.cli.arguments import (
     Wrappers,
     task_from_flags,
 )
+from promptpo.cli.terminal import say
+from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,31 +66,12 @@ class TaskFlags:
             show_variant=self.show_variant,
         )
 
-    def for_policy(self, policy: Path, env_id: str | None) -> tuple[Path, Task]:
-        """The file that a policy is in and its task: this environment, or the one that the policy is from.
-
-        Raises:
-            UsageError: No environment is known, or there is no policy.
-        """
-        from promptpo.output.exporting import file_and_task, with_changes
-
-        if env_id is not None:
-            return file_and_task(policy, self.task(env_id))
-        path, task = file_and_task(policy, None)
-        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
-        return path, with_changes(task, replace(given, show_variant=self.show_variant))
-
 
 @dataclass(frozen=True, kw_only=True)
 class TestedFlags(TaskFlags):
     """How the environment is made, and what only the test sees of it."""
 
-    held_out_kwargs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JSON", help="Keyword arguments of a variant that only the test plays; repeatable."
-        ),
-    ] = None
+    held_out_kwargs: HeldOutKwargs = None
 
     def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """See `TaskFlags.task`."""
@@ -96,9 +80,29 @@ class TestedFlags(TaskFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvFlags(TaskFlags):
-    """An environment for a policy, and how it is made."""
+    """An environment for a policy, how it is made, and whether what a file names may be built."""
 
     env: EnvOption = None
+    trust: Trust = False
+
+    def for_policy(self, policy: Path) -> tuple[Path, Task]:
+        """The file that a policy is in and its task: the environment that is named, or the one that the policy is from.
+
+        What a file or run makes promptpo import is said before it is imported.
+
+        Raises:
+            UsageError: No environment is known, there is no policy, or what it names is not trusted.
+        """
+        from promptpo.output.policy_file import file_and_task, with_changes
+        from promptpo.run.origin import builds, modules_of
+
+        if self.env is not None:
+            return file_and_task(policy, self.task(self.env))
+        path, task = file_and_task(policy, None, trust=self.trust)
+        if modules_of(task):
+            say(clean_line(f"playing {path} {builds(task)}"), error=True)
+        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
+        return path, with_changes(task, replace(given, show_variant=self.show_variant))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +152,13 @@ class AskingFlags:
             help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
         ),
     ] = None
+    teacher: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="AGENT.zip",
+            help="A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
+        ),
+    ] = None
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")
     ] = "normal"
@@ -189,6 +200,13 @@ class TryingFlags:
     ] = None
     test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
+        ),
+    ] = None
     stop_at: Annotated[
         float | None,
         typer.Option(

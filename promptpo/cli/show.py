@@ -9,7 +9,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.result import REFERENCES, failures_in_words
+from promptpo.output.importance import importance_in_words, importance_json
+from promptpo.output.report.result import REFERENCES, failures_in_words, fidelity_in_words
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
@@ -22,7 +23,7 @@ from promptpo.world import words
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
-    from promptpo.output.evaluating import Played
+    from promptpo.output.evaluating import EvaluatedPolicy
     from promptpo.output.play import Watched
 
 
@@ -53,8 +54,11 @@ def overview(run: Path) -> str:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
     lines.extend(_world(view))
     lines.append(_ending(view))
+    if view.best is not None:
+        lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
+        lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 
 
@@ -112,6 +116,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
         "repairs": candidate.repairs,
         "duplicate_of": candidate.duplicate_of,
         "tuned": {name: list(change) for name, change in candidate.tuned.items()},
+        "importance": importance_json(candidate),
     }
 
 
@@ -127,12 +132,13 @@ def candidate_in_full(run: Path, candidate: str) -> str:
         attempt.prose,
         attempt.feedback,
         *attempt.notes,
+        importance_in_words(attempt.candidate),
         attempt.evaluation.detail,
     ]
     return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())
 
 
-def played(result: Played) -> str:
+def played(result: EvaluatedPolicy) -> str:
     """What an evaluation gave, in words."""
     lines = _rolled_out(result.evaluation, result.env_id)
     if result.evaluation.episodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ from promptpo.cli.arguments import (
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
 from promptpo.cli.terminal import print_json, say
-from promptpo.errors import PromptPOError, UsageError
+from promptpo.errors import PromptPOError, RunError, UsageError
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -58,12 +59,15 @@ def play(
     The policy runs in the sandbox; what it did is then repeated in an environment that another process
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+
+    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
+    were made here; for others that needs --trust.
     """
     from promptpo.cli.show import watched, watched_json
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
-    path, task = environment.for_policy(policy, environment.env)
+    path, task = environment.for_policy(policy)
     if not human and video is None:
         human = has_screen()
         video = None if human else path.with_suffix(".gif")
@@ -90,6 +94,16 @@ def report(
     film: Film = True,
     allow_weaker_sandbox: Weaker = False,
     trust: Trust = False,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Serve it on this machine's 127.0.0.1 and refresh it while the run goes on; Ctrl-C ends it.",
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port for --live; 0 takes one that is free.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write RUN/report.html, one page on what happened in a run.
@@ -97,13 +111,22 @@ def report(
     It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
     shown; where the environment cannot be rendered the page says why. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
+
+    --live writes nothing: it serves the page, without an episode, read-only and to this machine alone. From a
+    distant one: ssh -L 8000:127.0.0.1:PORT HOST.
     """
+    if live:
+        _serve(run, port, open_=open_, as_json=as_json)
+        return
+    if port:
+        raise UsageError("--port is for --live.")
+    from promptpo.output.baseline_run import is_baseline
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
     from promptpo.run.origin import builds, made_here
 
-    view = read_view(run)
-    if film and view.best is not None:
+    view = None if is_baseline(run) else read_view(run)
+    if film and view is not None and view.best is not None:
         text = (
             f"for an episode of the best policy, this {builds(view.config.task)}"
             if trust or made_here(run)
@@ -125,6 +148,28 @@ def report(
 
         if not webbrowser.open(path.absolute().as_uri()):
             raise UsageError(f"no web browser was found; open {path} yourself.")
+
+
+def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
+    """Serve the report until Ctrl-C."""
+    from promptpo.output.live import LiveServer
+
+    if not run.is_dir():
+        raise RunError(f"there is no run {run}.")
+    try:
+        server = LiveServer(run, port)
+    except OSError as error:
+        raise UsageError(f"cannot serve on port {port}: {error.strerror}; leave --port out.") from error
+    with server, contextlib.suppress(KeyboardInterrupt):
+        if as_json:
+            print_json({"run": str(run), "url": server.url})
+        else:
+            say(f"{run} is at {server.url} (on this machine only; Ctrl-C ends it)")
+        if open_:
+            import webbrowser
+
+            webbrowser.open(server.url)
+        threading.Event().wait()
 
 
 def track(

@@ -115,6 +115,7 @@ def make_llm(
     run: str = "",
     price: tuple[float, float] | None = None,
     search: Callable[[], LLM] | None = None,
+    asked: bool = True,
 ) -> LLM:
     """The provider that a name means.
 
@@ -125,6 +126,7 @@ def make_llm(
         run: What tells this run from others that ask the same inbox, for example its directory.
         price: US dollars per million input and output tokens, where the user states them.
         search: Makes what writes policies without a language model; None where only a language model will do.
+        asked: Whether it will be asked at all; a service of which only the price is wanted needs no key.
 
     Raises:
         UsageError: There is no such provider, or it cannot be used as given.
@@ -142,8 +144,19 @@ def make_llm(
                 "this needs a language model, and program search is no language model: name one with --model."
             )
         return search()
+    if not asked and choice.provider in ADDRESSED:
+        return _unasked(choice, base_url, Price(*price) if price else None)
     options = _Options(base_url, answered, run, Price(*price) if price else None)
     return PROVIDERS[choice.provider](choice.argument, options)
+
+
+def _unasked(choice: Choice, base_url: str | None, price: Price | None) -> LLM:
+    from promptpo.llm.prices import price_of
+    from promptpo.llm.unasked import UnaskedLLM
+
+    elsewhere = base_url or os.environ.get(f"{choice.provider.upper()}_BASE_URL", "").strip()
+    official = not elsewhere or urlsplit(elsewhere).hostname == f"api.{choice.provider}.com"
+    return UnaskedLLM(choice.name, price or price_of(choice.provider, choice.argument, listed=official))
 
 
 def _check_address(base_url: str) -> None:

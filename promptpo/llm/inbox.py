@@ -48,7 +48,7 @@ _NOTE = re.compile(r"\.(\d{4,})\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WaitingRequest:
     """One request in an inbox.
 
     Attributes:
@@ -132,7 +132,7 @@ class InboxLLM:
         cost = self._price.cost(usage) if self._price else None
         return Completion(text, "inbox", usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
 
-    def _ask(self, request: Request) -> Question:
+    def _ask(self, request: Request) -> WaitingRequest:
         """The question's files, written where they are not there yet."""
         self._directory.mkdir(parents=True, exist_ok=True)
         if self._lock is None:
@@ -148,11 +148,11 @@ class InboxLLM:
             partial.replace(question.path)
         return question
 
-    def _numbered(self, request: Request, digest: str) -> Question:
+    def _numbered(self, request: Request, digest: str) -> WaitingRequest:
         """A question under a number that nobody has, another process included."""
         number = max((taken for taken, _ in _notes(self._directory)), default=0) + 1
         while True:
-            question = Question(
+            question = WaitingRequest(
                 self._directory, number, self._run, request.key, request.purpose, digest, time.time()
             )
             try:
@@ -172,7 +172,7 @@ class InboxLLM:
             os.close(lock)
 
 
-async def _answer_to(question: Question) -> str:
+async def _answer_to(question: WaitingRequest) -> str:
     """The text of the answer, once it is all there."""
     seen, since = None, 0.0
     while True:
@@ -190,18 +190,18 @@ async def _answer_to(question: Question) -> str:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def questions(directory: Path) -> Iterator[Question]:
+def questions(directory: Path) -> Iterator[WaitingRequest]:
     """All questions of an inbox, in their order; what a kill has torn is left out."""
     for number, note in sorted(_notes(directory)):
         with contextlib.suppress(ValueError, TypeError, OSError):
-            yield Question(directory, number, **json.loads(note.read_text(encoding="utf-8")))
+            yield WaitingRequest(directory, number, **json.loads(note.read_text(encoding="utf-8")))
 
 
 def _notes(directory: Path) -> list[tuple[int, Path]]:
     return [(int(found[1]), path) for path in directory.iterdir() if (found := _NOTE.fullmatch(path.name))]
 
 
-def waiting(directory: Path) -> list[Question]:
+def waiting(directory: Path) -> list[WaitingRequest]:
     """The questions that have no answer yet, in their order.
 
     Raises:
@@ -216,7 +216,7 @@ def waiting(directory: Path) -> list[Question]:
     return [item for item in found if item.path.exists() and not _answer(item)]
 
 
-def _answer(question: Question) -> str:
+def _answer(question: WaitingRequest) -> str:
     """What its answer's file says now; empty when there is none, or nothing in it."""
     try:
         text = question.answer.read_text(encoding="utf-8-sig", errors="backslashreplace")

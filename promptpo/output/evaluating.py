@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,17 @@ from promptpo.envs.objects import EnvLike, WrapperLike, task_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import file_and_task, policy_part, with_changes
+from promptpo.output.exporting import policy_part
+from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.variants import by_variant
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.threads import run_async
 
-AGENTS = "promptpo.agents"
-"""Entry-point group of what plays trained agents, by the ending of their files."""
-
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class EvaluatedPolicy:
     """What `evaluate` found.
 
     Attributes:
@@ -71,7 +69,8 @@ def evaluate(
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
-) -> Played:
+    trust: bool = False,
+) -> EvaluatedPolicy:
     """Roll a policy file out in the sandbox, or play a trained agent.
 
     Args:
@@ -87,9 +86,11 @@ def evaluate(
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
+        trust: Build the environment that the run or the file names, whatever it is. Without it that is done for
+            Gymnasium's own, and for the environment of a run that was made here.
 
     Raises:
-        UsageError: The file cannot be read.
+        UsageError: The file cannot be read, or the environment that it names is not trusted.
         EnvironmentFaultError: The environment failed.
     """
     from promptpo.envs.building import make_env
@@ -105,11 +106,13 @@ def evaluate(
     if isinstance(env_id, Task):
         path, task = file_and_task(policy, env_id.checked())
     else:
-        path, task = _path_and_task(policy, env_id, env_kwargs, max_episode_steps, wrappers, variants)
+        path, task = _path_and_task(
+            policy, env_id, env_kwargs, max_episode_steps, wrappers, variants, trust=trust
+        )
     if path.suffix == ".zip":
         started = time.monotonic()
-        evaluation = _play_agent(path, task, range(seed, seed + episodes))
-        return Played(task.env_id, evaluation, time.monotonic() - started, task)
+        evaluation = play_agent(path, task, range(seed, seed + episodes))
+        return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
     source = policy_part(read_text(path))
     env = make_env(task)  # a wrong id is told before any process starts
     horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
@@ -126,7 +129,7 @@ def evaluate(
 
     started = time.monotonic()
     evaluation = run_async(work)
-    return Played(task.env_id, evaluation, time.monotonic() - started, task)
+    return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
 
 
 def _path_and_task(
@@ -136,19 +139,13 @@ def _path_and_task(
     max_episode_steps: int | None,
     wrappers: Sequence[WrapperLike],
     variants: Sequence[Mapping[str, Any] | Variant],
+    *,
+    trust: bool,
 ) -> tuple[Path, Task]:
     """The file that a policy is in, and what it is to play: this environment, or the one that it is from."""
 
     def made(name: EnvLike) -> Task:
         return task_of(name, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
 
-    path, task = file_and_task(policy, made(env) if env is not None else None)
+    path, task = file_and_task(policy, made(env) if env is not None else None, trust=trust)
     return path, task if env is not None else with_changes(task, made(task.env_id))
-
-
-def _play_agent(path: Path, task: Task, seeds: Sequence[int]) -> Evaluation:
-    """Have the installed package that knows trained agents play one."""
-    for entry in metadata.entry_points(group=AGENTS, name=path.suffix.lstrip(".")):
-        evaluation: Evaluation = entry.load()(path, task, seeds)
-        return evaluation
-    raise UsageError(f"nothing is installed that plays {path}; promptpo plays policies, which are .py files.")

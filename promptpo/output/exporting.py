@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import builtins
 import json
-import os
 import re
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.files import read_text
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.options import option_defaults
@@ -31,6 +29,9 @@ BEST = "best.py"
 
 GIVEN = "its user (given to the run at its start)"
 """Who wrote a policy that a run began with."""
+
+DISTILLED = "promptpo (distilled from a trained agent of its user)"
+"""Who wrote a policy that was fitted to a teacher."""
 
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
@@ -85,7 +86,7 @@ def exported(
         action_space: Its bounds are applied by ``predict``, as they were during evaluation.
         filename: For the usage line.
     """
-    program, task = Program.parse(source), provenance.task
+    program, task = Program.parse(source), portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
         construction=_Construction.of(program),
@@ -102,6 +103,27 @@ def exported(
         program = program.renamed(name)
     header = _header(program.docstring, provenance, filename)
     return f'"""{header}\n"""\n{program.without_docstring.strip(chr(10))}\n\n\n{MARKER}\n{added}'
+
+
+def portable(task: Task) -> Task:
+    """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
+    from promptpo.envs.meta_world import NAMESPACE, task_name
+
+    def made(single: Task) -> tuple[str, dict[str, Any]]:
+        try:
+            name = task_name(single)
+        except UsageError:
+            name = None
+        known = {**single.env_kwargs, "env_name": name}
+        return (f"metaworld:{NAMESPACE}MT1", known) if name else (single.env_id, dict(single.env_kwargs))
+
+    env_id, kwargs = made(replace(task, variants=(), held_out=(), show_variant=False))
+    variants = []
+    for variant in task.variants:
+        its_id, its_kwargs = made(task.single(variant))
+        own = {key: value for key, value in its_kwargs.items() if kwargs.get(key, MARKER) != value}
+        variants.append(replace(variant, env_id=its_id if its_id != env_id else "", env_kwargs=own))
+    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=tuple(variants))
 
 
 def policy_part(text: str) -> str:
@@ -135,52 +157,6 @@ def _is_built(env_id: str) -> bool:
     """Whether a name looks like that of a class or function, rather than like an id that Gymnasium makes."""
     module, _, name = env_id.rpartition(":")
     return module.endswith(".py") or (bool(module) and re.search(r"-v\d+$", name) is None)
-
-
-def file_and_task(policy: str | os.PathLike[str], task: Task | None) -> tuple[Path, Task]:
-    """The file that a policy is in, and what it is to play.
-
-    Args:
-        policy: An exported file, a bare policy module, or a run directory, which means its best.
-        task: What the user named; None asks the run, or the exported file.
-
-    Raises:
-        UsageError: The run has no policy, or nobody says which environment it is for.
-    """
-    from promptpo.run.config import CONFIG, load_config
-
-    path = Path(policy)
-    if path.is_dir():
-        file = path / BEST
-        if not file.exists():
-            raise UsageError(
-                f"{path} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(path))}"
-            )
-        if task is None and (path / CONFIG).exists():
-            task = load_config(path / CONFIG).task
-        path = file
-    if task is None and path.suffix != ".zip":
-        task = task_of(read_text(path))
-    if task is None:
-        raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
-    return path, task
-
-
-def with_changes(task: Task, given: Task) -> Task:
-    """The task that a policy is from, with what a user named instead.
-
-    Arguments of the environment or variants replace both; they were made for each other.
-    """
-    made = given if given.env_kwargs or given.is_family else task
-    return replace(
-        task,
-        env_kwargs=made.env_kwargs,
-        max_episode_steps=given.max_episode_steps or task.max_episode_steps,
-        wrappers=given.wrappers or task.wrappers,
-        variants=made.variants,
-        held_out=made.held_out,
-        show_variant=given.show_variant or task.show_variant,
-    ).checked()
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -227,7 +203,7 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
     writer = "program search" if author.startswith("program search") else "a language model"
-    writer = "the user of promptpo" if author == GIVEN else writer
+    writer = {GIVEN: "the user of promptpo", DISTILLED: "promptpo"}.get(author, writer)
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),

@@ -12,21 +12,22 @@ import os
 import queue
 import threading
 import weakref
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import gymnasium
 import numpy as np
 
+from promptpo.envs.objects import EnvLike
+from promptpo.envs.objects import task_of as task_named
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
 from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part, task_of
+from promptpo.output.policy_file import may_build
 from promptpo.program import Program
-from promptpo.run.config import CONFIG, load_config
-from promptpo.run.origin import builds, built_in, made_here
+from promptpo.run.origin import builds
 
 if TYPE_CHECKING:
     from sandbox import Failure, Limits
@@ -37,7 +38,7 @@ State = tuple[int, ...]
 
 def load_policy(
     policy: str | os.PathLike[str],
-    env_id: str | None = None,
+    env_id: EnvLike | Task | None = None,
     *,
     allow_weaker_sandbox: bool = False,
     trust: bool = False,
@@ -53,7 +54,8 @@ def load_policy(
 
     Args:
         policy: An exported file, a bare policy module, or a run directory (which means its best).
-        env_id: The environment whose spaces the policy is for; an exported file says it itself.
+        env_id: The environment whose spaces the policy is for, in any form that `optimize` takes, or a whole task; an
+            exported file says it itself, families of variants and wrappers included.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         trust: Build the environment that the file names, whatever it is. Without it that is done for
             Gymnasium's own, and in a run that was made here for the run's.
@@ -66,12 +68,12 @@ def load_policy(
     path = Path(policy)
     path = path / "best.py" if path.is_dir() else path
     text = read_text(path)
-    task = Task(env_id) if env_id else task_of(text)
+    task = task_of(text) if env_id is None else _named(env_id)
     if task is None:
         raise UsageError(
             f'{path} does not say which environment it is for; say load_policy("{path}", "ENV_ID").'
         )
-    if not (env_id or trust or built_in(task) or _of_own_run(path, task)):
+    if not (env_id is not None or trust or may_build(path, task)):
         raise UsageError(
             f"{path} is no file of a run that was made here, and this {builds(task)}; if you trust it, say "
             f'load_policy("{path}", trust=True), or name the environment yourself: load_policy("{path}", "ENV_ID").'
@@ -84,16 +86,8 @@ def load_policy(
     return SandboxedPolicy(policy_part(text), *spaces, allow_weaker_sandbox=allow_weaker_sandbox)
 
 
-def _of_own_run(path: Path, task: Task) -> bool:
-    """Whether a file lies in a run that was made here and names the task of that run."""
-    if not made_here(path.parent):
-        return False
-    return _trained(load_config(path.parent / CONFIG).task) == _trained(task)
-
-
-def _trained(task: Task) -> list[Task]:
-    """What an exported file says of a task: each variant with its wrappers, without the horizon."""
-    return [replace(task.single(variant), max_episode_steps=None) for variant in task.family]
+def _named(env: EnvLike | Task) -> Task:
+    return env if isinstance(env, Task) else task_named(env)
 
 
 class SandboxedPolicy:

@@ -1,6 +1,6 @@
 """Many runs beside each other: found in a folder, told in one line each, compared in pairs.
 
-A run is here what left a ``result.json``, or a directory that promptpo works on; so baselines are runs too.
+A run is here what promptpo works on, or what a baseline left or works on (see `promptpo.output.baseline_run`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
+from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting
-from promptpo.output.run_view import read_result, read_view
+from promptpo.output.run_view import read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
@@ -140,7 +141,7 @@ def _below(folder: Path, levels: int) -> Iterator[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return _is_ours(folder) or (folder / RESULT).is_file()
+    return _is_ours(folder) or is_baseline(folder)
 
 
 def _is_ours(folder: Path) -> bool:
@@ -170,13 +171,20 @@ def read_line(directory: Path) -> RunLine:
             searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
             curve=curve, setting=_setting(setting(task)),
         )  # fmt: skip
+    run = read_baseline(directory)
+    curve = _improvements([(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None])
     try:
-        result = read_result(directory / RESULT)
-        points = [
-            (p["steps"], p["mean_return"]) for p in result.get("curve") or () if p["mean_return"] is not None
-        ]
-        return _from_result(directory, result, _improvements(points))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if run.result is not None:
+            return _from_result(directory, run.result, curve, run.result.get("max_episode_steps"))
+        given = run.task
+        return RunLine(
+            directory=directory, env_id=run.env_id, env_kwargs=given.get("env_kwargs") or {},
+            horizon=given.get("max_episode_steps"), method=run.method, model="", seed=run.seed, finished=False,
+            best="", mean_return=None, ci95=(None, None), success_rate=None, returns={},
+            steps=run.steps.get("total", 0), searched_steps=run.steps.get("total", 0), calls=0, usd=0.0,
+            seconds=run.seconds, curve=curve, setting=_setting(given),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.output.report.result import REFERENCES
+from promptpo.output.report.result import REFERENCES, TEACHER
 from promptpo.program import Program
 from promptpo.run.evidence import Difference, Evidence
 from promptpo.telling.feedback import number
@@ -42,7 +42,7 @@ class Facts:
     Attributes:
         test: Episodes of the best policy on test seeds; None where no policy ran.
         failed: Test episodes in which it failed.
-        references: Episodes of "random" and "zero" on the same seeds.
+        references: Episodes of "random", "zero" and "teacher" on the same seeds.
         threshold: The return that counts as solved; None where there is none.
         language_model: Whether a language model wrote the policies.
         tried: How many policies were tried.
@@ -79,7 +79,9 @@ def verdict(facts: Facts) -> str:
     if facts.test is None or not facts.test.episodes:
         return _nothing_ran(facts)
     head, good = _standing(facts, facts.test)
-    if good:
+    taught, behind = _beside_teacher(facts, facts.test)
+    head = f"{head} {taught}".strip()
+    if good and not behind:
         return head
     cause = next(_causes(facts), "")
     return f"{head} {cause or _advice(facts)}"
@@ -172,10 +174,27 @@ def _standing(facts: Facts, test: Evidence) -> tuple[str, bool]:
     return f"{better}.", not troubled
 
 
+def _beside_teacher(facts: Facts, test: Evidence) -> tuple[str, bool]:
+    """How the best stands against the teacher, and whether it is behind; nothing without one."""
+    mark = facts.references.get(TEACHER)
+    if mark is None:
+        return "", False
+    difference = test.against(mark)
+    if len(difference.returns) < 2:  # noqa: PLR2004 - nothing to compare
+        return "", False
+    against = _against(TEACHER, difference, mark.mean_return, test.mean_return)
+    if difference.verdict:
+        return f"{'Better than' if difference.verdict > 0 else 'Behind'} {against}.", difference.verdict < 0
+    same = "The same as" if difference.tie else "Not to be told from"
+    return f"{same} {against}.", False
+
+
 def _compared(facts: Facts, test: Evidence) -> list[tuple[str, Difference, float]]:
-    """(name, difference in pairs, mean return) of the marks, the hardest to beat first."""
+    """(name, difference in pairs, mean return) of the marks that know nothing, the hardest to beat first."""
     found = []
     for name, mark in facts.references.items():
+        if name == TEACHER:
+            continue
         difference = test.against(mark)
         if len(difference.returns) > 1:
             found.append((name, difference, mark.mean_return))

@@ -145,19 +145,23 @@ class Program:
         return [text for node in classes if (text := ast.get_docstring(node))]
 
     def text(self, name: str) -> str:
-        """A text literal of that name, at the top level or in a class; empty where there is none."""
+        """A text of that name, at the top level or in a class; empty where there is none.
+
+        It may be written in parts that are added, or as a list of lines or a dict of labels and their meanings.
+        """
         body = self._tree.body if self._tree else []
         for part in (body, *(node.body for node in body if isinstance(node, ast.ClassDef))):
             for node in part:
-                named = isinstance(node, ast.Assign) and any(
-                    isinstance(target, ast.Name) and target.id == name for target in node.targets
-                )
-                if not isinstance(node, ast.Assign) or not named:
+                if isinstance(node, ast.Assign):
+                    targets: list[ast.expr] = node.targets
+                elif isinstance(node, ast.AnnAssign):
+                    targets = [node.target]
+                else:
                     continue
-                with contextlib.suppress(ValueError):
-                    value = literal(node.value)
-                    if isinstance(value, str) and value.strip():
-                        return value.strip()
+                if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                    text = _text_of(node.value)
+                    if text:
+                        return text
         return ""
 
     @property
@@ -226,3 +230,21 @@ class Program:
 @lru_cache(maxsize=64)
 def _remembered(source: str) -> Program:
     return Program(source)
+
+
+def _text_of(node: ast.expr | None) -> str:
+    """What an expression of literals says as text; empty where it is none."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        with contextlib.suppress(ValueError):
+            last, first = literal(node.right), _text_of(node.left)
+            return f"{first} {last.strip()}" if first and isinstance(last, str) else ""
+        return ""
+    with contextlib.suppress(ValueError):
+        value = literal(node)
+        if isinstance(value, dict):
+            return "; ".join(f"{label} = {meaning}" for label, meaning in value.items())
+        if isinstance(value, (list, tuple)):
+            return "; ".join(map(str, value))
+        if isinstance(value, str):
+            return value.strip()
+    return ""

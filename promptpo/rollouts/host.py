@@ -52,7 +52,7 @@ class Pulse:
         self.number.value += 1
 
 
-class Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+class PulsedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Tells a pulse when the environment's code runs; nothing else changes.
 
     Args:
@@ -103,7 +103,7 @@ class Host:
         while len(self._envs) < n:
             with contextlib.nullcontext() if self._pulse is None else self._pulse:
                 env = make_env(self.settings.task)
-            self._envs.append(env if self._pulse is None else Watched(env, self._pulse))
+            self._envs.append(env if self._pulse is None else PulsedEnv(env, self._pulse))
         return self._envs[:n]
 
     def answer(self, work: Work) -> Rollout | CallResult | Predictions | SandboxStatus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -146,6 +147,7 @@ class Config:
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
         hint: What the user says about the task; in every prompt.
         start: Policy modules to begin with: candidates of their own before the first round.
+        teacher: File of a trained agent: a mark to beat, and what to learn from.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
     """
@@ -180,6 +182,7 @@ class Config:
     spec_detail: SpecDetail = "normal"
     hint: str = ""
     start: tuple[str, ...] = ()
+    teacher: str | None = None
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -192,6 +195,11 @@ class Config:
     def score_episodes(self) -> int:
         """Validation episodes, decided."""
         return self.validation_episodes or MOST_VALIDATION_EPISODES
+
+    def is_distilled(self, candidate: str) -> bool:
+        """Whether a candidate was fitted to the teacher: of those of round 0 the ones after the user's own."""
+        number = re.match(r"r0c(\d+)", candidate)
+        return number is not None and int(number[1]) > len(self.start)
 
     @property
     def switches(self) -> Recipe:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 CLEAR = 2.0
 """Standard errors by which two candidates must differ before one of them is called better."""
@@ -51,6 +51,17 @@ class Evidence:
         known = [episode.success for episode in self.episodes if episode.success is not None]
         return sum(known) / len(known) if known else None
 
+    def lead(self, other: Evidence) -> float:
+        """More than 0 where this is put before another, less where after it.
+
+        The same starts decide where both have played them; where noise could explain the difference, its mean
+        does, or that of all episodes where they share none.
+        """
+        difference = self.against(other)
+        if difference.verdict:
+            return difference.verdict
+        return difference.mean if difference.returns else self.mean_return - other.mean_return
+
     def against(self, other: Evidence) -> Difference:
         """How this differs from another over the episodes that both have played."""
         theirs = {episode.seed: episode for episode in other.episodes}
@@ -62,6 +73,11 @@ class Evidence:
             if mine.success is not None and their.success is not None
         )
         return Difference(returns, successes)
+
+
+def ran(trained: Evaluation, looks: Sequence[Evaluation]) -> bool:
+    """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
+    return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in (trained, *looks))
 
 
 @dataclass(frozen=True)

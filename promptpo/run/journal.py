@@ -32,11 +32,14 @@ Kind = Literal[
     "evaluation",  # a rollout on training seeds
     "feedback",  # what was said about it
     "reference",  # a rollout of a policy that knows nothing, to compare with
+    "teacher",  # what a trained agent saw and did, and what was said about it
+    "fidelity",  # how much a program acts like it, keyed by the program
     "constant",  # a program gave one action in every step
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
     "attempt",  # a candidate with its training evaluation
+    "remark",  # what became known of an attempt later
     "validation",
     "test",
     "probe",  # rollouts that a world model learns from

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
 from promptpo.files import write_atomically
+from promptpo.llm.choose import ADDRESSED
+from promptpo.llm.ensemble import weighted
 from promptpo.run.config import CONFIG, config_text, save_config
 from sandbox.text import clean_name
 
@@ -127,22 +129,30 @@ def modules_of(task: Task) -> tuple[str, ...]:
 
 
 def asks(config: Config) -> str:
-    """What asking a run's model does, in words; empty where it reaches nothing outside."""
-    provider, _, argument = (config.model or "").partition(":")
+    """What asking a run's models does, in words, whoever writes or repairs; empty where it reaches nothing outside."""
+    writers = [weighted(written)[1] for written in config.models] or [config.model or ""]
+    names = (*writers, config.repair_model or "")
+    told = (_asks(name, config.base_url) for name in dict.fromkeys(names) if name or not config.models)
+    return " and ".join(dict.fromkeys(filter(None, told)))
+
+
+def _asks(model: str, base_url: str | None) -> str:
+    provider, _, argument = (part.strip() for part in model.partition(":"))
     named = clean_name(argument)
     if provider == "exec":
         return f"starts the command {named}"
-    if config.base_url:
-        return f"sends your key for {provider or 'the model'} to {clean_name(config.base_url)}"
-    if provider in {"anthropic", "openai"}:
-        return f"sends your key for {provider} to that service"
-    return f"uses the files in {named}" if provider in {"inbox", "replay"} else ""
+    if provider in {"inbox", "replay"}:
+        return f"uses the files in {named}"
+    if base_url and provider in {"", *ADDRESSED}:
+        return f"sends your key for {provider or 'the model'} to {clean_name(base_url)}"
+    return f"sends your key for {provider} to that service" if provider in ADDRESSED else ""
 
 
 def resuming(config: Config) -> str:
     """What going on with a run does, in words."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
-    return ", ".join(part for part in (builds(config.task), asks(config), spec) if part)
+    taught = f"loads the trained agent {clean_name(config.teacher)}" if config.teacher else ""
+    return ", ".join(part for part in (builds(config.task), asks(config), spec, taught) if part)
 
 
 def built_in(task: Task) -> bool:

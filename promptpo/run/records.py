@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from promptpo.envs.task import HELD_OUT_SEEDS
@@ -63,10 +63,12 @@ class Sensitivity:
         share: Of the differences between the vectors that were tried, what this parameter explains, from 0
             to 1; 0 where noise could explain it as well.
         at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
+        episodes: Tuning episodes that this is read from; 0 in older runs.
     """
 
     share: float
     at_bound: str = ""
+    episodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +129,15 @@ class Diagnosis:
         episodes: The best, the median and the worst, or all, as the recipe says.
         trace: Consecutive steps of the worst episode around what went wrong in it, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
+        beginning: Some of the first steps of the worst episode, as a table; of the one that failed, if one did.
+        maps: Of image-like observations, a few small maps around the event; empty where there are none.
     """
 
     episodes: tuple[Told, ...] = ()
     trace: str = ""
     by: str = ""
+    beginning: str = ""
+    maps: str = ""
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""
@@ -166,6 +172,32 @@ class Attempt:
     def rank(self) -> tuple[float, ...]:
         """Sort key by training score, larger is better; ties go to the shorter source."""
         return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What became known of a candidate after its attempt was in the journal.
+
+    Attributes:
+        candidate: Its id.
+        duplicate_of: Id of a candidate of the same round with the same syntax tree, where there is one.
+        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned in vain.
+        notes: What tuning says of it.
+    """
+
+    candidate: str
+    duplicate_of: str | None = None
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def on(self, attempt: Attempt) -> Attempt:
+        """The candidate's attempt with what this says of it."""
+        candidate = replace(
+            attempt.candidate,
+            duplicate_of=attempt.candidate.duplicate_of or self.duplicate_of,
+            sensitivity=self.sensitivity or attempt.candidate.sensitivity,
+        )
+        return replace(attempt, candidate=candidate, notes=(*attempt.notes, *self.notes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import REFERENCE_TEST, Measured, StepPurpose
+from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
 from sandbox import Rollout, Trial
 from sandbox.text import clean_name
 
@@ -294,6 +294,15 @@ class Spender:
         """Count steps that led to no result."""
         if steps:
             self.journal.add("unfinished", str(len(self.journal.events)), {"spent": {purpose: steps}})
+
+    def remark(self, remark: Remark) -> Remark:
+        """Write what became known of a candidate after its attempt, once; returns what the journal says of it."""
+        key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
+        found = self.journal.find("remark", key)
+        if found is None:
+            self.journal.add("remark", key, remark)
+            return remark
+        return from_json(Remark, found)
 
     async def again(self, key: str, program: Subject, seeds: Sequence[int], *, horizon: int) -> Rollout:
         """Trajectories of episodes whose result the journal has but on which no feedback was written yet.

@@ -17,10 +17,10 @@ from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.evidence import Evidence
+from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt
+from promptpo.run.records import Attempt, Candidate, Remark
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -47,8 +47,10 @@ class RunState:
         rounds: Every round that has ended, in order.
         sessions: Data of the processes that worked on the run.
         references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
-            test seeds as "random.test" and "zero.test".
+            test seeds as "random.test" and "zero.test"; "teacher" likewise.
         constant_actions: Digest of a program to the action that it gave in every step of training, where it did.
+        teacher: Name of the trained agent's file; empty without one.
+        fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
         worlds: World models with their held-out scores, oldest first.
         studies: What came of using them before the first round, in words.
@@ -70,6 +72,8 @@ class RunState:
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
     constant_actions: dict[str, str] = field(default_factory=dict)
+    teacher: str = ""
+    fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
@@ -96,9 +100,12 @@ class RunState:
             "evaluation": self._evaluation,
             "tuning": self._tuning,
             "attempt": self._attempt,
+            "remark": self._remark,
             "validation": self._validation,
             "reference": self._reference,
             "constant": self._constant,
+            "teacher": self._teacher,
+            "fidelity": self._fidelity,
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
@@ -160,6 +167,11 @@ class RunState:
             return call.key in named or (call.candidate == candidate if call.candidate else by_name)
 
         return tuple(call for call in self.calls if its_own(call))
+
+    def looks(self, candidate: Candidate) -> list[Evaluation]:
+        """What was seen of a candidate on validation seeds, or of one with the same program, oldest first."""
+        names = dict.fromkeys((candidate.id, candidate.digest, candidate.duplicate_of))
+        return [look for name in names if name for look in self._looks.get(name, ())]
 
     def failed_programs(self, candidate: str) -> int:
         """How many programs of a candidate have failed, as far as events are linked."""
@@ -268,6 +280,12 @@ class RunState:
         calls = self.calls_for(attempt.id, frozenset(named))
         self._put(CandidateState(attempt, None, Evidence(), calls, self.spent))
 
+    def _remark(self, event: Event) -> None:
+        remark = from_json(Remark, event.data)
+        state = self._candidates.get(remark.candidate)
+        if state is not None:
+            self._put(replace(state, attempt=remark.on(state.attempt)))
+
     def _validation(self, event: Event) -> None:
         owner = event.data.get("candidate") or event.key.partition(".")[0]
         self._looks.setdefault(owner, []).append(evaluation_in(event))
@@ -279,12 +297,10 @@ class RunState:
 
     def _put(self, state: CandidateState) -> None:
         """Keep a candidate with what is known by now, and let it become the best."""
-        candidate, trained = state.attempt.candidate, state.attempt.evaluation
-        names = dict.fromkeys((candidate.id, candidate.digest, candidate.duplicate_of))
-        looks = [look for name in names if name for look in self._looks.get(name, ())]
-        failed = [part for part in (trained, *looks) if part.outcome != "ok"]
-        evidence = Evidence() if failed else Evidence.of(trained.episodes, *(look.episodes for look in looks))
-        state = replace(state, validation=_pooled(looks), evidence=evidence)
+        looks = self.looks(state.attempt.candidate)
+        trained = state.attempt.evaluation
+        parts = (trained.episodes, *(look.episodes for look in looks)) if ran(trained, looks) else ()
+        state = replace(state, validation=_pooled(looks), evidence=Evidence.of(*parts))
         self._candidates[state.id] = state
         if self._best == state.id:
             self._best = None
@@ -311,6 +327,13 @@ class RunState:
 
     def _constant(self, event: Event) -> None:
         self.constant_actions[event.data["program"]] = event.data["action"]
+
+    def _teacher(self, event: Event) -> None:
+        if event.key == "episodes":
+            self.teacher = event.data["agent"]
+
+    def _fidelity(self, event: Event) -> None:
+        self.fidelity[event.key] = event.data
 
     def _round(self, event: Event) -> None:
         data = event.data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Seeds
-from promptpo.search import references
+from promptpo.search import references, teacher
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -47,4 +47,5 @@ async def tested(
     marks = await references.measured_on_test(
         spender, spec.action_space, seeds.test(n), horizon, seconds=test.seconds
     )
-    return test, held_out, marks
+    taught = await teacher.tested(spender, spec, config, horizon)
+    return test, held_out, marks if taught is None else {**marks, teacher.TEACHER: taught}

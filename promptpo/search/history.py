@@ -1,19 +1,21 @@
-"""The candidates of a run so far, and which of them is best."""
+"""The candidates of a run so far, and which of them is best, as the loop decides on them.
+
+A second view beside `promptpo.run.state`, and why: see docs/architecture.md.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.evidence import Difference, Evidence
-from promptpo.run.journal import from_json
-from promptpo.run.records import Attempt, Measured
+from promptpo.run.evidence import Difference, Evidence, ran
+from promptpo.run.records import Attempt, Remark
 
 if TYPE_CHECKING:
-    from promptpo.run.journal import Journal
+    from promptpo.run.state import RunState
+    from promptpo.search.strategies import Asked
 
 
 @dataclass
@@ -28,12 +30,14 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         strategies: Ways of solving this task that the model named.
-        references: "random" and "zero" to what policies that know nothing earn.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
-        references: What policies earn that serve as marks, "random" and "zero", where they were measured.
+        asked: Candidate id to what it was asked for.
+        tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
+        thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
+        teacher: What the first prompt says of a trained agent; empty without one.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -47,12 +51,19 @@ class History:
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    tuning: dict[str, str] = field(default_factory=dict)
+    thoughts: tuple[tuple[str, ...], int] = ((), 0)
+    teacher: str = ""
 
-    def absorb(self, *, duplicates: bool = True) -> list[Attempt]:
+    def absorb(
+        self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark
+    ) -> list[Attempt]:
         """Move what has arrived into `attempts`, by slot, and return it.
 
         Args:
             duplicates: Whether to recognise equal programs; the first stands for them all.
+            keep: Told which are recognised.
         """
         arrived: list[Attempt] = []
         first: dict[str, str] = {}
@@ -61,7 +72,7 @@ class History:
             digest = attempt.candidate.digest
             twin = first.setdefault(digest, attempt.id) if digest else attempt.id
             if duplicates and twin != attempt.id and not attempt.candidate.duplicate_of:
-                attempt = replace(attempt, candidate=replace(attempt.candidate, duplicate_of=twin))
+                attempt = keep(Remark(attempt.id, duplicate_of=twin)).on(attempt)
             arrived.append(attempt)
         self.attempts.extend(arrived)
         self.arrived.clear()
@@ -87,27 +98,30 @@ class History:
 
     def runs(self, attempt: Attempt) -> bool:
         """Whether a candidate ran to the end with finite returns wherever it was looked at."""
-        looks = self.looks.get(attempt.candidate.duplicate_of or attempt.id, [])
-        return is_number(attempt.evaluation) and all(map(is_number, looks))
+        return ran(attempt.evaluation, self.looks.get(attempt.candidate.duplicate_of or attempt.id, []))
 
     def against(self, one: Attempt, other: Attempt) -> Difference:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
 
-    def better(self, one: Attempt, other: Attempt) -> bool:
-        """Whether one candidate is put before another.
+    def near(self, one: Attempt, other: Attempt, share: float) -> bool:
+        """Whether two candidates behave nearly alike: no start on which their returns differ by more than a share.
 
-        The same starts decide where both have played them; where noise could explain the difference, the
-        larger mean does, then fewer steps, then the shorter source.
+        Args:
+            one: A candidate.
+            other: Another.
+            share: Of the size of their returns.
         """
-        mine, theirs = self.evidence(one), self.evidence(other)
-        difference = mine.against(theirs)
-        if difference.verdict:
-            return difference.verdict > 0
-        mean = difference.mean if difference.returns else mine.mean_return - theirs.mean_return
-        if mean:
-            return mean > 0
-        return _economy(one) < _economy(other)
+        difference = self.against(one, other)
+        if not difference.returns or difference.verdict or any(difference.successes):
+            return False
+        size = max(map(abs, (*self.evidence(one).returns, *self.evidence(other).returns)))
+        return max(map(abs, difference.returns)) <= share * size
+
+    def better(self, one: Attempt, other: Attempt) -> bool:
+        """Whether one candidate is put before another: by `Evidence.lead`, then fewer steps, then the shorter source."""
+        lead = self.evidence(one).lead(self.evidence(other))
+        return lead > 0 if lead else _economy(one) < _economy(other)
 
     def ranked(self) -> list[Attempt]:
         """Attempts that ran, best first, each program once: the leader, then the others by comparison."""
@@ -176,31 +190,24 @@ class History:
             "strategies": list(self.strategies),
         }
 
-    def recall(self, journal: Journal) -> None:
+    def recall(self, state: RunState) -> None:
         """Add what the journal holds beyond this history: a run's best never gets worse by resuming.
 
         What was not judged any more becomes the best where it is clearly better on the episodes it shares.
         """
         self.absorb()
         known = {attempt.id for attempt in self.attempts}
-        recorded = [from_json(Attempt, event.data) for event in journal.of_kind("attempt")]
-        self.attempts.extend(attempt for attempt in recorded if attempt.id not in known)
-        names = {attempt.candidate.digest: attempt.id for attempt in reversed(recorded)}
-        for event in journal.of_kind("validation"):
-            look = from_json(Measured, event.data)
-            candidate = look.candidate or names.get(event.key.split(".")[0], "")
-            if look.evaluation not in self.looks.get(candidate, []):
-                self.looks.setdefault(candidate, []).append(look.evaluation)
+        for recorded in state.candidates:
+            if recorded.id not in known:
+                self.attempts.append(recorded.attempt)
+            if recorded.attempt.candidate.duplicate_of is None:
+                looks = self.looks.setdefault(recorded.id, [])
+                looks += [look for look in state.looks(recorded.attempt.candidate) if look not in looks]
         leader = self.find(self.leader_id)
         for attempt in self._running():
             if leader is not None and self.against(attempt, leader).verdict > 0:
                 leader = attempt
                 self.leader_id = attempt.id
-
-
-def is_number(evaluation: Evaluation) -> bool:
-    """Whether an evaluation may win anything."""
-    return evaluation.outcome == "ok" and math.isfinite(evaluation.mean_return)
 
 
 def _economy(attempt: Attempt) -> tuple[float, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -13,25 +14,12 @@ from promptpo.run.config import Recipe
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
-from promptpo.telling.prompting import is_continuous
+from promptpo.search.strategies import open_strategies
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
 
 Direction = Literal["first", "improve", "different", "fresh", "merge"]
-
-RHYTHM = "a rhythm or schedule in time, corrected by the observation"
-
-STRATEGIES = (
-    "the simplest rule that could work, with few numbers",
-    "feedback control: errors, gains and limits on named quantities",
-    "phases: a small state machine that remembers within the episode what has been achieved",
-    "planning: predict a few steps ahead with a model of your own and choose the best action",
-    "physics: energy, momentum or geometry worked out from the quantities observed",
-    RHYTHM,
-    "a table or decision list over a few well-chosen features",
-)
-"""Ways of solving a control task, asked for by name where the model has named none for this one."""
 
 DIFFERENT_FROM = 3
 """From so many samples on, one looks elsewhere while the others refine."""
@@ -59,6 +47,8 @@ class Plan:
         reflections: What the model concluded after each round, oldest first.
         stalled: Rounds since the best improved.
         aspect: In which respect to improve, or what either program of a merger is better at.
+        final: Whether the numbers of this round's programs are final, though programs like these are tuned
+            elsewhere: nothing is left to tune them with.
         variant: What sets this request apart from another that asks for the same.
         winners: Whether the prompt is that of the published procedure.
         places: Whether the first prompt says where the run is.
@@ -77,6 +67,7 @@ class Plan:
     reflections: tuple[str, ...] = ()
     stalled: int = 0
     aspect: str = ""
+    final: bool = False
     variant: str = ""
     winners: bool = False
     places: bool = False
@@ -84,16 +75,28 @@ class Plan:
     may_end: bool = False
     may_revise: bool = False
 
+    @property
+    def respect(self) -> str:
+        """The respect in which to improve, in one or two words."""
+        return self.aspect.partition(":")[0] if self.direction == "improve" else ""
+
 
 def plan_round(
-    history: History, recipe: Recipe, *, candidates: int, seed: int, spec: TaskSpec | None = None
+    history: History,
+    recipe: Recipe,
+    *,
+    candidates: int,
+    seed: int,
+    spec: TaskSpec | None = None,
+    tunable: bool = True,
 ) -> list[Plan]:
     """What to ask for in each sample of the next round.
 
     The paper's recipe asks N times for the same thing. In the others no two requests of a round are the
     same: most samples improve the best in a respect that the evidence suggests, one may merge two programs,
     one tries another strategy; after a round without gain every other sample starts afresh, after two all
-    do. The evolutionary recipe gives each sample an island and samples its parents by score and shortness
+    do. A round whose numbers can no longer be tuned refines what there is instead, and asks at most one sample for
+    something new, of a kind that needs no tuning. The evolutionary recipe gives each sample an island and samples its parents by score and shortness
     (FunSearch, Romera-Paredes et al. 2023).
 
     Args:
@@ -102,12 +105,14 @@ def plan_round(
         candidates: Samples of the round.
         seed: Of the run.
         spec: The task, which decides what respects and strategies suit it.
+        tunable: Whether steps are left to tune the numbers of this round's programs.
     """
     round_ = history.rounds + 1
     if recipe.history == "winners":
         return [_as_published(history, round_, slot) for slot in range(candidates)]
     rng = random.Random(f"{seed} {round_}")  # noqa: S311 - no secret
     ranked = [a for a in history.ranked() if a.id not in history.alike]
+    final = not tunable and any(Program.parse(a.candidate.source).params for a in history.attempts)
     plans = []
     for slot in range(candidates):
         if recipe.history == "parents" and ranked:
@@ -115,6 +120,8 @@ def plan_round(
         else:
             parents = tuple(ranked[: recipe.best_k])
         direction = _direction(history, recipe, slot, candidates, parents)
+        if final and direction in {"different", "fresh"} and (slot < candidates - 1 or candidates == 1):
+            direction = "improve"
         plans.append(
             Plan(
                 round_,
@@ -123,6 +130,7 @@ def plan_round(
                 parents=parents,
                 lines=history.attempts_but(parents[:1])[-recipe.last_m :] if recipe.losers else (),
                 stalled=history.stalled,
+                final=final,
                 places=True,
                 may_end=recipe.directions and bool(parents),
             )
@@ -163,9 +171,7 @@ def _direction(
         return "improve"
     if history.stalled >= STALLED:
         return "fresh"
-    partner = _partner(parents)
-    if partner is not None and not merger(history, parents[0], partner):
-        partner = None
+    partner = _partner(parents, history)
     if history.stalled:
         return "fresh" if slot % 2 else ("merge" if partner and slot == 0 else "improve")
     if candidates < DIFFERENT_FROM:
@@ -175,14 +181,15 @@ def _direction(
     return "merge" if partner and slot == candidates - 2 else "improve"
 
 
-def _partner(parents: Sequence[Attempt]) -> Attempt | None:
-    """The best of the others that differs from the first in more than its numbers, and is short enough."""
+def _partner(parents: Sequence[Attempt], history: History) -> Attempt | None:
+    """The best of the others that differs from the first in more than its numbers, has something to give, and is short."""
     mine = parents[0].candidate.source
     return next(
         (
             a
             for a in parents[1:]
-            if Program.parse(a.candidate.source).skeleton != Program.parse(mine).skeleton
+            if merger(history, parents[0], a)
+            and Program.parse(a.candidate.source).skeleton != Program.parse(mine).skeleton
             and len(mine) + len(a.candidate.source) <= TWO_PROGRAMS
         ),
         None,
@@ -190,33 +197,31 @@ def _partner(parents: Sequence[Attempt]) -> Attempt | None:
 
 
 def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> list[Plan]:
-    """Give each request its respect or its strategy."""
-    strategies = _strategies(history, spec)
-    used = 0
+    """Give each request its respect or its strategy: one that was not asked for, or not tried, comes first."""
+    strategies = iter(open_strategies(history, spec))
     improving = 0
     dealt = []
     for plan in plans:
         parents, strategy, aspect = plan.parents[:1], "", ""
         if plan.direction == "improve" and parents:
-            open_ = respects(history, parents[0], spec)
+            open_ = _by_novelty(respects(history, parents[0], spec, final=plan.final), history)
             aspect = open_[improving % len(open_)]
             improving += 1
         elif plan.direction == "merge":
-            partner = _partner(plan.parents)
+            partner = _partner(plan.parents, history)
             if partner is not None:
                 parents, aspect = (parents[0], partner), merger(history, parents[0], partner)
         elif plan.direction != "improve" and not (plan.direction == "first" and plan.slot == 0):
             # One sample of the first round is left to the model's own judgement.
-            strategy = strategies[(used + (plan.round - 1) * (len(plans) - 1)) % len(strategies)]
-            used += 1
+            strategy = next(strategies, "")
         dealt.append(replace(plan, parents=parents, strategy=strategy, aspect=aspect))
     return dealt
 
 
-def _strategies(history: History, spec: TaskSpec | None) -> tuple[str, ...]:
-    """What the model named for this task, then what usually suits such tasks."""
-    rhythmic = spec is None or is_continuous(spec.action_space)
-    return (*history.strategies, *(s for s in STRATEGIES if rhythmic or s != RHYTHM))
+def _by_novelty(texts: Sequence[str], history: History) -> list[str]:
+    """Respects, those that were asked for least often first."""
+    asked = Counter(one.respect for one in history.asked.values())
+    return sorted(texts, key=lambda text: asked[text.partition(":")[0]])
 
 
 def _apart(plans: Sequence[Plan]) -> list[Plan]:

@@ -23,8 +23,15 @@ LONG = 3000
 RELATED = 0.6
 """Correlation of return and length from which on length is worth a request of its own."""
 
+SPREAD = 0.2
+"""Share of the median length by which lengths have to differ to say anything."""
+
 OFTEN = 1 / 3
 """Share of the shared starts on which a clearly worse program has to be better to be worth merging."""
+
+GAIN = 0.05
+"""What taking the better of two programs on every start has to gain, as a share of the returns' size, for a merger:
+programs that behave nearly alike take turns by chance."""
 
 WORST = 3
 """Starts named as the worst."""
@@ -32,13 +39,14 @@ WORST = 3
 _EFFORT = re.compile(r"ctrl|control|effort|torque|energy|fuel|action\b.*(\*\*|square|norm)", re.IGNORECASE)
 
 
-def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[str]:
+def respects(history: History, attempt: Attempt, spec: TaskSpec | None, *, final: bool = False) -> list[str]:
     """Respects in which to improve a program, the most promising first; at least one.
 
     Args:
         history: What is known.
         attempt: The program.
         spec: The task; its reward says whether effort costs.
+        final: Whether the numbers of what is written will not be tuned, so that nothing is written anew.
     """
     evidence = history.evidence(attempt)
     names = scores.starts(history)
@@ -47,8 +55,9 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[
         _robustness(evidence, names),
         _length(evidence),
         _level(evidence),
+        "" if final else _bounds(attempt),
         _effort(spec),
-        _simplicity(attempt),
+        "" if final else _simplicity(attempt),
     ]
     return [text for text in found if text]
 
@@ -59,6 +68,9 @@ def merger(history: History, one: Attempt, other: Attempt) -> str:
     theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
     gains = {seed: theirs[seed] - mine[seed] for seed in mine if seed in theirs and theirs[seed] > mine[seed]}
     difference = history.against(other, one)
+    size = statistics.fmean(map(abs, history.evidence(one).returns)) if gains else 0.0
+    if sum(gains.values()) <= GAIN * size * len(difference.returns):
+        return ""
     if not gains or (difference.verdict < 0 and len(gains) < OFTEN * len(difference.returns)):
         return ""
     names = scores.starts(history)
@@ -75,6 +87,8 @@ def _success(evidence: Evidence, names: Mapping[int, str]) -> str:
     if not failed or len(failed) == len(evidence.episodes):
         return ""
     listed = ", ".join(names.get(e.seed, str(e.seed)) for e in failed[: 2 * WORST])
+    if len(failed) > 2 * WORST:
+        listed += f" and {len(failed) - 2 * WORST} more"
     return (
         f"Success: {len(failed)} of {len(evidence.episodes)} episodes do not succeed (starts {listed}). Make these "
         "succeed without losing the others."
@@ -82,18 +96,20 @@ def _success(evidence: Evidence, names: Mapping[int, str]) -> str:
 
 
 def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
+    """Where some starts are clearly worse than the others, by `far_below`; what is left of a spread is noise."""
     values = evidence.returns
-    if len(values) < 3 or len(set(values)) == 1:  # noqa: PLR2004 - no worst of two
+    low = far_below(values)
+    if not low or 2 * len(low) >= len(values):
         return ""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    low = far_below(values) or order[: min(WORST, len(values) // 2)]
     listed = ", ".join(
         f"{names.get(evidence.episodes[i].seed, '?')} ({number(values[i])})" for i in low[: 2 * WORST]
     )
+    if len(low) > 2 * WORST:
+        listed += f" and {len(low) - 2 * WORST} more"
     one = len(low) == 1
     return (
-        f"Robustness: it is worst on {'start' if one else 'starts'} {listed}, against a median of "
-        f"{number(statistics.median(values))}. Find out what is special about {'it' if one else 'them'}, and make "
+        f"Robustness: on {len(low)} of {len(values)} starts it is far worse than its median of "
+        f"{number(statistics.median(values))}: {listed}. Find out what is special about {'it' if one else 'them'}, and make "
         f"{'it' if one else 'them'} go well without losing the others."
     )
 
@@ -101,6 +117,8 @@ def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
 def _length(evidence: Evidence) -> str:
     """Where longer episodes earn more or less, to last longer or to be quicker."""
     lengths = [float(e.steps) for e in evidence.episodes]
+    if not lengths or max(lengths) - min(lengths) <= SPREAD * statistics.median(lengths):
+        return ""
     if len(set(lengths)) < 3 or len(set(evidence.returns)) < 3:  # noqa: PLR2004 - too few to be related
         return ""
     related = statistics.correlation(lengths, evidence.returns)
@@ -128,6 +146,19 @@ def _level(evidence: Evidence) -> str:
     return (
         f"Level: what a typical episode earns (median {number(middle)}), rather than the bad ones. Work out from the "
         "reward what limits it, and change that, though it may need another way of moving or deciding."
+    )
+
+
+def _bounds(attempt: Attempt) -> str:
+    """Where tuning drove numbers to the ends of their ranges."""
+    ends = [(name, one.at_bound) for name, one in attempt.candidate.sensitivity.items() if one.at_bound]
+    if not attempt.candidate.tuned or not ends:
+        return ""
+    listed = ", ".join(f"{name} ({bound})" for name, bound in ends[:WORST])
+    more = f" and {len(ends) - WORST} more" if len(ends) > WORST else ""
+    return (
+        f"Bounds: tuning drove {listed}{more} to the end of the range. Work out what the program tries to do there, and "
+        "give it a better way of doing that: wider ranges, or another form of that part."
     )
 
 

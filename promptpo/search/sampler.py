@@ -6,23 +6,32 @@ import asyncio
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
+from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search import bad_start, distilling, teacher
 from promptpo.search.behaviour import constant_action
+from promptpo.search.strategies import Asked
 from promptpo.search.tuning.split import Round, tuning_steps
 from promptpo.telling import feedback, programs, prompting, replies, scores
-from promptpo.telling.later import Known
+from promptpo.telling.known import Known
+from promptpo.telling.shortening import between_words
 from promptpo.telling.standing import Where
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    import gymnasium
+
     from promptpo.run.config import Config
     from promptpo.run.spender import Played, Spender
     from promptpo.search.history import History
@@ -37,6 +46,10 @@ ANSWER_PROBLEMS = {
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",
 }
+
+
+SAID = 600
+"""Characters of all reasons together for which a model sees no way to improve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +90,20 @@ class Ceiling:
 Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
 
 
+def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
+    """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
+    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
+    return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
+
+
 def ceiling_of(samples: Sequence[Sample]) -> str:
     """Why the model thinks that nothing better is possible, where half of what was answered says so."""
-    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
-    thoughts = [sample.reason for sample in answered if isinstance(sample, Ceiling)]
-    return thoughts[0].rstrip(".") if thoughts and 2 * len(thoughts) >= len(answered) else ""
+    thoughts, answers = thoughts_of(samples)
+    if not thoughts or 2 * len(thoughts) < answers:
+        return ""
+    different = list(dict.fromkeys(thoughts))
+    most = SAID // len(different)
+    return "; ".join(between_words(thought, most) for thought in different)
 
 
 class Sampler:
@@ -109,6 +131,11 @@ class Sampler:
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
 
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """What policies see."""
+        return self._spec.observation_space
+
     async def prepare(self) -> None:
         """Have the model write its feedback class, where the recipe asks for one."""
         await self._summariser.prepare()
@@ -122,7 +149,25 @@ class Sampler:
         where = from_json(Where, found) if found is not None else self._where(history, threshold)
         if found is None:
             self._journal.add("decision", key, where)
-        self._known = Known(history, where, self._summariser.legends)
+        summaries = self._summariser
+        self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+
+    async def show_bad_start(self, history: History) -> None:
+        """Look at the leader's worst start, where it is far worse than all that training has shown of it."""
+        best = history.best()
+        if best is not None and self._recipe.feedback_episodes == "typical":
+            await bad_start.show(
+                history,
+                self.subject(best.candidate),
+                self._spender,
+                self._summariser,
+                horizon=self._horizon,
+            )
+
+    @property
+    def tunable(self) -> bool:
+        """Whether the numbers of this round's programs can be tuned, as far as the steps that are left tell."""
+        return self._known is None or self._known.where.tunable
 
     def _where(self, history: History, threshold: float | None) -> Where:
         config, ledger = self._config, self._spender.ledger
@@ -130,13 +175,18 @@ class Sampler:
         episodes = history.evidence(best).episodes if best else ()
         length = round(statistics.fmean(e.steps for e in episodes)) if episodes else self._horizon
         left, calls = ledger.steps_left(), config.budget.calls
+        own = (
+            config.candidates * config.train_episodes * length
+        )  # this round's programs, before they are tuned
         part = Round(
             number=history.rounds + 1,
             left=config.budget.rounds - history.rounds,
             lengths=[length],
-            measuring=(config.train_episodes + self._recipe.validate * config.score_episodes) * self._horizon,
+            measuring=(config.train_episodes + config.score_episodes) * self._horizon,
             language_model=self._spender.llm.language_model,
+            coming=own + config.score_episodes * length,
         )
+        planned = tuning_steps(part, None if left is None else max(0, left - own))
         tunes = self._recipe.tune and config.tune != "none"
         return Where(
             round=history.rounds + 1,
@@ -147,7 +197,7 @@ class Sampler:
             steps_left=left,
             calls_left=None if calls is None else max(0, calls - ledger.calls),
             tunes=tunes,
-            tuning_steps=tuning_steps(part, left) if tunes else 0,
+            tuning_steps=planned if tunes else 0,
             length=length,
             threshold=None if "solved_from" in self._spec.text else threshold,  # the spec has said it
         )
@@ -169,6 +219,13 @@ class Sampler:
             return OutOfBudget(str(spent))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
+        said = replies.strategy(text) if plan.direction in {"different", "fresh"} else ""
+        history.asked[f"r{plan.round}c{plan.slot + 1}"] = Asked(
+            plan.direction,
+            plan.parents[0].id if plan.parents else "",
+            said or plan.strategy,
+            plan.respect,
+        )
         if plan.asks_strategies:
             history.strategies = replies.strategies(text)
         if plan.may_revise:
@@ -231,19 +288,51 @@ class Sampler:
             ),
         )
 
-    async def given(self, history: History) -> list[Attempt]:
+    async def given(self, history: History, taught: Rollout | None = None) -> list[Attempt]:
         """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Where no language model learns from a teacher, programs that are fitted to it follow.
 
         Raises:
             BudgetSpentError: No environment steps are left.
         """
         found = []
-        for n, source in enumerate(self._config.start, 1):
+        fitted = self._distilled(taught) if taught is not None else []
+        for n, source in enumerate((*self._config.start, *fitted), 1):
             candidate = Candidate(f"r0c{n}", source, 0)
-            attempt = await self.measure(candidate, history, prose="Given by the user.")
+            distilled = self._config.is_distilled(candidate.id)
+            prose = "Distilled from the teacher." if distilled else "Given by the user."
+            attempt = await self.measure(candidate, history, prose=prose)
             found.append(self.recorded(attempt))
             history.attempts.append(attempt)
         return found
+
+    def _distilled(self, taught: Rollout) -> list[str]:
+        """Programs fitted to the teacher; decided once in a run."""
+        if self._spender.llm.language_model:
+            return []
+        found = self._journal.find("decision", "distilled")
+        if found is None:
+            spec = self._spec
+            sources = distilling.distilled(taught.episodes, spec.observation_space, spec.action_space)
+            found = self._journal.add("decision", "distilled", sources).data
+        return list(found)
+
+    async def be_told(self, history: History, taught: Rollout | None) -> None:
+        """Put into words what a teacher does, for the first prompts, and its return beside the other marks."""
+        if taught is None:
+            return
+        evidence = Evidence.of(evaluation_of(taught).episodes)
+        history.references = {**history.references, teacher.TEACHER: evidence}
+        if self._spender.llm.language_model:
+            history.teacher = await teacher.told(
+                taught, self._spender, self._spec, evidence, self._summariser
+            )
+
+    async def fidelity(self, candidate: Candidate) -> dict[str, Any] | None:
+        """How much a candidate acts like the teacher; None without one."""
+        program = (candidate.digest, candidate.source, self.subject(candidate).params)
+        return await teacher.fidelity(self._spender, self._spec, self._config, program)
 
     async def measure(
         self,

@@ -6,7 +6,7 @@ import asyncio
 import math
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt, Remark, Seeds
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
+from promptpo.telling.tuning import AT_TARGET, NO_NUMBERS, NO_STEPS, NOT_PAID, outcome_in_words
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -41,6 +42,7 @@ class Tuner:
     def __init__(self, sampler: Sampler, spender: Spender, config: Config, horizon: int) -> None:
         self._sampler, self._spender, self._config, self._horizon = sampler, spender, config, horizon
         self._recipe, self._journal = config.switches, spender.journal
+        self._observations = sampler.observation_space if not spender.llm.language_model else None
         self._seeds = Seeds(config.seed)
         self._tuning: Tuning | None = None
         self._batches = 0
@@ -56,13 +58,40 @@ class Tuner:
         round_ = history.rounds + 1
         starts = self._starts(history, attempts, target)
         steps = self._steps(round_, attempts, rounds_left)
-        if not starts or steps <= 0 or self._config.tune == "none" or not self._recipe.tune:
+        if self._config.tune == "none" or not self._recipe.tune:
+            return []
+        self._tell_untuned(history, attempts, {start.id for start in starts}, steps, target)
+        if not starts or steps <= 0:
             return []
         tuned = await self._search(round_, starts, steps, target, self._patience(round_, attempts))
         measured = [(one, await self._measured(one, history)) for one in tuned]
         self._tuning = None
         self._remark(history, [one for one, attempt in measured if attempt is None])
+        numbers = {start.id: len(start.program.params) for start in starts}
+        for one, attempt in measured:
+            said = outcome_in_words(one, numbers[one.id], attempt.id if attempt else "")
+            history.tuning[one.id] = said
         return [attempt for _, attempt in measured if attempt]
+
+    @staticmethod
+    def _tell_untuned(
+        history: History,
+        attempts: Sequence[Attempt],
+        tuned: Collection[str],
+        steps: int,
+        target: float | None,
+    ) -> None:
+        """Why candidates that run are not tuned, so that nobody takes their return for the most they can do."""
+        for attempt in attempts:
+            if not history.runs(attempt) or attempt.candidate.duplicate_of:
+                continue
+            program = Program.parse(attempt.candidate.source)
+            if attempt.id in tuned:
+                history.tuning[attempt.id] = NO_STEPS if steps <= 0 else NOT_PAID
+            elif not program.params and program.table is None:
+                history.tuning[attempt.id] = NO_NUMBERS
+            elif target is not None and attempt.evaluation.mean_return >= target:
+                history.tuning[attempt.id] = AT_TARGET
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
         """The candidates with numbers, the most promising first, each program and each behaviour once.
@@ -73,6 +102,7 @@ class Tuner:
         chosen = self._spender.llm.language_model
         ordered = sorted(attempts, key=Attempt.rank, reverse=True) if chosen else attempts
         starts: dict[str, Start] = {}
+        earlier = tuple(attempt.candidate.source for attempt in history.ranked()) if not chosen else ()
         for attempt in ordered:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
@@ -83,7 +113,9 @@ class Tuner:
             program = program.lifted() if self._config.lift_constants else program
             if program.params or program.table is not None:
                 warm = tuple(inherited(program, attempt, history)) if chosen else ()
-                starts[candidate.digest] = Start(attempt.id, program, attempt.evaluation.mean_return, warm)
+                starts[candidate.digest] = Start(
+                    attempt.id, program, attempt.evaluation.mean_return, warm, self._observations, earlier
+                )
         return list(starts.values())
 
     def _patience(self, round_: int, attempts: Sequence[Attempt]) -> Patience | None:
@@ -174,10 +206,8 @@ class Tuner:
         for one in in_vain:
             for place, attempt in enumerate(history.attempts):
                 if attempt.id == one.id and (one.notes or one.sensitivity):
-                    candidate = replace(attempt.candidate, sensitivity=dict(one.sensitivity))
-                    history.attempts[place] = replace(
-                        attempt, candidate=candidate, notes=(*attempt.notes, *one.notes)
-                    )
+                    said = Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes)
+                    history.attempts[place] = self._spender.remark(said).on(attempt)
 
     async def rescue(self, history: History) -> list[Attempt]:
         """What a tuning that was cut short has found until then, measured as candidates of their own."""
@@ -192,15 +222,24 @@ class Tuner:
             self._taken.add(found)
             return inflate(found["rollouts"])
         started = time.monotonic()
-        rollouts = await asyncio.gather(
-            *(
+        work = [
+            asyncio.ensure_future(
                 roll_out(
                     self._spender.executor,
                     Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False),
                 )
-                for batch in batches
             )
-        )
+            for batch in batches
+        ]
+        try:
+            rollouts = await asyncio.gather(*work)
+        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes the whole batch again
+            for task in work:
+                task.cancel()
+            ended = await asyncio.gather(*work, return_exceptions=True)
+            taken = sum(one.steps for one in ended if not isinstance(one, BaseException))
+            self._spender.count_unfinished("tune", taken)
+            raise
         packed = deflate(rollouts)
         spent = {"tune": sum(rollout.steps for rollout in rollouts)}
         best = max((e.return_ for r in rollouts for e in r.episodes if e.failure is None), default=None)

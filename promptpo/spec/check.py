@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
     from promptpo.spec.observe import Observed
-    from promptpo.spec.reading import Part, Reading, Said
+    from promptpo.spec.reading import Reading, Said, SpecClass
 
 EPISODE_KEYS = ("max_steps", "start", "end", "success", "solved_from_mean_return")
 NO_BOUND = 1e30
@@ -82,7 +82,7 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
     return contradictions_in(reading, task, facts, observed)
 
 
-class Known(Protocol):
+class CheckableFacts(Protocol):
     """What has to be known of an environment to check a spec: `TaskFacts` and `TaskSpec` know it."""
 
     @property
@@ -97,7 +97,9 @@ class Known(Protocol):
     def reward_threshold(self) -> float | None: ...  # noqa: D102
 
 
-def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Observed) -> list[Contradiction]:
+def contradictions_in(
+    reading: Reading, task: Task, facts: CheckableFacts, observed: Observed
+) -> list[Contradiction]:
     """What a spec says that is not so, in the order of its lines.
 
     Args:
@@ -111,7 +113,7 @@ def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Obse
 
 
 def _contradictions(
-    reading: Reading, task: Task, facts: Known, observed: Observed
+    reading: Reading, task: Task, facts: CheckableFacts, observed: Observed
 ) -> Iterator[Contradiction]:
     if not (reading.parts or reading.reward or reading.episode is not None):
         yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
@@ -138,7 +140,7 @@ def _contradictions(
 
 
 def _part(
-    root: str, part: Part, space: AnySpace, values: Sequence[Any], *, complete: bool
+    root: str, part: SpecClass, space: AnySpace, values: Sequence[Any], *, complete: bool
 ) -> Iterator[Contradiction]:
     yield from _form(root, part, space)
     taken: dict[str, str] = {}
@@ -212,7 +214,7 @@ def _computed(said: Said, root: str, space: AnySpace) -> Iterator[Contradiction]
         yield Contradiction(said.line, message)
 
 
-def _form(root: str, part: Part, space: AnySpace) -> Iterator[Contradiction]:
+def _form(root: str, part: SpecClass, space: AnySpace) -> Iterator[Contradiction]:
     """What the docstring's first lines say about shape, range and keys."""
     head = part.docstring.split("\n\n", maxsplit=1)[0].replace("\n", " ")
     for message in (
@@ -272,7 +274,7 @@ def _keys(space: AnySpace) -> Iterator[str]:
         yield from _keys(part)
 
 
-def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Contradiction]:
+def _action(part: SpecClass, space: AnySpace, actions: Sequence[Any]) -> Iterator[Contradiction]:
     yield from _part("action", part, space, actions, complete=True)
     example = re.search(r"for\s+example\s+(-?\d+)\.?(?:\s|$)", part.docstring)
     if not isinstance(space, spaces.Discrete):
@@ -304,7 +306,7 @@ def _action(part: Part, space: AnySpace, actions: Sequence[Any]) -> Iterator[Con
         )
 
 
-def _reward(reading: Reading, facts: Known) -> Iterator[Contradiction]:
+def _reward(reading: Reading, facts: CheckableFacts) -> Iterator[Contradiction]:
     """Indices of observation and action inside the reward's code."""
     roots = {
         "obs": facts.observation_space,
@@ -326,7 +328,7 @@ def _reward(reading: Reading, facts: Known) -> Iterator[Contradiction]:
                 yield Contradiction(node.lineno, f"{function.name}: {error}")
 
 
-def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Contradiction]:
+def _episode(reading: Reading, facts: CheckableFacts, observed: Observed) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.horizon import HorizonSource
-    from promptpo.spec.known import Known
+    from promptpo.spec.known import Supplement
     from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field
@@ -298,7 +298,7 @@ def _observation(
     parts: Parts,
     env: gymnasium.Env[Any, Any],
     docs: Documentation,
-    extra: Known,
+    extra: Supplement,
     observed: Observed,
     room: Room,
     sources: dict[str, str],
@@ -364,7 +364,7 @@ def _action(
     parts: Parts,
     env: gymnasium.Env[Any, Any],
     docs: Documentation,
-    extra: Known,
+    extra: Supplement,
     room: Room,
     sources: dict[str, str],
     *,

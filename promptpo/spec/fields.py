@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.spec.parts import Choice, Field, identifier, says_all, unique
+from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
 from promptpo.spec.rows import documented_fields, finite
 from promptpo.spec.source import class_definition
 
@@ -221,7 +221,7 @@ def bounds(space: spaces.Box, part: Any = ...) -> tuple[float, float]:
     return finite(float(low.min())), finite(float(high.max()))
 
 
-def choices_of(space: spaces.Discrete, section: Section) -> list[Choice]:
+def choices_of(space: spaces.Discrete, section: Section) -> list[ActionValue]:
     """The values of a discrete action, named by the documentation; empty where it does not name them."""
     start, n = int(space.start), int(space.n)
     meanings: dict[int, str] = {}
@@ -241,7 +241,7 @@ def choices_of(space: spaces.Discrete, section: Section) -> list[Choice]:
         return []
     telling = unique([identifier(names.get(v, meanings[v])).upper() for v in sorted(meanings)])
     return [
-        Choice(name, value, "" if says_all(name.lower(), meanings[value]) else meanings[value])
+        ActionValue(name, value, "" if says_all(name.lower(), meanings[value]) else meanings[value])
         for name, value in zip(telling, sorted(meanings), strict=True)
     ]
 
@@ -258,7 +258,7 @@ def _listed_choices(text: str, start: int, n: int) -> dict[int, str]:
     return {value: re.split(r"\. ", match[f"v{value - start}"])[0].strip(" .") for value in values}
 
 
-def named_choices(env: Any, space: spaces.Discrete) -> list[Choice]:
+def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
     """Choices named by the one enumeration that the environment's class uses and that has just these values."""
     module = sys.modules.get(type(env).__module__)
     values = list(range(int(space.start), int(space.start + space.n)))
@@ -278,7 +278,7 @@ def named_choices(env: Any, space: spaces.Discrete) -> list[Choice]:
     )
     if len(enums) != 1:
         return []
-    return [Choice(identifier(member.name).upper(), member.value) for member in enums.pop()]
+    return [ActionValue(identifier(member.name).upper(), member.value) for member in enums.pop()]
 
 
 def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list[Field]:

@@ -46,7 +46,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ActionValue:
     """One value of a discrete action."""
 
     name: str
@@ -107,7 +107,7 @@ class Parts:
     action_form: str = ""
     action_example: str = ""
     action: Sequence[Field] = ()
-    choices: Sequence[Choice] = ()
+    choices: Sequence[ActionValue] = ()
     action_note: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
     body: str = ""

@@ -42,7 +42,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpecClass:
     """A class of a spec: State or Action.
 
     Attributes:
@@ -73,7 +73,7 @@ class Reading:
     """
 
     docstring: str
-    parts: Mapping[str, Part]
+    parts: Mapping[str, SpecClass]
     reward: ast.FunctionDef | None
     functions: Sequence[ast.FunctionDef]
     episode: Mapping[Any, Any] | None
@@ -159,7 +159,7 @@ def _comments(text: str) -> dict[int, str]:
     return found
 
 
-def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> Part:
+def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
     fields = []
     constants: dict[str, tuple[Any, int]] = {}
     for statement in node.body:
@@ -169,7 +169,7 @@ def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> Part:
             for target, value in _assigned(statement):
                 if isinstance(target, ast.Name):
                     constants[target.id] = (_literal(value), statement.lineno)
-    return Part(node.lineno, ast.get_docstring(node) or "", fields, constants)
+    return SpecClass(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
 def _assigned(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from promptpo.spec.parts import Choice, Field, Parts
+    from promptpo.spec.parts import ActionValue, Field, Parts
 
 WIDTH = 108
 TWO_DIGITS_BELOW = 10
@@ -180,7 +180,7 @@ def _action(parts: Parts) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _choice(item: Choice) -> tuple[str, str]:
+def _choice(item: ActionValue) -> tuple[str, str]:
     return f"    {item.name} = {item.value}", item.meaning
 
 

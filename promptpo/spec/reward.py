@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from promptpo.envs.task import Task
     from promptpo.spec.documentation import Documentation
-    from promptpo.spec.known import Known
+    from promptpo.spec.known import Supplement
     from promptpo.spec.parts import Parts
 
 
@@ -26,7 +26,7 @@ def reward_parts(
     parts: Parts,
     env: gymnasium.Env[Any, Any],
     docs: Documentation,
-    extra: Known,
+    extra: Supplement,
     room: tuple[int, int],
     sources: dict[str, str],
 ) -> Parts:

@@ -163,7 +163,7 @@ class _Collector:
             elif isinstance(node, ast.Call):
                 self._foreign(node, module, calls)
         shown = {method.node.name: method.is_property for method, _ in calls}
-        cleaned = _Plain(shown).visit(function)
+        cleaned = _AsFunctions(shown).visit(function)
         return ast.fix_missing_locations(cleaned), calls
 
     def _static(self, node: ast.AST) -> str | None:
@@ -212,7 +212,7 @@ def _unpacked(function: ast.FunctionDef) -> dict[str, set[int]]:
     return found
 
 
-class _Plain(ast.NodeTransformer):
+class _AsFunctions(ast.NodeTransformer):
     """Methods become functions, attributes of the environment become ``env.name``."""
 
     def __init__(self, shown: dict[str, bool]) -> None:

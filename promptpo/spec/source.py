@@ -82,7 +82,8 @@ class Source:
             for cls in self._classes
             if (definition := class_definition(cls)) is not None
         ]
-        self._changing = frozenset(self._stored())
+        modules = {module for _, module in self._definitions}
+        self._changing: frozenset[str] = frozenset().union(*map(_changed_in, modules))
 
     def method(self, name: str) -> Method | None:
         """A method or property, from the first class that defines it; None where none does."""
@@ -116,10 +117,11 @@ class Source:
             value = getattr(self.env, name)
         return literal(value)
 
-    def _stored(self) -> Iterator[str]:
-        """Names of attributes that something other than a constructor assigns."""
-        for module in {module for _, module in self._definitions}:
-            yield from _attributes_stored(module_tree(module))
+
+@lru_cache(maxsize=64)
+def _changed_in(module: ModuleType) -> frozenset[str]:
+    """Names of attributes that something other than a constructor assigns in a module."""
+    return frozenset(_attributes_stored(module_tree(module)))
 
 
 def _attributes_stored(node: ast.AST | None) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Attempt, Told
-from promptpo.telling.replies import shortened
+from promptpo.telling.shortening import at_items, between_words
 
 if TYPE_CHECKING:
     from sandbox import Episode
@@ -145,25 +145,38 @@ def one_line(attempt: Attempt) -> str:
     line = f"{name}: mean return {number(evaluation.mean_return)}"
     if evaluation.success_rate is not None:
         line += f", success {evaluation.success_rate:.0%}"
-    about = shortened(" ".join(attempt.prose.split()), 140)
+    about = between_words(" ".join(attempt.prose.split()), 140)
     return f"{line} ({about})" if about else line
 
 
 def told(role: str, episode: Episode, text: str) -> Told:
     """One episode's part of the feedback."""
     ending = "terminated" if episode.terminated else "reached the horizon"
-    return Told(role, episode.seed, episode.return_, episode.steps, ending, shortened(text, MAX_SUMMARY))
+    return Told(
+        role, episode.seed, episode.return_, episode.steps, ending, at_items(without_nones(text), MAX_SUMMARY)
+    )
+
+
+_NONE = re.compile(r"[;,|]?[ \t]*\b[\w.']+[ \t]*[=:][ \t]*None\b(?![\w.])")
+
+
+def without_nones(text: str) -> str:
+    """A summary without what it says of quantities that there are not: ``success=None``."""
+    lines = [(_NONE.sub("", line), line) for line in text.splitlines()]
+    return "\n".join(
+        new.lstrip(" ;,|") if new != old else old for new, old in lines if new.strip() or not old.strip()
+    )
 
 
 def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
-    """An episode as prompts show it, its summary cut between words where it is longer than `most`."""
+    """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
     start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
     names = {"low": "Another low episode"}
     name = names.get(episode.role) or (
         f"The {episode.role} episode" if episode.role.isalpha() else f"Episode {episode.role}"
     )
     head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
-    return f"{head}\n{shortened(episode.text, most)}".strip()
+    return f"{head}\n{at_items(episode.text, most)}".strip()
 
 
 def built_in_summary(episode: Episode) -> str:
@@ -215,15 +228,18 @@ def _plain(value: Any) -> Any:
 
 
 def compact(value: Any, limit: int = 240) -> str:
-    """A value in few characters: three significant digits, long arrays cut."""
+    """A value in few characters: three significant digits; of long arrays the first entries and how many follow."""
     import numpy as np
 
     if isinstance(value, np.ndarray):
         flat = value.ravel()
         if flat.size > MOST_ENTRIES and len(set(flat[:MOST_ENTRIES].tolist())) == 1:
             return f"an array of shape {value.shape}"  # its beginning says nothing
-        shown = ", ".join(_entry(v) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES])
-        text = f"[{shown}{', …' if flat.size > MOST_ENTRIES else ''}]"
+        items = [_entry(v) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES]]
+        while len(items) > 1 and len(", ".join(items)) > limit - 20:
+            items.pop()
+        more = flat.size - len(items)
+        text = f"[{', '.join(items)}{f', and {more} more' if more else ''}]"
     elif isinstance(value, Mapping):
         text = "{" + ", ".join(f"{key}: {compact(item, 100)}" for key, item in value.items()) + "}"
     elif isinstance(value, (tuple, list)):
@@ -232,7 +248,7 @@ def compact(value: Any, limit: int = 240) -> str:
         text = number(float(value))
     else:
         text = str(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return between_words(text, limit)
 
 
 def _entry(value: Any) -> str:

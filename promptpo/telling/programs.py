@@ -7,7 +7,7 @@ import re
 from promptpo.program import Program
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
-from promptpo.telling.replies import shortened
+from promptpo.telling.shortening import between_words
 
 MOST_PARAMETERS = 12
 """Parameters listed of two programs that differ in numbers only; the others are counted."""
@@ -27,7 +27,7 @@ def idea(attempt: Attempt, most: int) -> str:
             break
         whole = f"{whole} {sentence}".strip()
     if len(whole) < most / 2:  # a heading rather than a sentence
-        whole = shortened(text, most)
+        whole = between_words(text, most)
     return whole if not whole or whole.endswith((".", "!", "?", "…")) else f"{whole}."
 
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
 from promptpo.telling import feedback, scores
-from promptpo.telling.later import AIM, LEAST, Known, Part, fitted, parts_of
+from promptpo.telling.known import Known
+from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
+from promptpo.telling.parts import Part, fitted
+from promptpo.telling.shortening import at_items
 
 if TYPE_CHECKING:
     import jinja2
@@ -21,15 +24,6 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
-
-FORMS = {
-    True: (
-        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
-        '(list of T), "rewards" (list of T floats), "terminated", "truncated" (bools), "success" (bool or None).'
-    ),
-    False: "a list of the T observations seen before each step.",
-}
-"""What a feedback class is given: everything, or what the published procedure gives it."""
 
 CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
@@ -92,6 +86,19 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
     )
 
 
+def form_of_trajectory(reports_success: bool, *, sees_all: bool) -> str:
+    """What a feedback class is given: everything, or what the published procedure gives it."""
+    if not sees_all:
+        return "a list of the T observations seen before each step."
+    ended = '"terminated", "truncated" (bools)'
+    if reports_success:
+        ended = '"terminated", "truncated", "success" (bools)'
+    return (
+        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
+        f'(list of T), "rewards" (list of T floats), {ended}.'
+    )
+
+
 def feedback_system_prompt(spec: TaskSpec) -> str:
     """The system prompt of requests for a feedback class: the task, and what such code may do."""
     return render(
@@ -118,6 +125,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
             variant=plan.variant,
             asks_strategies=plan.asks_strategies,
             where=known.where.in_words() if plan.places else "",
+            teacher=at_items(known.history.teacher, int(max_tokens * CHARACTERS_PER_TOKEN) - 2000),
         )
     bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.winners:
@@ -131,12 +139,15 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         stalled=plan.stalled,
         leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
+        final=plan.final,
         may_end=plan.may_end,
         may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
-        form=FORMS[True],
+        form=form_of_trajectory(known.reports_success, sees_all=True),
     )
     parts = parts_of(plan, known, request)
-    code = 0 if plan.direction == "fresh" else sum(len(p.candidate.source) for p in plan.parents)
+    code = (
+        0 if plan.direction in {"fresh", "different"} else sum(len(p.candidate.source) for p in plan.parents)
+    )
     aim = max(AIM - system_length, code + LEAST + len(request))
     return render("later", sections=fitted(parts, aim, bound))
 
@@ -157,7 +168,7 @@ def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
     ]
     request = render("improve", best=plan.parents[0].id if plan.parents else "")
     reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
-    parts = [Part(["# The best of each round, oldest first" if shown else ""]), *shown]
+    parts = [taught_by(known), Part(["# The best of each round, oldest first" if shown else ""]), *shown]
     parts += [Part(["# What you concluded after each round" if reflections else ""]), *reflections]
     return render("later", sections=fitted([*parts, Part([request])], bound, bound))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from promptpo.program import Program
+from promptpo.telling.shortening import at_items, between_words
 
 MOST_STRATEGIES, LONGEST = 5, 200
 """Strategies that are kept, and characters of each."""
@@ -25,8 +26,14 @@ def strategies(text: str) -> tuple[str, ...]:
     found = [match[1] for match in _STRATEGY.finditer(outside)]
     if len(found) < 2:  # noqa: PLR2004 - one line that begins with the word may be prose
         found = _listed(outside)
-    named = dict.fromkeys(shortened(item.strip(" *_`"), LONGEST) for item in found)
+    named = dict.fromkeys(between_words(item.strip(" *_`"), LONGEST) for item in found)
     return tuple(item for item in named if item)[:MOST_STRATEGIES]
+
+
+def strategy(text: str) -> str:
+    """The one strategy that an answer says it takes (``STRATEGY: ...``); empty where it names none, or several."""
+    found = _STRATEGY.findall(_outside_code(text))
+    return between_words(found[0].strip(" *_`"), LONGEST) if len(found) == 1 else ""
 
 
 def _listed(text: str) -> list[str]:
@@ -53,25 +60,14 @@ def without_strategies(text: str) -> str:
 def ceiling(text: str) -> str:
     """Why nothing better is possible, where an answer says so instead of giving code; else nothing."""
     found = _CEILING.search(_outside_code(text))
-    return shortened(found[1].strip(" *_`"), MOST_REASON) if found else ""
+    return between_words(found[1].strip(" *_`"), MOST_REASON) if found else ""
 
 
 def legend(source: str) -> str:
     """What a feedback class says about its labels: ``LEGEND``, or a docstring; empty where it says nothing."""
     program = Program.parse(source)
     text = program.text("LEGEND") or next(iter(program.class_docstrings()), "")
-    return shortened(text, MOST_LEGEND)
-
-
-def shortened(text: str, most: int) -> str:
-    """Text of at most so many characters, cut between words."""
-    text = text.strip()
-    if len(text) <= most:
-        return text
-    kept = text[: most - 2]
-    if not text[most - 2].isspace():
-        kept = kept.rsplit(None, 1)[0] if len(kept.split()) > 1 else kept
-    return kept.rstrip(" ,;:") + " …"
+    return at_items(text, MOST_LEGEND)
 
 
 def _outside_code(text: str) -> str:

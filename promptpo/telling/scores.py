@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
 
+EARLY = 0.5
+"""An episode of less than this share of another's steps, terminated with less return, has ended early."""
+
+FEW = 0.2
+"""A program that earns less than this share of the way from what knows nothing to the best has failed."""
+
 ALL = 20
 """So many returns are listed; of more the quartiles are told."""
 
@@ -99,7 +105,8 @@ def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
 def alike(history: History, attempt: Attempt) -> str:
     """That a candidate behaves as another does, in a sentence; empty where it does not.
 
-    Where all fail alike, equal returns say little: episodes must be equally long as well.
+    Where all fail alike, equal returns say little: what earns no more than policies that know nothing is told apart,
+    and episodes must be equally long as well.
     """
     other = attempt.candidate.duplicate_of
     if other:
@@ -107,8 +114,47 @@ def alike(history: History, attempt: Attempt) -> str:
     stands = history.find(history.alike.get(attempt.id, ""))
     if stands is None:
         return ""
+    if _all_fail(history, attempt, stands):
+        return ""
     lengths = {e.seed: e.steps for e in history.evidence(stands).episodes}
     if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
         return ""
     n = len(history.against(attempt, stands).returns)
     return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} episodes that both played)"
+
+
+def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str:
+    """On how many starts a program fails where a mean hides it: no success, nothing earned, a far earlier end.
+
+    Args:
+        evidence: Of the program.
+        other: Of the one that it is compared with, on whose shared starts "nothing" and "early" are measured.
+        name: What the other is called.
+    """
+    theirs = {episode.seed: episode for episode in other.episodes}
+    shared = [(e, theirs[e.seed]) for e in evidence.episodes if e.seed in theirs]
+    n = len(evidence.episodes)
+    found = []
+    unsuccessful = sum(e.success is False for e in evidence.episodes)
+    if 0 < unsuccessful < n:  # of all or none the rate says it
+        found.append(f"{unsuccessful} of {n} starts without success")
+    zeros = sum(mine.return_ == 0 < their.return_ for mine, their in shared)
+    if zeros:
+        found.append(f"{zeros} of {len(shared)} shared starts earn 0")
+    early = sum(
+        mine.terminated and mine.steps < EARLY * their.steps and mine.return_ < their.return_
+        for mine, their in shared
+    )
+    if early:
+        found.append(f"{early} of {len(shared)} shared starts end before half of {name}'s steps, with less")
+    low = len(far_below(evidence.returns))
+    if not found and 0 < 2 * low < n:
+        found.append(f"{low} of {n} starts far below its median")
+    return "; ".join(found)
+
+
+def _all_fail(history: History, *attempts: Attempt) -> bool:
+    """Whether some candidates earn the same in all episodes, and no more than what knows nothing: ways to fail differ."""
+    values = {value for attempt in attempts for value in history.evidence(attempt).returns}
+    marks = [mark.mean_return for mark in history.references.values() if mark.episodes]
+    return len(values) == 1 and max(values) <= max(marks, default=0.0)

@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 STEP_SECONDS, EPISODE_SECONDS = 1, 60
 """What the sandbox gives one call of `act`, and one episode's calls together."""
 
-REFERENCES = {"random": "random actions", "zero": "doing nothing"}
+QUICK = 10
+"""Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
+
+WORTH = 10
+"""Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
+
+ERRORS = (
+    "± is the standard error of a mean; a mean is over all starts that a program played, a difference over those that "
+    "both played"
+)
+
+REFERENCES = {
+    "random": "random actions earn",
+    "zero": "doing nothing earns",
+    "teacher": "the trained agent earns",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +47,7 @@ class Where:
         steps_left: Of them.
         calls_left: Model calls; None without a limit.
         tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
-        tuning_steps: About so many steps will go into tuning this round's numbers.
+        tuning_steps: About so many steps are planned for tuning this round's numbers.
         length: Steps of an episode, about.
         threshold: Mean return at which the task counts as solved; None without one.
     """
@@ -49,15 +64,21 @@ class Where:
     length: float = 0.0
     threshold: float | None = None
 
+    @property
+    def tunable(self) -> bool:
+        """Whether enough steps are planned for tuning to find anything; also where nothing is ever tuned."""
+        return not self.tunes or self.number_of_episodes >= WORTH
+
+    @property
+    def number_of_episodes(self) -> int:
+        """Whole episodes for which the planned steps are enough."""
+        return int(self.tuning_steps / self.length) if self.length else 0
+
     def in_words(self) -> str:
         """One paragraph."""
         parts = [
             f"This is round {self.round} of {self.rounds}"
-            + (
-                f", with {self.candidates} requests that ask for different things."
-                if self.candidates > 1
-                else "."
-            )
+            + (f", with {self.candidates} different requests." if self.candidates > 1 else ".")
         ]
         left = []
         if self.steps is not None and self.steps_left is not None:
@@ -71,20 +92,25 @@ class Where:
         if self.starts > 1:
             parts.append(
                 f"All candidates play the same {self.starts} starts (1 to {self.starts}), the better ones "
-                "others as well (v1, v2, ...); all returns below are of both kinds together."
+                f"others as well (v1, v2, ...). {ERRORS}."
             )
         if self.threshold is not None:
             parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")
         return " ".join(parts)
 
     def _tuning(self) -> str:
-        episodes = int(self.tuning_steps / self.length) if self.length else 0
+        episodes = self.number_of_episodes
         if episodes < 1:
             return "No steps are left for tuning this round's PARAMS: write the values that you believe in."
         many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
+        if episodes < WORTH:
+            return (
+                f"Hardly any steps are left for tuning this round's PARAMS (about {many}): write the values that you "
+                "believe in."
+            )
         return (
-            f"Numbers in PARAMS of this round's programs will be tuned, with up to about {many} of about "
-            f"{_steps(self.length)} for all of them together."
+            f"For tuning PARAMS about {many} of {_steps(self.length)}, or more shorter ones, are planned for all of this "
+            "round's programs together: a brief look at each, then most for the one that gains."
         )
 
 
@@ -95,7 +121,7 @@ def _steps(length: float) -> str:
 def references_in_words(references: Mapping[str, Evidence]) -> str:
     """What policies that know nothing earn; empty where that is not known."""
     known = [
-        f"{REFERENCES.get(name, name)} earn{'s' if name == 'zero' else ''} {scores.score(evidence)}"
+        f"{REFERENCES.get(name, f'{name} earns')} {scores.score(evidence)}"
         for name, evidence in references.items()
         if evidence.episodes
     ]
@@ -109,8 +135,7 @@ def seconds_in_words(attempt: Attempt) -> str:
     if not evaluation.steps:
         return ""
     each = 1000 * evaluation.policy_seconds / evaluation.steps
-    took = "less than 1 ms" if each < 1 else f"about {number(float(f'{each:.1g}'))} ms"
-    return (
-        f"A call of its `act` took {took} on average; allowed are {STEP_SECONDS} s, and {EPISODE_SECONDS} s "
-        "for all calls of an episode."
-    )
+    if each < QUICK:
+        return ""
+    took = f"about {number(float(f'{each:.1g}'))} ms"
+    return f"A call of `act` took {took} (allowed: {STEP_SECONDS} s, and {EPISODE_SECONDS} s an episode)."

@@ -14,7 +14,8 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, replies
-from promptpo.telling.trace import trace
+from promptpo.telling.maps import maps
+from promptpo.telling.trace import beginning, trace
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
@@ -58,11 +59,13 @@ class Summariser:
         self._spender, self._recipe = spender, recipe
         self._system = prompting.feedback_system_prompt(spec)
         self._names = names_of(spec.text)
+        self._reports_success = spec.reports_success
         self._most_repairs = repairs
         self._versions: list[_Version] = []
         self._coming: _Version | None = None
         self._lock = asyncio.Lock()
         self.legends: dict[str, str] = {}
+        self.since: dict[str, int] = {}
 
     @property
     def source(self) -> str:
@@ -75,7 +78,7 @@ class Summariser:
             return
         question = prompting.render(
             "feedback_class",
-            form=prompting.FORMS[self._recipe.feedback_sees_all],
+            form=prompting.form_of_trajectory(self._reports_success, sees_all=self._recipe.feedback_sees_all),
             sees_all=self._recipe.feedback_sees_all,
             legend=self._recipe.history != "winners",
         )
@@ -107,6 +110,7 @@ class Summariser:
         if found is None:
             self._spender.journal.add("decision", key, {"by": coming.by, "source": coming.source})
         self._put_in_force(coming)
+        self.since[coming.by] = round_
 
     def _put_in_force(self, version: _Version) -> None:
         self._versions.append(version)
@@ -122,11 +126,16 @@ class Summariser:
         for role, episode in chosen:
             text, by = await self._text(episode)
             episodes.append(feedback.told(role, episode, text))
-        table = trace(chosen[0][1], self._names) if chosen and not every else ""
+        shown = chosen[0][1] if chosen and not every else None
+        table = trace(shown, self._names) if shown else ""
+        drawn = maps(shown, self._names) if shown else ""
+        failed = next((e for e in rollout.episodes if e.failure is not None), None)
+        first = failed or shown
+        began = beginning(first, self._names) if first and not every else ""
         parts = [feedback.aggregate(evaluation), *map(feedback.episode_in_words, episodes), table]
         if evaluation.output:
             parts.append(f"It printed:\n{evaluation.output[:500]}")
-        return "\n\n".join(filter(None, parts)), Diagnosis(tuple(episodes), table, by)
+        return "\n\n".join(filter(None, parts)), Diagnosis(tuple(episodes), table, by, began, drawn)
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """What the class in force says of an episode, and which class that is."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.telling.columns import called, components
+from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
@@ -36,6 +37,16 @@ MOST_OBSERVED, MOST_DONE = 8, 6
 """Columns; of an observation those that change most are shown."""
 
 
+MOST_KEPT = 4
+"""Columns of what a policy keeps in its ``debug``."""
+
+BEGINNING, BEGINNING_ROWS = 40, 8
+"""Steps at the beginning of a failed episode that are shown, in about so many rows."""
+
+BEGUN, BEGUN_DONE = 5, 3
+"""Columns of these rows: of the observation, and of the action."""
+
+
 def trace(episode: Episode, names: Mapping[str, str]) -> str:
     """Some twenty consecutive steps around the event: observation and action with their names, and reward.
 
@@ -52,14 +63,39 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     steps = range(max(0, end - STEPS), end)
     observed = _columns([trajectory.observations[t] for t in steps], "obs", names, MOST_OBSERVED)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
-    heading = ["step", *observed, *done, "reward"]
+    columns = {**observed, **_debug(trajectory.debug, steps), **done}
+    heading = ["step", *columns, "reward"]
     rows = [
-        [str(t), *(column[i] for column in (*observed.values(), *done.values())), cell(rewards[t])]
-        for i, t in enumerate(steps)
+        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])] for i, t in enumerate(steps)
     ]
     # Runs of equal steps are one row: a robot that stands still needs no twenty.
     table = _folded(rows)
     return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", "|".join(heading), *table])
+
+
+def beginning(episode: Episode, names: Mapping[str, str]) -> str:
+    """The first steps of an episode in a few rows: where something goes wrong at once, they say how.
+
+    The columns are those that went furthest, seen against how much they go to and fro.
+
+    Args:
+        episode: Recorded, of at least one step.
+        names: From `promptpo.spec.reading.names_of`.
+    """
+    trajectory = episode.trajectory
+    if trajectory is None or not len(trajectory.rewards):
+        return ""
+    end = min(len(trajectory.rewards), BEGINNING)
+    steps = [t for t in range(end) if t % max(1, math.ceil(end / BEGINNING_ROWS)) == 0 or t == end - 1]
+    observed = _columns([trajectory.observations[t] for t in steps], "obs", names, BEGUN, moved=True)
+    done = _columns([trajectory.actions[t] for t in steps], "action", names, BEGUN_DONE)
+    columns = {**observed, **_debug(trajectory.debug, steps), **done}
+    rows = [
+        [str(t), *(column[i] for column in columns.values()), cell(float(trajectory.rewards[t]))]
+        for i, t in enumerate(steps)
+    ]
+    about = f"How it began (start of {len(trajectory.rewards):,} steps):"
+    return "\n".join([about, "|".join(["step", *columns, "reward"]), *_folded(rows)])
 
 
 def shorter(table: str) -> str:
@@ -73,7 +109,7 @@ def shorter(table: str) -> str:
 
 
 def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
-    """The step that matters most, and why in words: where reward fell most, or else the end.
+    """The step that matters most, and why in words: where reward fell most, or was least, or else the end.
 
     A fall counts from the smaller of what was earned just before and what is usual in the episode, so that
     the step after a rare bonus is none; it has to be larger than the noise of the rewards makes likely.
@@ -94,35 +130,86 @@ def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
             at = lowest
         if at < last:
             return at, f"around step {at}, where reward fell most"
-    return last, "up to where the episode was terminated" if terminated else "the last ones"
+    if terminated:
+        return last, "up to where the episode was terminated"
+    start, least = _poorest(rewards, window)
+    if statistics.fmean(rewards[-window:]) - least > NOISE * spread / math.sqrt(window):
+        return min(start + window - 1, last), "where least was earned"
+    return last, "the last ones"
+
+
+def _poorest(rewards: Sequence[float], window: int) -> tuple[int, float]:
+    """The first of the consecutive steps in which least was earned, and their mean reward."""
+    window = min(window, len(rewards))
+    sums = [math.fsum(rewards[t : t + window]) for t in range(len(rewards) - window + 1)]
+    start = min(range(len(sums)), key=lambda t: sums[t])
+    return start, sums[start] / window
 
 
 def cell(value: float) -> str:
     """A number in a table: whole ones exactly, as codes are, others with two digits; next to nothing as 0."""
     if abs(value) < MOST_EXACT and float(value).is_integer():
-        return f"{value:.0f}"
+        return f"{value + 0.0:.0f}"  # never "-0"
     return "0" if abs(value) < NOTHING else brief(value)
 
 
-def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: int) -> dict[str, list[str]]:
-    """Name to one text for each step; the columns that change most, in their own order.
+def _columns(
+    values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, moved: bool = False
+) -> dict[str, list[str]]:
+    """Name to one text for each step; the columns that change most, or `moved` furthest, in their own order.
 
     Parts of an observation that never change, and entries of large arrays, which say nothing one by one,
     are left out.
     """
     parts = [dict(components(value, kind)) for value in values]
-    labels = {label: called(label, names) for label in parts[0]}
-    if not labels:  # text, which has no numbers
+    said = [dict(words(value, kind)) for value in values]
+    labels = {label: called(label, names) for label in (*parts[0], *said[0])}
+    if not labels:  # nothing that has a value of its own
         return {kind: [compact(value, 60) for value in values]}
-    texts = {label: [cell(part[label]) if label in part else "" for part in parts] for label in labels}
+    texts = {
+        label: [
+            cell(part[label]) if label in part else _flat(compact(told.get(label, ""), 60))
+            for part, told in zip(parts, said, strict=True)
+        ]
+        for label in labels
+    }
     sizes = Counter(name.split("[")[0] for name in labels.values())
     kept = [
         label
         for label, name in labels.items()
         if kind != "obs" or (len(set(texts[label])) > 1 and sizes[name.split("[")[0]] <= LARGE)
     ]
-    by_change = sorted(kept, key=lambda label: -len(set(texts[label])))[:most]
+    changes = {label: float(len(set(texts[label]))) for label in kept}
+    if moved:
+        changes = {label: _went([part.get(label, math.nan) for part in parts]) for label in kept}
+    by_change = sorted(kept, key=lambda label: -changes[label])[:most]
     return {labels[label]: texts[label] for label in labels if label in by_change}
+
+
+def _debug(kept: Sequence[Mapping[str, Any]], steps: Sequence[int]) -> dict[str, list[str]]:
+    """What the policy kept in its ``debug`` in these steps: the first names that it used."""
+    if not kept:
+        return {}
+    names = list(dict.fromkeys(name for t in steps for name in kept[t]))[:MOST_KEPT]
+    return {f"debug.{_flat(name)}": [_kept(kept[t].get(name)) for t in steps] for name in names}
+
+
+def _kept(value: Any) -> str:
+    if value is None:
+        return ""
+    return _flat(value) if isinstance(value, str) else cell(float(value))
+
+
+def _flat(text: str) -> str:
+    """Text that stays inside its cell."""
+    return text.replace("|", "/").replace("\n", " ")
+
+
+def _went(values: Sequence[float]) -> float:
+    """How far a quantity went from where it began, as a share of all its way: 1 for one that only rises."""
+    way = sum(abs(b - a) for a, b in itertools.pairwise(values))
+    far = max(abs(value - values[0]) for value in values)
+    return far / way if way > 0 else 0.0  # NaN, where a part is missing, compares as 0
 
 
 def _folded(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -17,6 +17,7 @@ from sandbox.gate.check import Rejected, admit
 from sandbox.guest import wire, worlds
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
+from sandbox.guest.debug import kept_in
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
@@ -27,14 +28,15 @@ SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
 
-class Actor:
+class RunningPolicy:
     """One running policy, in the lane of this number."""
 
-    __slots__ = ("act", "index", "output", "slow")
+    __slots__ = ("act", "index", "output", "policy", "slow")
 
     def __init__(self, index: int, act: Any, output: Output) -> None:
         self.index = index
         self.act = act
+        self.policy: Any = None
         self.output = output
         self.slow = False
 
@@ -71,8 +73,9 @@ class GuestLoop:
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
+        self.debug = False
         self._batch: ActionBatch = PlainBatch()
-        self.lanes: list[Actor] = []
+        self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
         self._acts: list[Callable[[Any], Any]] = []
         self._watchful = False
@@ -162,6 +165,7 @@ class GuestLoop:
         self.gate = request["gate"]
         self.slow_seconds = -1.0 if request["careful"] else SLOW_SECONDS
         self.output_limit = request["output_bytes"]
+        self.debug = request["debug"]
         self._batch = batch_of(request["layout"])()
         source = request["source"]
         try:
@@ -203,9 +207,10 @@ class GuestLoop:
         for index, digest, params in request["start"]:
             began = perf_counter()
             output = self._running = Output(self.output_limit, self.printed, index)
-            lane = Actor(index, None, output)
+            lane = RunningPolicy(index, None, output)
             try:
-                lane.act = _construct(self._module(digest, output), params).act
+                lane.policy = _construct(self._module(digest, output), params)
+                lane.act = lane.policy.act
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
@@ -222,7 +227,7 @@ class GuestLoop:
         self._acknowledge(ready)
         self._set_lanes(sorted(self.lanes, key=lambda lane: lane.index))
 
-    def _set_lanes(self, lanes: list[Actor]) -> None:
+    def _set_lanes(self, lanes: list[RunningPolicy]) -> None:
         self.lanes = lanes
         self._acts = [lane.act for lane in lanes]
 
@@ -257,6 +262,9 @@ class GuestLoop:
             return
         if self.printed:
             self._flush_output()
+        if self.debug:
+            for lane in self.lanes:
+                _send_debug(lane)
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
 
@@ -271,7 +279,7 @@ class GuestLoop:
         """
         batch = self._batch
         done = len(batch.pending)
-        failed: list[Actor] = []
+        failed: list[RunningPolicy] = []
         if error is not None:
             self._report(error, observations[done])
             failed.append(self.lanes[done])
@@ -289,6 +297,8 @@ class GuestLoop:
                 failed.append(lane)
             if self.printed:
                 self._flush_output()
+            if self.debug:
+                _send_debug(lane)
             now = perf_counter()
             lane.slow = now - before > self.slow_seconds
             if lane.slow:
@@ -372,6 +382,15 @@ class GuestLoop:
             failure = None if wrong is None else describe_failure(wrong)
             episodes.append((return_, steps, ended, seen, failure))
         return episodes
+
+
+def _send_debug(lane: RunningPolicy) -> None:
+    """Tell the host what a policy keeps in its ``debug``, before its action: it is part of the same answer."""
+    kept = kept_in(lane.policy)
+    if kept:
+        data = encode(kept)
+        if len(data) <= wire.MAX_DEBUG_BYTES:
+            send(message(wire.DEBUG, data, lane.index))
 
 
 def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:

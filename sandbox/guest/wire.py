@@ -50,7 +50,13 @@ OUTPUT = 35
 """Text printed by lane number `count`; accounts for no lane."""
 TEXT = 36
 """What a call returned."""
-PREDICTED = 37
+DEBUG = 37
+"""What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
+
+MAX_DEBUG_BYTES = 2048
+"""Of one such message."""
+
+PREDICTED = 38
 """What a replay gave, or the episodes that a policy played in a world: plain data."""
 
 

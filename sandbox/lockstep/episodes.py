@@ -13,7 +13,8 @@ import gymnasium
 import numpy as np
 
 from sandbox.guest import wire
-from sandbox.guest.plain import encode
+from sandbox.guest.debug import MAX_ITEMS, plain
+from sandbox.guest.plain import PlainDataError, decode, encode
 from sandbox.guest.wire import message
 from sandbox.lockstep.acting import ActionDecoder, Clipped
 from sandbox.lockstep.lane import Lane
@@ -170,11 +171,25 @@ class GuestEpisodes:
     def _note_output(self, index: int, payload: bytes) -> None:
         self.progress.note_output(self.lanes, index, payload)
 
+    def _note_debug(self, index: int, payload: bytes) -> None:
+        """Keep what a policy has for its readers, until its action is recorded.
+
+        Raises:
+            GuestGoneError: It is no such thing.
+        """
+        lane = next((lane for lane in self.lanes if lane.index == index), None)
+        if lane is None or len(payload) > wire.MAX_DEBUG_BYTES:
+            raise GuestGoneError("the guest sent a malformed message")
+        try:
+            lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
+        except PlainDataError as error:
+            raise GuestGoneError("the guest sent a malformed message") from error
+
     def _reset(self, lane: Lane) -> None:
         """Start the environment's episode."""
         lane.obs, _ = lane.env.reset(seed=lane.trial.seed)
         if self.options.record:
-            lane.recorded = ([plain_observation(self.space, lane.obs)], [], [])
+            lane.recorded = ([plain_observation(self.space, lane.obs)], [], [], [])
         horizon = lane.trial.horizon
         lane.last_round = -1 if horizon is None else self._round + max(1, horizon)
 
@@ -229,6 +244,7 @@ class GuestEpisodes:
             self._note_output,
             seconds=self.limits.step_seconds,
             careful=self.options.careful,
+            note_debug=self._note_debug if self.options.record else None,
         )
         keep = self._answers_of(lanes).append
         repeating = any(lane.steps < len(lane.taken) for lane in lanes)
@@ -320,10 +336,12 @@ class GuestEpisodes:
 
     def _record(self, lane: Lane, action: Any, reward: Any) -> None:
         assert lane.recorded is not None  # noqa: S101
-        observations, actions, rewards = lane.recorded
+        observations, actions, rewards, debug = lane.recorded
         observations.append(plain_observation(self.space, lane.obs))
         actions.append(action.copy() if isinstance(action, np.ndarray) else action)
         rewards.append(float(reward))
+        debug.append(lane.debug)
+        lane.debug = {}
 
     def _end_overdue(self) -> None:
         """Fail the lanes whose policies have used up their episode's time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,8 @@ class Lane:
         share_before: The guest's shared policy time per lane when it started.
         output_bytes: What the guest has sent of its prints.
         taken: Actions of an earlier attempt at this episode, which are its first actions again.
-        recorded: Observations, actions and rewards, if asked for.
+        debug: What its policy kept in ``debug`` at its latest action.
+        recorded: Observations, actions, rewards and what policies kept, if asked for.
     """
 
     index: int
@@ -49,7 +50,8 @@ class Lane:
     share_before: float = 0.0
     output_bytes: int = 0
     taken: Sequence[Any] = ()
-    recorded: tuple[list[Any], list[Any], list[float]] | None = field(default=None)
+    debug: Mapping[str, Any] = field(default_factory=dict)
+    recorded: tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]]] | None = field(default=None)
 
     def episode(
         self,
@@ -69,9 +71,15 @@ class Lane:
             success=self.success,
             clipped=self.clipped,
             policy_seconds=seconds,
-            trajectory=None if self.recorded is None else Trajectory(*self.recorded),
+            trajectory=None if self.recorded is None else self._trajectory(*self.recorded),
             failure=failure,
         )
+
+    @staticmethod
+    def _trajectory(
+        observations: list[Any], actions: list[Any], rewards: list[float], debug: list[Mapping[str, Any]]
+    ) -> Trajectory:
+        return Trajectory(observations, actions, rewards, debug if any(debug) else ())
 
     def note_success(self, info: dict[str, Any]) -> None:
         """Remember what an info says about success."""

@@ -62,8 +62,10 @@ class Runner:
         self.cpu_seconds = 0.0
         self._last_usage: GuestUsage | None = None
 
-    def load(self, layout: Any, *, careful: bool = False) -> tuple[Guest, Failure | None]:
-        """A fresh guest with the source loaded, and the source's failure if it has one."""
+    def load(
+        self, layout: Any, *, careful: bool = False, debug: bool = False
+    ) -> tuple[Guest, Failure | None]:
+        """A fresh guest with the source loaded, which tells what policies keep in ``debug`` or not, and its failure if any."""
         self.end()
         guest = self.guests.new()
         limits = self.limits
@@ -71,6 +73,7 @@ class Runner:
             "source": self.source,
             "gate": self.gate,
             "careful": careful,
+            "debug": debug,
             "source_bytes": limits.source_bytes,
             "output_bytes": limits.output_bytes,
             "layout": layout,
@@ -114,7 +117,7 @@ class Runner:
         pending = deque(range(len(progress.trials)))
         failure = None
         while pending and not progress.exhausted:
-            guest, failure = self.load(layout, careful=options.careful)
+            guest, failure = self.load(layout, careful=options.careful, debug=record)
             if failure is not None:
                 break
             batch = deque([pending.popleft()]) if options.alone else pending

@@ -47,6 +47,7 @@ class RoundTrip:
         note_output: Takes a lane's number and what it printed.
         seconds: For one lane's answer.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
+        note_debug: Takes a lane's number and what its policy keeps for its readers; None where nobody asked.
 
     Attributes:
         answer: The last answer as it came, for `action_in`.
@@ -62,7 +63,9 @@ class RoundTrip:
         *,
         seconds: float,
         careful: bool,
+        note_debug: Callable[[int, bytes], None] | None = None,
     ) -> None:
+        self._note_debug = note_debug
         self._guest = guest
         self._lanes = lanes
         self._decoder = decoder
@@ -117,6 +120,9 @@ class RoundTrip:
                 raise self._timeout(before, began) from None
             if kind == wire.OUTPUT:
                 self._note_output(count, payload)
+                continue
+            if kind == wire.DEBUG and self._note_debug is not None:
+                self._note_debug(count, payload)
                 continue
             if kind == wire.ACTIONS and 0 < count <= len(lanes) - before:
                 actions += self._decoder.decode(payload, count)

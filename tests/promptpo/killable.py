@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import promptpo
+from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
 
@@ -46,7 +45,7 @@ def work(folder: Path, kill_at: int = -1) -> None:
     sys.stderr = (folder / "errors").open("w", buffering=1)
     run = folder / "run"
 
-    def model(request: pytest.FixtureRequest) -> Any:
+    def model(request: Request) -> Any:
         with (folder / "calls").open("a") as log:
             log.write(request.key + "\n")
         return ANSWERS[request.key]

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 import promptpo
 from promptpo.cli.show import overview_json
+from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import FEEDBACK, WEAK
 
-QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 10, "stop_at": 501.0}
+QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 5, "stop_at": 501.0}
 
 
 class Model:
@@ -20,7 +19,7 @@ class Model:
         self.default = default
         self.requests = []
 
-    def __call__(self, request: pytest.FixtureRequest) -> Any:
+    def __call__(self, request: Request) -> Any:
         """Answer."""
         self.requests.append(request)
         if request.purpose == "feedback":

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import promptpo
-from promptpo.api import policies_in
 from promptpo.cli.app import run as command_line
 from promptpo.cli.display import outcome
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.policy_file import policies_in
 from promptpo.output.report.page import write_report
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import read_run

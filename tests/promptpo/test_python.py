@@ -12,6 +12,7 @@ import pytest
 
 import promptpo
 from promptpo.errors import MissingExtraError, UsageError
+from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.run_result import HISTORY
 from tests.docs.snippets import ROOT
@@ -54,7 +55,7 @@ def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
     """As for `optimize`."""
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     with pytest.raises(UsageError, match="did you mean rounds"):
-        promptpo.resume(run.directory, roundz=3)
+        promptpo.resume(run.directory, roundz=3)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="rounds must be a whole number"):
         promptpo.resume(run.directory, rounds="many")
 
@@ -90,7 +91,7 @@ def test_history_says_what_to_do_without_pandas(tmp_path: Path, monkeypatch: pyt
 def interrupting(seen: Any) -> Any:
     """A model that answers once, and has Ctrl-C pressed while the second answer is awaited."""
 
-    async def model(request: pytest.FixtureRequest) -> Any:
+    async def model(request: Request) -> Any:
         seen.append(request.key)
         if request.purpose == "feedback":
             return FEEDBACK
@@ -143,7 +144,7 @@ def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(
     assert more.mean_return > 300
 
 
-async def slow(request: pytest.FixtureRequest) -> Any:
+async def slow(request: Request) -> Any:
     """Answers after a while."""
     await asyncio.sleep(0.05)
     return FEEDBACK if request.purpose == "feedback" else GOOD
@@ -183,7 +184,7 @@ def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
     monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
     second = threading.Event()
 
-    async def model(request: pytest.FixtureRequest) -> Any:
+    async def model(request: Request) -> Any:
         if request.key == "r2.c1":
             second.set()
             await asyncio.sleep(60)
@@ -235,7 +236,7 @@ promptpo.optimize("CartPole-v1", model="search", rounds=2, max_steps=6000, test_
 @pytest.mark.timeout(300)
 def test_a_notebook_shows_a_live_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a real kernel: one output, which was updated and in the end holds the result."""
-    client = pytest.importorskip("nbclient")
+    client: Any = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat
 
@@ -243,7 +244,7 @@ def test_a_notebook_shows_a_live_cell(tmp_path: Path, monkeypatch: pytest.Monkey
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     updates = []
 
-    class Watching(client.NotebookClient):
+    class Watching(client.NotebookClient):  # type: ignore[misc]
         def process_message(self, msg: Any, cell: Any, cell_index: Any) -> Any:
             updates.append(msg["msg_type"])
             return super().process_message(msg, cell, cell_index)

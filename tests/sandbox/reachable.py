@@ -146,7 +146,7 @@ def values() -> Iterator[tuple[str, Any]]:
         "cached": _cached,
         "lambda": lambda: 0,
         "generator": _generator(),
-        "method": _Point().__init__,
+        "method": _Point().__init__,  # type: ignore[misc]
         "bound builtin": [].append,
         "unbound builtin": list.append,
         "class": _Point,
@@ -162,7 +162,7 @@ def values() -> Iterator[tuple[str, Any]]:
         "cmp_to_key": functools.cmp_to_key(lambda a, b: 0),
         "enum": _Phase,
         "member": _Phase.GO,
-        "namedtuple": collections.namedtuple("Pair", ["a", "b"])(1, 2),  # noqa: PYI024 - as policies write it
+        "namedtuple": collections.namedtuple("Pair", ["a", "b"])(1, 2),  # type: ignore[call-arg]  # noqa: PYI024 - as policies write it
         "simple": types.SimpleNamespace(a=1),
         "deque": collections.deque([1]),
         "defaultdict": collections.defaultdict(list),
@@ -184,7 +184,7 @@ def values() -> Iterator[tuple[str, Any]]:
         "reference": typing.Optional["int"],
         "copied": copy.copy(_Point()),
         "exceptions": [
-            _raised(lambda: [].missing),  # type: ignore[attr-defined]
+            _raised(lambda: [].missing),
             _raised(lambda: missing),  # type: ignore[name-defined] # noqa: F821
             _raised(lambda: int("x")),
             _raised(lambda: {}[1]),

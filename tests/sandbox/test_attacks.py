@@ -12,9 +12,9 @@ from tests.sandbox.canaries import Canaries, CanaryEnv
 
 ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))
 TIGHT = Limits(
-    step_seconds=0.15,
-    episode_seconds=0.4,
-    construct_seconds=0.5,
+    step_seconds=0.1,
+    episode_seconds=0.25,
+    construct_seconds=0.25,
     memory_bytes=128 * 1024 * 1024,
     cpu_seconds=20,
 )

@@ -208,7 +208,7 @@ def test_step_budget(box: Sandbox) -> None:
 def test_clipping_is_counted(box: Sandbox) -> None:
     """Out-of-bounds actions are a failure, or clipped and counted where asked for."""
     wild = "class Policy:\n    def act(self, obs):\n        return (3.0, -0.5)\n"
-    assert box.rollout(wild, [WalkEnv()], [Trial(0)]).failure.kind == "invalid_action"  # type: ignore[union-attr]
+    assert box.rollout(wild, [WalkEnv()], [Trial(0)]).failure.kind == "invalid_action"
     rollout = box.rollout(wild, [WalkEnv(), WalkEnv()], [Trial(0), Trial(1)], clip_actions=True, record=True)
     assert [e.clipped for e in rollout.episodes] == [e.steps for e in rollout.episodes]
     assert rollout.episodes[0].trajectory is not None

@@ -213,7 +213,7 @@ def test_route_is_refused(line: str) -> None:
 @pytest.mark.parametrize("path", [path for path in ATTACKS if path.stem.startswith("route_")], ids=lambda path: path.stem)
 def test_attack_is_refused_by_the_gate(path: object) -> None:
     """What would work in an exported file does not become one."""
-    failure = check_source(path.read_text())  # type: ignore[attr-defined]
+    failure = check_source(path.read_text())
     assert failure is not None
     assert failure.kind == "rejected"
 

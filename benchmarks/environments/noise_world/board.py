@@ -40,7 +40,7 @@ class State(NamedTuple):
     visited: int = 0
 
 
-class Transition(NamedTuple):
+class PossibleMove(NamedTuple):
     """One possible result of an action."""
 
     probability: float
@@ -92,15 +92,15 @@ class Board:
         """Longest episode: one step for each cell."""
         return self.size**2
 
-    def transitions(self, state: State, action: int) -> list[Transition]:
+    def transitions(self, state: State, action: int) -> list[PossibleMove]:
         """What an action may lead to; the probabilities sum to one."""
         moved = self._arrival(state, action)
         ground = int(self.codes[state.cell])
         chance = self.misfortune.get(ground, 0.0)
         if not chance:
-            return [Transition(1.0, *moved)]
+            return [PossibleMove(1.0, *moved)]
         failed = State(self.start if ground == TRAP else state.cell, state.visited)
-        return [Transition(1.0 - chance, *moved), Transition(chance, failed, -1.0, terminated=False)]
+        return [PossibleMove(1.0 - chance, *moved), PossibleMove(chance, failed, -1.0, terminated=False)]
 
     def _arrival(self, state: State, action: int) -> tuple[State, float, bool]:
         row, column = (a + b for a, b in zip(state.cell, MOVES[action], strict=True))

@@ -104,7 +104,8 @@ def _render(
     from sandbox import Rollout
 
     actions_only = [
-        replace(episode, trajectory=replace(trajectory_of(episode), observations=())) for episode in episodes
+        replace(episode, trajectory=replace(trajectory_of(episode), observations=(), debug=()))
+        for episode in episodes
     ]
     with tempfile.TemporaryDirectory(prefix="promptpo-film-") as folder:
         request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -130,12 +130,12 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
     return charts
 
 
-def selection_chart(result: dict[str, Any]) -> Markup:
+def selection_chart(result: Mapping[str, Any]) -> Markup:
     """The chosen candidate's mean return on training, validation and test seeds, with intervals."""
     rows = [
         (name, result[name])
         for name in ("train", "validation", "test")
-        if result[name] and result[name]["mean_return"] is not None
+        if result.get(name) and result[name]["mean_return"] is not None
     ]
     values = [v for _, row in rows for v in (*row["returns"], *row["ci95"]) if v is not None]
     height = 34.0 * len(rows) + 44

@@ -18,7 +18,7 @@ from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components
 from promptpo.telling.feedback import number
 
-MOST_OBSERVATIONS, MOST_ACTIONS, MOST_POINTS = 12, 6, 400
+MOST_OBSERVATIONS, MOST_ACTIONS, MOST_DEBUG, MOST_POINTS = 12, 6, 4, 400
 ROW, LEFT = 40.0, 128.0
 """Height of a row, and room for names."""
 
@@ -105,7 +105,8 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
             note = "Rendering was slow; the film shows the beginning."
         if not pictures.same:
             note = "The environment did not repeat the episode exactly; the film shows another one with the same actions."
-    series = (*observed, *_actions(trajectory.actions, names), *_rewards(trajectory.rewards))
+    kept = (*_debug(trajectory.debug), *_actions(trajectory.actions, names))
+    series = (*observed, *kept, *_rewards(trajectory.rewards))
     return Shown(seed, episode.return_, episode.steps, series, left_out, pictures, note)
 
 
@@ -141,6 +142,16 @@ def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list
 
 def _actions(values: Sequence[Any], names: Mapping[str, str]) -> list[Series]:
     return _columns(values, "action", names)[:MOST_ACTIONS]
+
+
+def _debug(values: Sequence[Mapping[str, Any]]) -> list[Series]:
+    """The numbers that the policy kept in its ``debug`` in every step, words and gaps left out."""
+    names = list(values[0]) if values else []
+    whole = [n for n in names if all(isinstance(kept.get(n), bool | int | float) for kept in values)]
+    return [
+        Series(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
+        for name in whole[:MOST_DEBUG]
+    ]
 
 
 def _rewards(values: Sequence[Any]) -> list[Series]:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from promptpo.files import write_atomically
+from promptpo.output.baseline_run import is_baseline, read_baseline
+from promptpo.output.importance import importances
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import REFERENCES, versions
+from promptpo.output.report.result import REFERENCES, fidelity_in_words, versions
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
@@ -59,7 +61,7 @@ def write_report(
     allow_weaker_sandbox: bool = False,
     trust: bool = False,
 ) -> Path:
-    """Write the report of a run, finished or not, and return its path.
+    """Write the report of a run, finished or not, a baseline's included, and return its path.
 
     Args:
         run: The run directory.
@@ -74,6 +76,11 @@ def write_report(
         RunError: It is not a readable run.
         OSError: The file cannot be written.
     """
+    if is_baseline(run):
+        from promptpo.output.report.baseline_page import baseline_page
+
+        write_atomically(run / REPORT, baseline_page(read_baseline(run)))
+        return run / REPORT
     view, own = read_view(run), made_here(run)
     shown: Shown | str = (
         f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
@@ -119,6 +126,8 @@ def page(run: RunView, shown: Shown | str) -> str:
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
+            fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
+            importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             models=brought(run.state),
             ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,
@@ -130,7 +139,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             episode_note=shown if isinstance(shown, str) else shown.note,
             episode_chart=_episode_chart(shown),
             frames=_frames(shown),
-            commands=[_command(each["command"]) for each in run.state.sessions],
+            commands=[typed(each["command"]) for each in run.state.sessions],
             versions=session.get("versions") or versions(),
             sandbox=session.get("sandbox") or {},
             style=Markup(asset("style.css")),  # noqa: S704 - our own file
@@ -188,7 +197,7 @@ def _frames(shown: Shown | str) -> Markup | None:
     return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704 - see above
 
 
-def _command(command: str) -> str:
+def typed(command: str) -> str:
     """The recorded command as a person would type it."""
     program, _, rest = command.partition(" ")
     if Path(program).name in ("promptpo", "__main__.py"):

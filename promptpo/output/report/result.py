@@ -132,8 +132,21 @@ def failures_in_words(test: Mapping[str, Any] | None) -> str:
     return f"The policy failed in {failed} of {test['episodes']} test episodes{counted}: {test['failure']}"
 
 
-REFERENCES = {"random": "random actions", "zero": "the zero action"}
+TEACHER = "teacher"
+"""The name of the reference that is a trained agent."""
+
+REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": "the teacher"}
 """What acts, in words, by the name of a reference."""
+
+
+def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
+    """How much the best acts like the teacher, as a sentence; empty where that is not known."""
+    if not fidelity:
+        return ""
+    if fidelity["measure"] == "equal actions":
+        return f"It acts as the teacher does in {fidelity['values'][0]:.1%} of {fidelity['steps']:,} states."
+    values = ", ".join("-" if value is None else f"{value:.3g}" for value in fidelity["values"])
+    return f"R² of its actions to the teacher's, by dimension: {values} (over {fidelity['steps']:,} states)."
 
 
 def references_in_words(references: Mapping[str, Any]) -> str:

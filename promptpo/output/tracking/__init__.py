@@ -7,12 +7,15 @@ stable-baselines3 (``rollout/ep_rew_mean``, ``eval/mean_reward``); the x axis is
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from promptpo.errors import UsageError
+from promptpo.errors import RunError, UsageError
+from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
-from promptpo.output.tracking.base import Several, Tracker
+from promptpo.output.tracking.base import Several, Tracker, tested
 from promptpo.output.tracking.mlflow import MLflow
 from promptpo.output.tracking.monitor import Monitor
 from promptpo.output.tracking.tensorboard import TensorBoard
@@ -56,6 +59,9 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
     Raises:
         RunError: It is not a readable run, or it has no result yet.
     """
+    if is_baseline(run):
+        _send_baseline(read_baseline(run), trackers)
+        return
     result = load_run(run)
     config = load_config(run / CONFIG)
     events = read_events(run / JOURNAL)
@@ -64,3 +70,29 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
         for event in events:
             one.event(event)
         one.finished(result)
+
+
+def _send_baseline(run: BaselineRun, trackers: Sequence[Tracker]) -> None:
+    """Feed trackers from what a baseline left: its curve, its episodes as far as they are recorded, its test."""
+    if run.result is None:
+        raise RunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
+    parameters = {
+        "env_id": run.env_id,
+        "env_kwargs": json.dumps(dict(run.task.get("env_kwargs") or {})),
+        "model": run.method,
+        "seed": run.seed,
+        "max_steps": run.settings.get("steps"),
+    }
+    known = {name: value for name, value in parameters.items() if value is not None}
+    for one in trackers:
+        one.open(run.directory, known)
+        for point in run.curve:
+            values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
+            metrics = {name: value for name, value in values.items() if value is not None}
+            one.log(metrics, round(point.steps), time.time())
+        for episode in run.episodes:
+            one.episode("train", episode.return_, episode.steps, None)
+        for seed, return_ in run.test_episodes():
+            one.episode("test", return_, None, seed)
+        one.log(tested(run.result.get("test")), run.steps.get("train", 0), time.time())
+        one.close(None)

@@ -47,10 +47,8 @@ class Tracker(Observer):
 
     def finished(self, run: RunResult) -> None:
         """Send the result and close."""
-        test = run.data["test"]
-        if test and test["mean_return"] is not None:
-            low, high = test["ci95"]
-            final = {"test/mean_reward": test["mean_return"], "test/ci95_low": low, "test/ci95_high": high}
+        final = tested(run.data["test"])
+        if final:
             self.log(final, self._state.spent.steps if self._state else 0, time.time())
         self.close(run.policy_path if run.policy_path.exists() else None)
 
@@ -61,6 +59,16 @@ class Tracker(Observer):
     def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
         """Send metrics for one step; `at` is seconds since the epoch."""
         raise NotImplementedError
+
+    def episode(self, purpose: str, return_: float, steps: int | None, seed: int | None) -> None:
+        """Send one episode of a baseline; dashboards of metrics have its means already.
+
+        Args:
+            purpose: What it was for.
+            return_: Of the episode.
+            steps: Its length; None where it is not recorded.
+            seed: How it was reset; None where it is not recorded.
+        """
 
     def close(self, policy: Path | None) -> None:
         """End the run; `policy` is the exported file, where there is one."""
@@ -109,6 +117,20 @@ class Several(Observer):
             except Exception as error:  # noqa: BLE001 - a foreign client must not end a paid run
                 self._trackers.remove(one)
                 self._display.warn(f"{type(one).__name__} stopped tracking: {type(error).__name__}: {error}")
+
+
+def tested(test: Mapping[str, Any] | None) -> dict[str, float]:
+    """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
+    final: dict[str, float] = {}
+    for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):
+        if part.get("mean_return") is not None:
+            low, high = part["ci95"]
+            final |= {
+                f"{name}/mean_reward": part["mean_return"],
+                f"{name}/ci95_low": low,
+                f"{name}/ci95_high": high,
+            }
+    return final
 
 
 def _metrics(event: Event, state: RunState) -> dict[str, float]:

@@ -58,6 +58,14 @@ class Monitor(Tracker):
         if self._file is not None:
             self._file.flush()
 
+    def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
+        """See `Tracker.log`; a monitor file holds episodes only."""
+
+    def episode(self, purpose: str, return_: float, steps: int | None, seed: int | None) -> None:
+        """See `Tracker.episode`; when it was played is not recorded."""
+        known = ["" if value is None else value for value in (steps, None)]
+        self._rows.writerow([round(return_, 6), *known, purpose, "" if seed is None else seed])
+
     def finished(self, run: RunResult) -> None:
         """Close the file; the test's episodes were written as they came."""
         self.close(run.policy_path)
@@ -71,10 +79,10 @@ class Monitor(Tracker):
 
 def episodes_of(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
     """(purpose, episode) of every finished episode that an event holds."""
-    purposes = {"evaluation": "train", "validation": "validation", "test": "test", "reference": "reference"}
-    if event.kind in purposes:
+    purpose = {"evaluation": "train"}.get(event.kind, event.kind)
+    if purpose in {"train", "validation", "test", "held_out", "reference"}:
         for episode in evaluation_in(event).episodes:
-            yield purposes[event.kind], episode
+            yield purpose, episode
     elif event.kind == "tuning":
         for rollout in inflate(event.data["rollouts"]):
             for tried in rollout.episodes:

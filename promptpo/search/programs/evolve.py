@@ -48,6 +48,11 @@ def propose(situation: Situation) -> str:
     if parent is None or situation.slot >= REFINED_SLOTS:
         return write_program(_untried(situation, library, first=parent is None), observation, action)
     genome, tuned = parent
+    if genome.structure == "agent":  # its rules are evolved further, from where they are
+        genome = Genome("agent", (), situation.round - 1)
+        return write_program(
+            genome if situation.slot == 0 else _untried(situation, library, first=False), observation, action
+        )
     child = genome if situation.slot == 0 else _with_another_term(situation, genome)
     return write_program(child, observation, action, tuned)
 
@@ -86,7 +91,7 @@ def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Gen
 
 def _fresh(situation: Situation, library: list[Genome]) -> Genome:
     rng = _rng(situation)
-    base = rng.choice([genome for genome in library if genome.structure != "table"])
+    base = rng.choice([genome for genome in library if genome.structure not in {"table", "agent"}])
     terms = tuple(term for term in TERMS if term in base.terms or rng.random() < 1 / 3)
     return Genome(base.structure, terms, rng.randrange(1, 1000))
 

@@ -10,9 +10,11 @@ from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.search.tuning.clock import SHORTEST, Clock
 from promptpo.search.tuning.cma_search import CmaSearch
+from promptpo.search.tuning.evolution import RuleSearch, grows
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
 from promptpo.search.tuning.tabular import TableSearch
+from promptpo.search.tuning.target import Proof
 from sandbox import Trial
 
 if TYPE_CHECKING:
@@ -34,12 +36,16 @@ MOST_LOOKS = 20
 LOOK_STEPS = 2000
 """Later looks at fewer finalists take more episodes, where so many steps pay for them."""
 
+ALONE = 0.06
+"""Where there is a target to reach, the most promising structure alone gets this share of the budget: the
+simplest one may do, and is found sooner by itself."""
+
 CHOICE_SEED = 500_000
 """The final choice uses training seeds from here on."""
 
 NOTHING_FOUND = "tuning found no parameter values with which every episode runs to its end"
 
-Arm: TypeAlias = CmaSearch | TableSearch
+Arm: TypeAlias = CmaSearch | TableSearch | RuleSearch
 """One structure being tuned."""
 
 T = TypeVar("T")
@@ -109,6 +115,7 @@ class Tuning:
         self._closing = self._for_nothing = False
         self._clock = Clock(steps, horizon, sum(arm.population for arm in self._racing))
         self._foresight = Foresight(self._clock, seeds, earning=earning)
+        self._proof = Proof(self._clock, seeds, target) if target is not None else None
         self._search = self._run()
         self.batches: Sequence[Batch] = next(self._search, ())
 
@@ -146,7 +153,21 @@ class Tuning:
             else:
                 note = f"tuning gave it up after {arm.steps} steps for a structure that did better"
                 results[start.id] = unchanged(arm, note)
-        return tuple(self._noted(results[start.id]) for start in self._starts)
+        return tuple(self._judged(self._noted(results[start.id]), leader) for start in self._starts)
+
+    def _judged(self, tuned: Tuned, leader: Arm | None) -> Tuned:
+        """With how much was tried, and what came of it in a word."""
+        arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
+        if arm is None:
+            return tuned
+        told = replace(tuned, evaluations=arm.evaluations)
+        if tuned.program is not arm.start.program:
+            return replace(told, outcome="better")
+        if not self._for_nothing and arm is not leader:
+            return replace(told, outcome="given up")
+        if arm.evaluations and not arm.ran:
+            return replace(told, outcome="nothing ran")
+        return replace(told, outcome="alike" if arm.flat else "none")
 
     def _noted(self, tuned: Tuned) -> Tuned:
         """With what short episodes promised and whole ones gave."""
@@ -166,7 +187,7 @@ class Tuning:
         if self._earning:
             self._clock.close()
             self._for_nothing = self._for_nothing or self._alive[0].best() is None
-        if not self._for_nothing:
+        if not self._for_nothing and not self._choice:
             yield from self._choose(self._alive[0])
 
     def _first_look(self) -> Steps[None]:
@@ -202,6 +223,8 @@ class Tuning:
                 self._for_nothing = not foresight.gains and foresight.idle >= IDLE_LOOKS
                 break
             running = [arm for arm in self._alive if not arm.finished]
+            clock.cheap = self._proof is not None and not self._earning and clock.fraction < ALONE
+            running = running[:1] if clock.cheap else running
             asks = [arm.ask(clock) for arm in running]
             if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
                 break
@@ -210,9 +233,26 @@ class Tuning:
                 arm.tell(episodes)
             if all(arm.short_sighted for arm in running) and not clock.failing:
                 clock.lengthen()
-            if self._target is not None and any(arm.reached(self._target) for arm in self._alive):
-                break
+            if self._target is not None:
+                yield from self._prove(running)
+                if self._choice or any(arm.reached(self._target) for arm in self._alive):
+                    break
         self._keep(1)
+
+    def _prove(self, arms: Sequence[Arm]) -> Steps[None]:
+        """Whole episodes of what may have reached the target; once it has, nothing is left to choose."""
+        if self._proof is None:
+            return
+        leader = max(arms, key=lambda arm: arm.score())
+        while isinstance(leader, CmaSearch) and (batch := self._proof.ask(leader)) is not None:
+            (episodes,) = yield from self._roll([batch])
+            self._proof.tell(episodes)
+            if self._proof.reached is not None:
+                _, finalist, returns = self._proof.reached
+                self._alive = [leader]
+                self._choice = _Choosing(leader, [finalist])
+                self._choice.returns[0] += returns
+                return
 
     def _keep(self, n: int) -> None:
         """Give up all but the best structures."""
@@ -318,7 +358,7 @@ def unchanged(arm: Arm, note: str) -> Tuned:
 
 def nothing_better(arm: Arm) -> str:
     """A remark on a tuning in vain."""
-    if arm.evaluations and not math.isfinite(arm.score()):
+    if arm.evaluations and not arm.ran:
         return NOTHING_FOUND
     told = "all parameter values that were tried scored alike" if arm.flat else "nothing better"
     return f"tuned {arm.evaluations:,} evaluations: {told}"
@@ -334,6 +374,8 @@ def distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
 
 def arm_of(start: Start, seed: int, seeds: SeedSource) -> Arm | None:
     """The method for a candidate; None where it has nothing to tune."""
+    if start.observation_space is not None and grows(start.program.source):
+        return RuleSearch(start, seed, seeds)
     if start.program.table is not None and start.program.actions:
         return TableSearch(start, seeds)
     if any(high > low for _, low, high in start.program.params.values()):

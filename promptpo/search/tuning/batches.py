@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
 
 if TYPE_CHECKING:
+    import gymnasium
+
     from sandbox import Episode, Trial
 
 
@@ -49,12 +51,16 @@ class Start:
         score: Mean training return with the values it came with; NaN when unknown.
         warm: Parameter values that did well in a relative, under the names that both declare: other
             places to begin at.
+        observation_space: What the policy sees, for methods that make out what it shows.
+        earlier: Sources of earlier candidates that such a method may build on.
     """
 
     id: str
     program: Program
     score: float
     warm: tuple[Mapping[str, float], ...] = ()
+    observation_space: gymnasium.Space[Any] | None = None
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,9 @@ class Tuned:
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
+        evaluations: Episodes that were rolled out for it, whole or short.
+        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
+            "nothing ran" to its end.
     """
 
     id: str
@@ -79,6 +88,8 @@ class Tuned:
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    evaluations: int = 0
+    outcome: Literal["better", "none", "alike", "given up", "nothing ran"] = "none"
 
 
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]

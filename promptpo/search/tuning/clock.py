@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.search.tuning.archive import mean_or_worst
@@ -64,7 +64,10 @@ class Clock:
         ended_steps: Steps of these.
         worse: Rollouts in which episodes that ended earned less than the others.
         better: Rollouts in which they earned as much or more.
-        failing: Whether ending was found to be a failure; once found, it stays.
+        failing: Whether ending was found to be a failure; once found, it stays. It is one at once where every
+            episode so far earned the same for each step: lasting longer is then all there is.
+        cheap: Whether one episode has to do for each vector, as while one structure has its chance alone.
+        rates: The returns per step that were seen; search needs to know only whether there is one or more.
     """
 
     steps: int
@@ -80,6 +83,8 @@ class Clock:
     worse: int = 0
     better: int = 0
     failing: bool = False
+    rates: set[float] = field(default_factory=set)
+    cheap: bool = False
 
     def add(self, rollout: Rollout) -> None:
         """Count what a rollout took."""
@@ -96,6 +101,10 @@ class Clock:
             self.worse += earned < kept
             self.better += earned >= kept
             self.failing = self.failing or (self.worse >= CLEAR and self.worse > 3 * self.better)
+        if len(self.rates) <= 1:
+            self.rates.update(return_of(episode) / max(1, episode.steps) for episode in rollout.episodes)
+        if self.endings >= CLEAR and len(self.rates) == 1 and min(self.rates) > 0:
+            self.failing = True
 
     def lengthen(self) -> None:
         """Double the shortest horizon: the present one tells too little."""

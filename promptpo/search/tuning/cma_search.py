@@ -22,7 +22,7 @@ from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from promptpo.search.tuning.batches import Episodes, SeedSource, Start
     from promptpo.search.tuning.clock import Clock
@@ -87,6 +87,7 @@ class CmaSearch:
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
+        self.ran = False
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
@@ -159,6 +160,14 @@ class CmaSearch:
         best = self.archive.best()
         return best is not None and len(best.returns) >= RECHECKED and self.score() >= target
 
+    def may_reach(self, target: float, clock: Clock) -> Iterator[Finalist]:
+        """The elites that would reach the target in whole episodes at their present rate, best first."""
+        cut = self._horizon is not None and clock.horizon is not None and not self._at_full_length
+        rate = clock.horizon / self._horizon if cut and clock.horizon and self._horizon else 1.0
+        for entry in self.archive.entries:
+            if max(entry.mean, entry.mean * rate) >= target:
+                yield Finalist(self.start.program, self.space.decode(entry.vector))
+
     def finalists(self, n: int) -> list[Finalist]:
         """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
         elites = [entry.vector for entry in self.archive.entries] + self._veterans
@@ -205,7 +214,7 @@ class CmaSearch:
     def sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
         """How much each parameter moved the return; nothing where too little was tried."""
         return {
-            name: Sensitivity(round(share, 3), self.space.bound_of(name, values[name]))
+            name: Sensitivity(round(share, 3), self.space.bound_of(name, values[name]), self.evaluations)
             for name, share in zip(self.space.names, self._tried.shares(), strict=False)
         }
 
@@ -271,7 +280,8 @@ class CmaSearch:
         affordable = clock.left / (self.population * length)
         if self._per_vector == 0:
             self._per_vector = int(np.clip(affordable / ENOUGH_GENERATIONS, 1, 4))
-        self._per_vector = int(np.clip(self._per_vector, 1, max(1.0, affordable / 15)))
+        most = 1.0 if clock.cheap else max(1.0, affordable / 15)
+        self._per_vector = int(np.clip(self._per_vector, 1, most))
 
     def _adapt_seeds(self, means: Sequence[float]) -> None:
         """More seeds where noise hides the differences inside a generation, fewer where it does not."""
@@ -298,6 +308,7 @@ class CmaSearch:
         alike = 2 * means.count(max(means)) > len(means)
         self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))
         self._seen_worse = self._seen_worse or min(means) < max(means)
+        self.ran = self.ran or math.isfinite(max(means))
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():
             self._restart()

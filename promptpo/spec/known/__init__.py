@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.known.base import Known
+from promptpo.spec.known.base import Supplement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ TABLES: Mapping[str, str] = {
 """Prefix of the module that defines an environment to the module here that knows about it."""
 
 
-def known(env: gymnasium.Env[Any, Any]) -> Known:
+def known(env: gymnasium.Env[Any, Any]) -> Supplement:
     """What is known about an environment beyond its documentation; empty for most.
 
     Args:
@@ -37,9 +37,9 @@ def known(env: gymnasium.Env[Any, Any]) -> Known:
     modules = [cls.__module__ for cls in type(env.unwrapped).__mro__]
     for prefix, table in TABLES.items():
         if any(module == prefix or module.startswith(f"{prefix}.") for module in modules):
-            found: Known | None = importlib.import_module(f"{__name__}.{table}").known(env.unwrapped)
-            return found or Known()
-    return Known()
+            found: Supplement | None = importlib.import_module(f"{__name__}.{table}").known(env.unwrapped)
+            return found or Supplement()
+    return Supplement()
 
 
-__all__ = ["Known", "known"]
+__all__ = ["Supplement", "known"]

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.spec.parts import Choice, Field
+from promptpo.spec.parts import ActionValue, Field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Supplement:
     """What is known about an environment beyond its documentation; empty values add nothing.
 
     Attributes:
@@ -38,7 +38,7 @@ class Known:
     observation: Sequence[Field] = ()
     observation_note: str | None = None
     action: Sequence[Field] = ()
-    choices: Sequence[Choice] = ()
+    choices: Sequence[ActionValue] = ()
     action_note: str | None = None
     blocks: Mapping[str, str] = field(default_factory=dict)
     reward_text: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpo.spec.known.base import Known, fields
+from promptpo.spec.known.base import Supplement, fields
 
 LANDER = """
 x = obs[0]; horizontal position, 0 is the middle of the landing pad
@@ -54,11 +54,11 @@ brake = action[2]; 0 .. 1
 """
 
 
-def known(env: Any) -> Known | None:
+def known(env: Any) -> Supplement | None:
     """Names for the numbers of a Box2D environment."""
     name = type(env).__name__
     if name == "LunarLander":
-        return Known(
+        return Supplement(
             description=(
                 "Land a rocket on the pad at (0, 0), softly, upright and with both legs down. Landing outside "
                 "the pad is possible. Fuel is infinite."
@@ -75,7 +75,7 @@ def known(env: Any) -> Known | None:
             end="The craft crashes, leaves the picture sideways (|x| >= 1), or comes to rest.",
         )
     if name == "BipedalWalker":
-        return Known(
+        return Supplement(
             description="Walk a two-legged robot forward over "
             + ("ladders, stumps and pits." if env.hardcore else "slightly uneven ground."),
             observation=fields(WALKER),
@@ -84,9 +84,9 @@ def known(env: Any) -> Known | None:
             action_note="",
         )
     if name == "CarRacing" and env.continuous:
-        return Known(action=fields(CAR), action_note="", observation_note=_CAR_IMAGE)
+        return Supplement(action=fields(CAR), action_note="", observation_note=_CAR_IMAGE)
     if name == "CarRacing":
-        return Known(action_note="", observation_note=_CAR_IMAGE)
+        return Supplement(action_note="", observation_note=_CAR_IMAGE)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpo.spec.known.base import Known, fields
+from promptpo.spec.known.base import Supplement, fields
 
 CART_POLE = """
 cart_position = obs[0]; m; of the cart's centre, positive is to the right
@@ -20,11 +20,11 @@ angular_velocity = obs[2]; rad/s; of theta
 """
 
 
-def known(env: Any) -> Known | None:
+def known(env: Any) -> Supplement | None:
     """What the numbers are; nothing for environments whose tables say it."""
     name = type(env).__name__
     if name == "CartPoleEnv":
-        return Known(
+        return Supplement(
             description=(
                 "A pole is hinged to a cart that moves along a frictionless track. The goal is to keep the "
                 "pole upright by pushing the cart to the left and to the right."
@@ -35,7 +35,7 @@ def known(env: Any) -> Known | None:
         )
     if name == "PendulumEnv":
         torque = f"{-env.max_torque:g} .. {env.max_torque:g}"
-        return Known(
+        return Supplement(
             description=(
                 "A pendulum hangs from a fixed point and starts at any angle. The goal is to swing it up by a "
                 "torque, and to keep it upright, at rest."
@@ -45,7 +45,7 @@ def known(env: Any) -> Known | None:
             action_note="",
         )
     if name == "Continuous_MountainCarEnv":
-        return Known(
+        return Supplement(
             action=fields(
                 "force = action[0]; -1 .. 1; pushes the car: -1 is full to the left, +1 to the right"
             ),

@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.folding import folded
-from promptpo.spec.known.base import Known
-from promptpo.spec.parts import Choice, Field
+from promptpo.spec.known.base import Supplement
+from promptpo.spec.parts import ActionValue, Field
 from promptpo.spec.source import Source
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ UNDOCUMENTED = {
 """Classes that say nothing about their task, and what it is."""
 
 
-def known(env: Any) -> Known:
+def known(env: Any) -> Supplement:
     """Observation and action of a highway-env environment, as it is configured."""
     observation = env.observation_type
     kind = type(observation).__name__
@@ -66,7 +66,7 @@ def known(env: Any) -> Known:
         found, note = _grid(observation)
     else:
         found, note = (), None
-    return Known(
+    return Supplement(
         description=_description(type(env)),
         observation=found,
         observation_note=note,
@@ -103,11 +103,11 @@ def _end(env: Any) -> str:
     return f"When {condition.replace('self.', 'env.')}."
 
 
-def _choices(action_type: Any) -> Sequence[Choice]:
+def _choices(action_type: Any) -> Sequence[ActionValue]:
     names = getattr(action_type, "actions", None)
     if not isinstance(names, dict):
         return ()
-    return tuple(Choice(name, value, CONTROLS.get(name, "")) for value, name in names.items())
+    return tuple(ActionValue(name, value, CONTROLS.get(name, "")) for value, name in names.items())
 
 
 def _controls(action_type: Any) -> Sequence[Field]:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from promptpo.spec.folding import folded
-from promptpo.spec.known.base import Known, fields
+from promptpo.spec.known.base import Supplement, fields
 from promptpo.spec.source import Source
 
 TASKS = {
@@ -67,7 +67,7 @@ TASKS = {
 HEIGHT = "x points to the right, y away from the robot, z up; the table is near z = 0"
 
 
-def known(env: Any) -> Known | None:
+def known(env: Any) -> Supplement | None:
     """The 39 numbers of a task, and what counts as success."""
     name = env.spec.id.split("/")[-1].removesuffix("-v3") if env.spec else ""
     if name not in TASKS:
@@ -91,7 +91,7 @@ def known(env: Any) -> Known | None:
         "previous = obs[18:36]; obs[0:18] of the step before; at the first step the same as obs[0:18]",
         f"goal = obs[36:39]; m; x, y, z: {goal}",
     ]
-    return Known(
+    return Supplement(
         description=f"A robot arm with a two-finger gripper above a table. {task}.",
         observation=fields("\n".join(rows)),
         observation_note=f"World coordinates in metres; {HEIGHT}. The gripper keeps its orientation, pointing down.",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpo.spec.known.base import Known
-from promptpo.spec.parts import Choice, Field
+from promptpo.spec.known.base import Supplement
+from promptpo.spec.parts import ActionValue, Field
 
 ACTIONS = (
-    Choice("LEFT", 0, "turn left"),
-    Choice("RIGHT", 1, "turn right"),
-    Choice("FORWARD", 2, "move to the cell ahead, if nothing blocks it"),
-    Choice("PICKUP", 3, "pick up the object in the cell ahead"),
-    Choice("DROP", 4, "drop the carried object into the empty cell ahead"),
-    Choice("TOGGLE", 5, "open or close the door ahead (a locked one needs its key), or open a box"),
-    Choice("DONE", 6, "nothing, or the end of the mission where the mission asks for it"),
+    ActionValue("LEFT", 0, "turn left"),
+    ActionValue("RIGHT", 1, "turn right"),
+    ActionValue("FORWARD", 2, "move to the cell ahead, if nothing blocks it"),
+    ActionValue("PICKUP", 3, "pick up the object in the cell ahead"),
+    ActionValue("DROP", 4, "drop the carried object into the empty cell ahead"),
+    ActionValue("TOGGLE", 5, "open or close the door ahead (a locked one needs its key), or open a box"),
+    ActionValue("DONE", 6, "nothing, or the end of the mission where the mission asks for it"),
 )
 
 
-def known(env: Any) -> Known:
+def known(env: Any) -> Supplement:
     """The parts of a MiniGrid observation, with the codes of objects, colours and states."""
     from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX, STATE_TO_IDX
 
@@ -30,7 +30,7 @@ def known(env: Any) -> Known:
     )
     seen = "sees through walls" if env.see_through_walls else "does not see through walls or closed doors"
     n = int(env.action_space.n)
-    return Known(
+    return Supplement(
         observation=(
             Field(
                 "image",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpo.spec.known.base import Known, fields
+from promptpo.spec.known.base import Supplement, fields
 
 FETCH = """
 dx = action[0]; -1 .. 1; moves the gripper's target; 1 stands for 0.05 m
@@ -42,17 +42,17 @@ left_finger_velocity = obs["observation"][24]; m/s * step
 """
 
 
-def known(env: Any) -> Known | None:
+def known(env: Any) -> Supplement | None:
     """The map of a maze, a gripper's action, a kitchen's goals; the other documentations have tables."""
     if type(env).__name__ == "KitchenEnv":
         return _kitchen(env)
     maze = getattr(env, "maze", None)
     if maze is None:
-        return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else Known(w_first=True)
+        return _fetch(env) if type(env).__name__.startswith("MujocoFetch") else Supplement(w_first=True)
     rows = "\n".join("".join(str(cell) for cell in row) for row in maze.maze_map)
     scale = maze.maze_size_scaling
     point = "Point" in type(env).__name__
-    return Known(
+    return Supplement(
         w_first=True,
         observation=fields(POINT) if point else (),
         observation_note="" if point else None,
@@ -76,11 +76,11 @@ def known(env: Any) -> Known | None:
     )
 
 
-def _kitchen(env: Any) -> Known:
+def _kitchen(env: Any) -> Supplement:
     tasks = ", ".join(sorted(env.goal))
     once = " Each task counts once per episode." if env.remove_task_when_completed else ""
     ends = "All tasks are done." if env.terminate_on_tasks_completed else "Never before the horizon."
-    return Known(
+    return Supplement(
         w_first=True,
         description=f"A Franka arm with nine joints in a kitchen brings these into their goal states: {tasks}.",
         observation_note=(
@@ -96,11 +96,11 @@ def _kitchen(env: Any) -> Known:
     )
 
 
-def _fetch(env: Any) -> Known:
+def _fetch(env: Any) -> Supplement:
     grip = (
         "no effect: the gripper stays closed" if env.block_gripper else "opens (+) or closes (-) the fingers"
     )
-    return Known(
+    return Supplement(
         observation=fields((REACH if not env.has_object else OBJECT) + _goals(env)),
         observation_note=(
             "World coordinates; x points away from the robot, y to its left, z up. Velocities are multiplied "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpo.spec.known.base import Known, fields
-from promptpo.spec.parts import Choice
+from promptpo.spec.known.base import Supplement, fields
+from promptpo.spec.parts import ActionValue
 
 
-def known(env: Any) -> Known | None:
+def known(env: Any) -> Supplement | None:
     """What a toy-text environment's documentation leaves open."""
     name = type(env).__name__
     return {
@@ -19,7 +19,7 @@ def known(env: Any) -> Known | None:
     }.get(name, lambda _: None)(env)
 
 
-def _frozen_lake(env: Any) -> Known:
+def _frozen_lake(env: Any) -> Supplement:
     rows, columns = env.nrow, env.ncol
     grid = "\n".join(b"".join(row).decode() for row in env.desc)
     reward = ""
@@ -30,7 +30,7 @@ def _frozen_lake(env: Any) -> Known:
         goal, hole, frozen = schedule
         reward = f"Stepping onto the goal: {goal}. Into a hole: {hole}. Onto any other cell: {frozen}."
     slippery = env.spec.kwargs.get("is_slippery", True) if env.spec else True
-    return Known(
+    return Supplement(
         description=(
             "Cross a frozen lake from the start to the goal without falling into a hole. "
             + (
@@ -51,12 +51,12 @@ def _frozen_lake(env: Any) -> Known:
     )
 
 
-def _taxi(env: Any) -> Known:
+def _taxi(env: Any) -> Supplement:
     grid = "\n".join(row.tobytes().decode() for row in env.desc)
     stands = ", ".join(
         f"{n} {letter} ({r}, {c})" for n, (letter, (r, c)) in enumerate(zip("RGYB", env.locs, strict=True))
     )
-    return Known(
+    return Supplement(
         description=(
             "Drive a taxi in a 5x5 grid to the passenger, pick the passenger up, drive to the destination "
             "and drop the passenger off there."
@@ -81,7 +81,7 @@ def _taxi(env: Any) -> Known:
     )
 
 
-def _cliff_walking(env: Any) -> Known:
+def _cliff_walking(env: Any) -> Supplement:
     rows, columns = env.shape
     cells = [["." for _ in range(columns)] for _ in range(rows)]
     for row in range(rows):
@@ -90,7 +90,7 @@ def _cliff_walking(env: Any) -> Known:
                 cells[row][column] = "C"
     cells[rows - 1][0], cells[rows - 1][columns - 1] = "S", "G"
     grid = "\n".join("".join(row) for row in cells)
-    return Known(
+    return Supplement(
         observation=fields(
             f"row = obs // {columns}; 0 .. {rows - 1}; 0 is the top row\n"
             f"column = obs % {columns}; 0 .. {columns - 1}; 0 is the left column"
@@ -102,14 +102,14 @@ def _cliff_walking(env: Any) -> Known:
     )
 
 
-def _blackjack(env: Any) -> Known:
+def _blackjack(env: Any) -> Supplement:
     if env.sab:
         natural = "sticking with a natural (an ace and a ten at the start) wins unless the dealer has one too"
     elif env.natural:
         natural = "a win with a natural (an ace and a ten at the start) gives +1.5 instead"
     else:
         natural = "a win with a natural gives +1 as any other"
-    return Known(
+    return Supplement(
         observation=fields(
             "player_sum = obs[0]; 0 .. 31; at least 4; above 21 only after going bust\n"
             "dealer_card = obs[1]; 0 .. 10; the dealer's open card, 1 (an ace) to 10\n"
@@ -117,8 +117,8 @@ def _blackjack(env: Any) -> Known:
         ),
         observation_note="",
         choices=(
-            Choice("STICK", 0, "take no more cards: the dealer plays, and the hand is over"),
-            Choice("HIT", 1, "take another card"),
+            ActionValue("STICK", 0, "take no more cards: the dealer plays, and the hand is over"),
+            ActionValue("HIT", 1, "take another card"),
         ),
         action_note="",
         hide_reward_code=True,

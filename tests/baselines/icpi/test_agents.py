@@ -1,13 +1,13 @@
 """The agents: warm-up, ties, and what each of them learns from."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
-from baselines.icpi.assembly import METHODS, assemble
+from baselines.icpi.assembly import Method, assemble
 from baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
 from baselines.icpi.matching import MatchingModel
 from baselines.icpi.memory import Memory
@@ -93,7 +93,7 @@ def test_the_memory_is_ready_when_every_action_was_tried() -> None:
     assert len(memory.transitions) == 3
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", get_args(Method))
 def test_the_same_seed_repeats_a_run(method: Any) -> None:
     """Actions and regrets, for every method; another seed gives another run."""
     found = []

@@ -54,7 +54,8 @@ def newcomer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 def solved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """CartPole-v1 solved by the embedded default, with the run in ``run``."""
     folder = tmp_path_factory.mktemp("cli")
-    done = promptpo("optimize", "CartPole-v1", "--out", "run", "--test-episodes", "20", cwd=folder)
+    few = ("--max-steps", "40000", "--test-episodes", "20", "--no-film")
+    done = promptpo("optimize", "CartPole-v1", "--out", "run", *few, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -190,13 +191,32 @@ def test_quiet_is_quiet(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-@pytest.mark.parametrize("env_id", ["FetchReach-v4", "merge-v1", "MiniGrid-FourRooms-v0"])
+@pytest.mark.parametrize(
+    "env_id",
+    [
+        "FetchReach-v4",
+        *(pytest.param(env_id, marks=pytest.mark.slow) for env_id in ("merge-v1", "MiniGrid-FourRooms-v0")),
+    ],
+)
 def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: str) -> None:
     """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
     for module in ("gymnasium_robotics", "highway_env", "minigrid"):
         pytest.importorskip(module)
-    quick = ("--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "2", "--no-film")
-    done = promptpo("optimize", env_id, *quick, "--max-steps", "600", "--quiet", "--out", "r", cwd=tmp_path)
+    done = promptpo(
+        "optimize",
+        env_id,
+        *QUICK,
+        "--episodes",
+        "1",
+        "--test-episodes",
+        "2",
+        "--max-steps",
+        "600",
+        "--quiet",
+        "--out",
+        "r",
+        cwd=tmp_path,
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
@@ -244,7 +264,7 @@ def test_mistakes_get_one_sentence(
 
 def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
     """The exit code and the sentence arrive outside; there is no traceback."""
-    done = promptpo("optimize", "CartPol-v1", cwd=tmp_path)
+    done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("promptpo: ")
     assert len(done.stderr.splitlines()) == 1
@@ -263,6 +283,10 @@ def start_slow_run(folder: Any) -> Any:
             "run",
             "--max-steps",
             "50000000",
+            "--candidates",
+            "1",
+            "--jobs",
+            "1",
             *SHORT,
         ],
         cwd=folder,
@@ -344,12 +368,13 @@ def test_nothing_but_our_own_words_is_printed(solved: Any) -> None:
         assert "Warning" not in text
 
 
-def test_a_resumed_run_says_where_it_is(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("newcomer")
+def test_a_resumed_run_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """What was found before is told in one line, and only what is new after it."""
-    promptpo("optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", cwd=tmp_path)
-    again = promptpo("resume", "run", "--rounds", "2", "--no-film", cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
-    lines = again.stderr.splitlines()
+    assert run(["optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run"]) == 0
+    capsys.readouterr()
+    assert run(["resume", "run", "--rounds", "2", "--no-film"]) == 0
+    lines = capsys.readouterr().err.splitlines()
     assert any(line.startswith("so far: 1 policy tried; best r1c1: return ") for line in lines)
     assert not any(line.startswith("  r1c1") for line in lines)
     assert any(line.startswith("  r2c1") for line in lines)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 import promptpo
-from promptpo.cli.dashboard import WIDE, Progress, bar, live_part, sparkline
+from promptpo.cli.dashboard import WIDE, RunProgress, bar, live_part, sparkline
 from promptpo.cli.resizable_live import ResizingLive, wrapped_rows
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
@@ -44,7 +44,7 @@ def progress_after(events: Any, kind: Any, key: Any) -> Any:
     """The state when this event has been seen."""
     config, log = events
     ledger = Ledger(config.budget)
-    progress = Progress(RunState(config), ledger)
+    progress = RunProgress(RunState(config), ledger)
     for event in log:
         ledger.add(event)
         progress.add(event)
@@ -87,7 +87,7 @@ def test_the_best_is_followed(events: Any) -> None:
 def composed(*entries: Any, start: float = 1000.0, candidates: int = 4) -> Any:
     """What a run is doing after these (seconds, kind, key, data)."""
     config = Config(Task("CartPole-v1"), candidates=candidates)
-    progress = Progress(RunState(config), Ledger(config.budget))
+    progress = RunProgress(RunState(config), Ledger(config.budget))
     for n, (at, kind, key, data) in enumerate(entries):
         progress.add(Event(n, start + at, kind, key, data))
     return progress
@@ -148,7 +148,7 @@ def test_at_every_moment_it_says_something_true(name: str) -> None:
     """Through a whole recorded run: never "nothing has run yet" beside results, and it fits its line."""
     folder = Path(__file__).parents[1] / "run" / "recorded" / name
     config, log = load_config(folder / "config.toml"), read_events(folder / JOURNAL)
-    progress, said = Progress(RunState(config), Ledger(config.budget)), []
+    progress, said = RunProgress(RunState(config), Ledger(config.budget)), []
     for event in log:
         progress.add(event)
         said.append(progress.doing)

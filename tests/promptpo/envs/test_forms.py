@@ -175,9 +175,10 @@ def test_other_libraries_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_gym_environments_go_through_shimmy() -> None:
     """A class of Gym 0.21's kind is adapted, and the spec tells of it and not of the layer."""
-    gym, _ = pytest.importorskip("gym"), pytest.importorskip("shimmy")
+    gym: Any = pytest.importorskip("gym")
+    pytest.importorskip("shimmy")
 
-    class Old(gym.Env):
+    class Old(gym.Env):  # type: ignore[misc]
         """A number."""
 
         observation_space, action_space = gym.spaces.Discrete(3), gym.spaces.Discrete(2)

@@ -6,9 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wire_server import WireServer
-
 from promptpo.llm.base import LLM, Completion, Message, Request
+from tests.promptpo.llm.wire_server import WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from asking import KEY, Provider
-from wire_server import WireServer
+
+from tests.promptpo.llm.asking import KEY, Provider
+from tests.promptpo.llm.wire_server import WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from asking import REQUEST, ask
 
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.command import CommandLLM
 from promptpo.llm.conformance import check
 from promptpo.llm.prices import Price
+from tests.promptpo.llm.asking import REQUEST, ask
 
 
 def python(code: str) -> str:

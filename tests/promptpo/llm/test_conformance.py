@@ -30,9 +30,9 @@ def found(answer: Any, **changes: Any) -> str:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (Completion("x", "m", finish="done"), "finish is 'done'"),  # type: ignore[arg-type]
+        (Completion("x", "m", finish="done"), "finish is 'done'"),
         (Completion("x", ""), "model is not a text"),
-        (Completion(None, "m"), "text is not a text"),  # type: ignore[arg-type]
+        (Completion(None, "m"), "text is not a text"),
         (Completion("x", "m", usage=Usage(10, 20, 1)), "cached"),
         (Completion("x", "m", usage=Usage(-1, -2, 1)), "negative"),
         (Completion("x", "m", cost_usd=-1.0), "cost is negative"),
@@ -62,7 +62,7 @@ def test_faulty_attributes(changes: dict[str, Any], says: str) -> None:
 
 def test_not_a_provider_at_all() -> None:
     """An object without the methods is named as such."""
-    [fault] = asyncio.run(check(object))  # type: ignore[arg-type]
+    [fault] = asyncio.run(check(object))
     assert "lacks" in fault
 
 

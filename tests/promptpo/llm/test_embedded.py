@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from asking import REQUEST, ask
 
 from promptpo.errors import MissingExtraError, ProviderError, UsageError
 from promptpo.llm import make_llm
@@ -18,6 +17,7 @@ from promptpo.llm.base import LLM, Message
 from promptpo.llm.conformance import check
 from promptpo.llm.embedded import CONTEXT_TOKENS, EmbeddedLLM, LocalServer
 from promptpo.llm.openai import OpenAILLM
+from tests.promptpo.llm.asking import REQUEST, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,12 +8,12 @@ import socket
 import traceback
 
 import pytest
-from asking import KEY, Provider, ask
-from wire_server import Reply, WireServer
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import FatalProviderError
 from promptpo.llm.failures import Service, public_address
+from tests.promptpo.llm.asking import KEY, Provider, ask
+from tests.promptpo.llm.wire_server import Reply, WireServer
 
 NO_MONEY = "Your credit balance is too low to access the API."
 

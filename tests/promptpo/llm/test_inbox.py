@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from asking import REQUEST, ask
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm import describe_choice, inbox, make_llm
@@ -17,6 +16,7 @@ from promptpo.llm.base import Message
 from promptpo.llm.conformance import check
 from promptpo.llm.inbox import InboxLLM, put_answer, questions, someone_asks, waiting
 from promptpo.llm.prices import Price
+from tests.promptpo.llm.asking import REQUEST, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def answerer(box: Path) -> Iterator[Callable[[], None]]:
 
 def call(key: str, **changes: object) -> Request:
     """A request under this key."""
-    return replace(REQUEST, key=key, **changes)  # type: ignore[arg-type] # fields of Request
+    return replace(REQUEST, key=key, **changes)  # fields of Request
 
 
 def until(true: Callable[[], object]) -> None:
@@ -224,7 +224,7 @@ def test_a_price_and_a_name(box: Path, answerer: Callable[[], None]) -> None:
     assert llm.name == f"inbox:{box}"
     assert f"promptpo inbox {box}" in describe_choice(llm.name, llm)
     [completion] = ask(llm)
-    assert completion.cost_usd == Price(4.0, 0.0).cost(completion.usage) > 0  # type: ignore[operator] # known
+    assert completion.cost_usd == Price(4.0, 0.0).cost(completion.usage) > 0  # known
     file = box / "0001.md"
     with pytest.raises(UsageError, match="is no directory"):
         InboxLLM(file)

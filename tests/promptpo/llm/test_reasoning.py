@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import KEY, REQUEST, Provider, ask
-from wire_server import Reply, WireServer
 
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.conformance import check
 from promptpo.llm.prices import Price
+from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
+from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.optimizing import QUICK
 
 HARD = replace(REQUEST, effort="high")
@@ -40,10 +40,11 @@ def test_effort_goes_under_the_services_own_name(provider: Provider, server: Wir
     ask(provider.make(), REQUEST)
     ask(provider.make(), HARD)
     plain, hard = (seen.body for seen in server.seen)
-    settings = {
+    names: dict[str, dict[str, Any]] = {
         "openai": {"reasoning_effort": "high"},
         "anthropic": {"output_config": {"effort": "high"}, "thinking": {"type": "adaptive"}},
-    }[provider.name]
+    }
+    settings = names[provider.name]
     assert hard == {**plain, **settings}
     assert not set(settings) & set(plain)
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from asking import REQUEST, ask
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
 from promptpo.llm.replay import ReplayLLM
 from promptpo.run.journal import Journal
+from tests.promptpo.llm.asking import REQUEST, ask
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from asking import KEY, REQUEST, Provider, ask
-from wire_server import Reply, WireServer
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.conformance import check
+from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
+from tests.promptpo.llm.wire_server import Reply, WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -288,8 +288,8 @@ def test_official_address_has_list_prices(provider: Provider) -> None:
     """Without a base URL the built-in table applies; nothing is sent here."""
     model = {"openai": "gpt-6.1-sol", "anthropic": "claude-sonnet-5-5"}[provider.name]
     official, other = provider.make(model, base_url=None), provider.make(model)
-    assert official.price_known  # type: ignore[attr-defined]
-    assert not other.price_known  # type: ignore[attr-defined]
+    assert official.price_known
+    assert not other.price_known
 
 
 def test_clients_are_imported_only_when_chosen() -> None:

@@ -31,7 +31,7 @@ def test_in_the_texts_of_a_program_it_means_what_it_meant() -> None:
     source = "X = 'a\x1b[31m\u202e\u2028'\r\nY = 1\f\r\n"
     written = Completion(source, "m").text
     assert written.isascii()
-    assert ast.literal_eval(ast.parse(written).body[0].value) == "a\x1b[31m\u202e\u2028"  # type: ignore[attr-defined] # an assignment
+    assert ast.literal_eval(ast.parse(written).body[0].value) == "a\x1b[31m\u202e\u2028"  # an assignment
 
 
 @given(text=ANY)
@@ -52,7 +52,7 @@ def test_every_provider_is_covered() -> None:
     llm = ScriptedLLM([Completion("x\udc80", "m\n\x1b[31mResult: 500")])
 
     async def answer() -> Completion:
-        return await llm.complete(None)  # type: ignore[arg-type] # it only notes it
+        return await llm.complete(None)  # it only notes it
 
     completion = asyncio.run(answer())
     assert (completion.text, completion.model) == (r"x\udc80", r"m \x1b[31mResult: 500")

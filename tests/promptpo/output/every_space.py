@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-OBSERVATIONS = {
+OBSERVATIONS: dict[str, Any] = {
     "box": spaces.Box(-1.0, 1.0, (3,), np.float32),
     "scalar": spaces.Box(-1.0, 1.0, (), np.float32),
     "image": spaces.Box(0, 255, (4, 4, 3), np.uint8),
@@ -20,7 +20,7 @@ OBSERVATIONS = {
 }
 """What stable-baselines3 can put into its vectorised environments: all but Text and nested spaces."""
 
-ACTIONS = {
+ACTIONS: dict[str, Any] = {
     "box": spaces.Box(-1.0, 1.0, (2,), np.float32),
     "unbounded": spaces.Box(-np.inf, np.inf, (1,), np.float32),
     "discrete": spaces.Discrete(5, start=1),
@@ -107,4 +107,4 @@ def evaluated(policy: Any, observation: str, action: str, lanes: int) -> list[fl
 
     env = make() if lanes == 1 else DummyVecEnv([make] * lanes)
     returns, _ = evaluate_policy(policy, env, n_eval_episodes=4, return_episode_rewards=True, warn=False)
-    return returns
+    return [float(one) for one in np.ravel(returns)]

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.output.exporting import Provenance, exported
 from promptpo.output.policy import SandboxedPolicy
+from sandbox import Sandbox
 from tests.promptpo.output.every_space import ACTIONS, OBSERVATIONS, evaluated, policy_for
 
 KINDS = [(observation, "discrete") for observation in OBSERVATIONS] + [("dict", action) for action in ACTIONS]
@@ -61,6 +63,34 @@ def test_the_exported_file_fits(played: Any, observation: Any, action: Any) -> N
     assert played[f"{observation} {action}"] == [[3.0] * 4, [3.0] * 4]
 
 
+@pytest.fixture(scope="module")
+def boxes() -> Iterator[list[Sandbox]]:
+    """Sandboxes that one policy leaves for the next."""
+    idle: list[Sandbox] = []
+    yield idle
+    for box in idle:
+        Sandbox.close(box)
+
+
+@pytest.fixture
+def warm(boxes: list[Sandbox], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each policy gets such sandboxes, under the limits that it asked for."""
+
+    class Warm(Sandbox):
+        def close(self) -> None:
+            boxes.append(self)
+
+    def sandbox(limits: Any, **how: Any) -> Any:
+        asked = [box for box in boxes if box.limits == limits and box.allow_weaker == how["allow_weaker"]]
+        if not asked:
+            return Warm(limits, **how)
+        boxes.remove(asked[0])
+        return asked[0]
+
+    monkeypatch.setattr("sandbox.Sandbox", sandbox)
+
+
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(("observation", "action"), KINDS)
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_the_sandboxed_policy_fits(observation: Any, action: Any, lanes: int) -> None:

@@ -221,11 +221,12 @@ ODD = st.text(max_size=12) | st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50 if settings.get_current_profile_name() == "steady" else 1000, deadline=None)
 @given(st.data())
 def test_header_values_are_data(data: Any) -> None:
     """Whatever a model, an environment, a run or a file is called, the file is the same program."""
     odd = [data.draw(ODD) for _ in range(9)]
+    odd[0] = odd[0].replace(":", ";")  # "module:Class" is built in another way
     facts = Provenance(
         Task(odd[0], {odd[1]: odd[2]}),
         odd[3],

@@ -32,7 +32,7 @@ FACTS = st.builds(
     test=st.one_of(st.none(), st.builds(evidence, RETURNS, st.sampled_from([None, True, False]))),
     failed=st.integers(0, 3),
     references=st.fixed_dictionaries(
-        {}, optional={"random": RETURNS.map(evidence), "zero": RETURNS.map(evidence)}
+        {}, optional={name: RETURNS.map(evidence) for name in ("random", "zero", "teacher")}
     ),
     threshold=st.one_of(st.none(), st.floats(-1e6, 1e6)),
     language_model=st.booleans(),
@@ -106,6 +106,24 @@ def test_solved_says_so_and_no_more() -> None:
     assert solved == "Solved: the held-out return of 499.7 reaches 475."
     easy = verdict(Facts(test=evidence([500, 480, 499]), references={"random": evidence([490, 500, 491])}, threshold=475))  # fmt: skip
     assert "but random actions earned as much" in easy
+
+
+@pytest.mark.parametrize(
+    ("teacher", "words", "advice"),
+    [
+        ([5, 6, 7], "Behind the teacher: 2 against 6", True),
+        ([0.1, 0.2, 0.1], "Better than the teacher: 2 against 0.1333", False),
+        ([2, 2, 2.1], "Not to be told from the teacher: ", False),
+        ([1.9, 2, 2.1], "The same as the teacher: ", False),
+    ],
+)
+def test_a_teacher_is_a_mark_of_its_own(teacher: Any, words: str, advice: bool) -> None:
+    """Whoever is behind it is told what to do, though far better than random actions; nobody else is."""
+    marks = {"random": evidence([0.0, 0.1, 0.0]), "teacher": evidence(teacher)}
+    text = verdict(Facts(test=evidence([1.9, 2, 2.1]), references=marks))
+    assert text.startswith("Better than random actions")
+    assert words in text
+    assert ("--hint" in text) == advice
 
 
 def test_differences_are_paired() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import promptpo
 from promptpo.errors import UsageError
-from promptpo.llm.base import Completion
+from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import load_config
 from tests.promptpo.optimizing import QUICK
@@ -87,7 +87,7 @@ def test_a_price_can_be_stated_on_resuming(answering: Any, tmp_path: Path) -> No
 def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path: Path) -> None:
     """The limit can no longer be kept, and the run says so instead of going on."""
 
-    def model(request: pytest.FixtureRequest) -> Any:
+    def model(request: Request) -> Any:
         text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
         return Completion(text, "m", cost_usd=None)
 
@@ -109,7 +109,7 @@ def test_prices_from_python_are_checked(price: Any, tmp_path: Path) -> None:
 def test_resume_takes_what_a_context_overflow_advises(tmp_path: Path) -> None:
     """Shorter prompts and answers from here on, recorded for the next time."""
 
-    def model(request: pytest.FixtureRequest) -> Any:
+    def model(request: Request) -> Any:
         assert request.max_output_tokens == 2000 or not request.key.startswith("r2")
         return FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
 

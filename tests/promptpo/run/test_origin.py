@@ -20,9 +20,9 @@ from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL
-from promptpo.run.origin import ORIGIN, builds, built_in, key_path, made_here, modules_of, save_own
+from promptpo.run.origin import ORIGIN, asks, builds, built_in, key_path, made_here, modules_of, save_own
 from promptpo.run.state import read_state
-from tests.promptpo.cli.test_command_line import QUICK
+from tests.promptpo.cli.test_command_line import QUICK, environment
 from tests.promptpo.cli.test_command_line import promptpo as command
 
 MODULE = """
@@ -122,29 +122,35 @@ def test_many_processes_make_one_key(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "promptpo").iterdir()] == ["key"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["show", "."],
-        ["show", ".", "best"],
-        ["list", "."],
-        ["compare", ".", ".", "-o", "compare.html"],
-        ["report", "."],
-        ["report", ".", "--no-film"],
-        ["export", ".", "-o", "policy.py"],
-        ["export", ".", "r1c1"],
-        ["track", ".", "--to", "monitor:monitor.csv"],
-    ],
-)
-def test_looking_imports_and_starts_nothing(foreign: Any, arguments: Any) -> None:
-    """From inside of its directory too."""
+LOOKING = [
+    ["show", "."],
+    ["show", ".", "best"],
+    ["list", "."],
+    ["compare", ".", ".", "-o", "compare.html"],
+    ["report", ".", "--no-film"],
+    ["export", ".", "-o", "policy.py"],
+    ["export", ".", "r1c1"],
+    ["track", ".", "--to", "monitor:monitor.csv"],
+    ["report", "."],
+]
+EACH = "import json, sys; from promptpo.cli.app import run; print([run(words) for words in json.loads(sys.argv[1])])"
+
+
+def test_looking_imports_and_starts_nothing(foreign: Any) -> None:
+    """Whatever the command, from inside of its directory too."""
     directory, trace = foreign
-    done = command(*arguments, cwd=directory)
-    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", EACH, json.dumps(LOOKING)],
+        cwd=directory,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1] == str([0] * len(LOOKING)), done.stderr
     assert not trace.exists()
-    if arguments == ["report", "."]:
-        assert "--trust" in done.stderr
-        assert "--trust" in (directory / "report.html").read_text()
+    assert "--trust" in done.stderr
+    assert "--trust" in (directory / "report.html").read_text()
 
 
 def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
@@ -197,7 +203,7 @@ def test_weaker_sandboxes_are_accepted_here(
 class _Listener(BaseHTTPRequestHandler):
     """Notes the keys that arrive."""
 
-    keys: ClassVar[list] = []
+    keys: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
         """Refuse, having seen the key."""
@@ -249,6 +255,57 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(
     (directory / "best.py").write_text(text)
     with pytest.raises(UsageError, match="imports the module other_env"):
         promptpo.load_policy(directory)
+
+
+@pytest.mark.parametrize("arguments", [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"]])
+def test_playing_what_a_file_names_wants_trust(foreign: Any, arguments: Any) -> None:
+    """Neither its run nor its file makes anything imported unasked; with trust it is said first; an own run needs none."""
+    directory, trace = foreign
+    name, *flags = arguments
+    shutil.copy(directory / "best.py", directory / "policy.py")
+    for policy in (".", "best.py", "policy.py"):
+        refused = command(name, policy, *flags, cwd=directory)
+        assert refused.returncode == 2
+        assert "imports the module their_env" in refused.stderr
+        assert "--trust" in refused.stderr
+        assert "--env" in refused.stderr
+    assert not trace.exists()
+    done = command(name, "policy.py", *flags, "--trust", cwd=directory)
+    assert done.returncode == 0, done.stderr
+    assert "playing policy.py imports the module their_env" in done.stderr
+    assert trace.exists()
+
+
+def test_evaluating_from_python_wants_trust_too(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was made here may be played as it is, its own environment included; Gymnasium's own by anyone."""
+    directory, trace = foreign
+    monkeypatch.chdir(directory)
+    monkeypatch.syspath_prepend(str(directory))
+    with pytest.raises(UsageError, match=r"imports the module their_env.*trust=True"):
+        promptpo.evaluate(directory, episodes=1)
+    assert not trace.exists()
+    save_own(load_config(directory / CONFIG), directory)
+    assert promptpo.evaluate(directory, episodes=1).evaluation.outcome == "ok"
+    (directory / ORIGIN).unlink()
+    text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "CartPole-v1")
+    (directory / "policy.py").write_text(text)
+    assert promptpo.evaluate(directory / "policy.py", episodes=1).env_id == "CartPole-v1"
+
+
+def test_every_model_of_a_run_is_told() -> None:
+    """Several writers, weights before them or not, and who repairs: what each starts, reads or is sent."""
+    plain = Config(Task("CartPole-v1"))
+    assert asks(plain) == ""
+    several = replace(plain, models=("2=exec:sh theirs.sh", "openai:any", "replay:old"))
+    assert asks(several) == (
+        "starts the command sh theirs.sh and sends your key for openai to that service and uses the files in old"
+    )
+    addressed = replace(several, base_url="http://x/v1")
+    assert "sends your key for openai to http://x/v1" in asks(addressed)
+    assert "starts the command" in asks(addressed)
+    assert asks(replace(plain, model="search", repair_model="exec:fix")) == "starts the command fix"
+    assert asks(replace(plain, model=" exec : fix")) == "starts the command fix"
+    assert asks(replace(plain, model="openai:a", repair_model="anthropic:b")).count("sends your key") == 2
 
 
 def test_wrappers_and_variants_want_trust_like_the_environment(
@@ -304,7 +361,8 @@ def test_what_is_exported_is_the_same_without_the_environment(
     without = promptpo.export(directory)
     state = read_state(directory)
     monkeypatch.setattr(
-        "promptpo.api._action_space", lambda *_, **__: __import__("gymnasium").spaces.Discrete(2)
+        "promptpo.output.run_export._action_space",
+        lambda *_, **__: __import__("gymnasium").spaces.Discrete(2),
     )
     assert state.action_space == {"kind": "discrete", "n": 2, "start": 0}
     assert promptpo.export(directory) == without

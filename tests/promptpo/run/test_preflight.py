@@ -55,6 +55,43 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
     assert found["steps_per_second"] > 0
 
 
+def test_what_a_model_costs_is_known_without_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No client is built for an estimate; the list's price holds for the service itself, another address has none."""
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "PROMPTPO_MODEL",
+        "PROMPTPO_PRICES",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for home in ("promptpo.llm.anthropic.AnthropicLLM", "promptpo.llm.openai.OpenAILLM"):
+        monkeypatch.setattr(f"{home}.__init__", None)
+    asked = ["optimize", "CartPole-v1", "--estimate", "--json", "--model", "anthropic:claude-sonnet-4-5"]
+    assert command_line(asked) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["calls"] > 20
+    assert found["usd"] > 1
+    assert command_line([*asked, "--base-url", "http://127.0.0.1:9/v1"]) == 0
+    assert json.loads(capsys.readouterr().out)["usd"] is None
+    assert command_line([*asked, "--base-url", "http://127.0.0.1:9/v1", "--price", "0,0"]) == 0
+    assert json.loads(capsys.readouterr().out)["usd"] == 0.0
+    several = [
+        *asked,
+        "--model",
+        "2=openai:gpt-4o",
+        "--repair-model",
+        "openai:gpt-4o-mini",
+        "--effort",
+        "low",
+    ]
+    assert command_line(several) == 0
+    assert not list(tmp_path.iterdir())
+
+
 def test_calls_tokens_and_dollars_are_bounds() -> None:
     """Every policy asked for twice and repaired twice, and the feedback class; limits lower each of them."""
     found = ahead()

@@ -14,7 +14,7 @@ from promptpo.errors import RunError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config, load_config, save_config
 from promptpo.run.journal import JOURNAL, Journal, read_events, to_json
-from promptpo.run.records import Attempt, Candidate
+from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
 from promptpo.run.state import RunState, read_state
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -140,6 +140,27 @@ def test_a_candidate_that_fails_in_validation_is_not_the_best(linked: Any) -> No
     assert not state.candidate("r1c1").ran
     assert state.candidate("r1c1").validation.outcome == "crashed"
     assert state.best.id == "r1c2"
+
+
+def test_what_is_remarked_later_belongs_to_the_candidate(linked: Any) -> None:
+    """An equal program of its round takes no place of its own; what a tuning in vain has learnt stays known."""
+    remarks = [
+        Remark("r1c1", sensitivity={"kp": Sensitivity(0.5, "lower")}, notes=("tuned 40 evaluations",)),
+        Remark("r1c3", duplicate_of="r1c1"),
+        Remark("r9c9", duplicate_of="r1c1"),
+    ]
+    linked.add("attempt", "r1c3", attempt("r1c3", evaluation(900, 900)))
+    for remark in remarks:
+        linked.add("remark", f"{remark.candidate}.x", remark)
+    state = RunState.of(Config(Task("CartPole-v1")), linked.events)
+    first, second = state.candidate("r1c1"), state.candidate("r1c3")
+    assert first is not None
+    assert second is not None
+    assert first.attempt.candidate.sensitivity == {"kp": Sensitivity(0.5, "lower")}
+    assert first.attempt.notes == ("tuned 40 evaluations",)
+    assert second.attempt.candidate.duplicate_of == "r1c1"
+    assert state.best is not None
+    assert state.best.id != "r1c3"
 
 
 def test_a_session_after_the_end_makes_the_run_unfinished(linked: Any) -> None:

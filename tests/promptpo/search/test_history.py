@@ -5,9 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config import Config
 from promptpo.run.journal import Journal
-from promptpo.run.records import Attempt, Candidate, Measured
+from promptpo.run.records import Attempt, Candidate, Measured, Remark
+from promptpo.run.state import RunState
 from promptpo.search.history import History
 
 
@@ -75,7 +78,9 @@ def test_equal_programs_of_one_round_are_one() -> None:
     """Whichever answer came first: the first slot stands for the others."""
     past = History()
     past.arrived = {2: attempt("r1c3", 2.0, source="same"), 0: attempt("r1c1", 2.0, source="same")}
-    first, second = past.absorb()
+    told: list[Remark] = []
+    first, second = past.absorb(keep=lambda remark: told.append(remark) or remark)
+    assert told == [Remark("r1c3", duplicate_of="r1c1")]
     assert (first.id, first.candidate.duplicate_of) == ("r1c1", None)
     assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")
 
@@ -118,7 +123,7 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
         journal.add("validation", "a", looks)
         journal.add("validation", "# r1c1t.20", Measured(evaluation(341.0, start=900)))  # an earlier version
         past = History([old], leader_id="r1c1")
-        past.recall(journal)
+        past.recall(RunState.of(Config(Task("CartPole-v1")), journal.events))
     assert past.best().id == "r1c1t"
     assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
     assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)

@@ -9,7 +9,7 @@ import pytest
 import promptpo
 from promptpo.cli.show import overview, overview_json
 from promptpo.errors import UsageError
-from promptpo.llm.base import Completion
+from promptpo.llm.base import Completion, Request
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.journal import read_run
@@ -50,7 +50,7 @@ def ensemble(asked: Any) -> Any:
     """A good model and a bad one, and a cheap one for repairs; all note who was asked what."""
 
     def model(name: Any, answer: Any, usd: Any) -> Any:
-        def script(request: pytest.FixtureRequest) -> Any:
+        def script(request: Request) -> Any:
             asked.append((request.key, name))
             text = (
                 FEEDBACK
@@ -66,7 +66,14 @@ def ensemble(asked: Any) -> Any:
     )
 
 
-RUN = {**QUICK, "rounds": 4, "candidates": 4, "repairs": 1, "recipe_options": {"racing": 0}}
+RUN = {
+    **QUICK,
+    "rounds": 4,
+    "candidates": 4,
+    "repairs": 1,
+    "recipe_options": {"racing": 0},
+    "max_episode_steps": 100,
+}
 
 
 def test_a_run_with_several_models_says_what_each_has_brought(tmp_path: Path) -> None:

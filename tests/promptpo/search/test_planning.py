@@ -11,9 +11,10 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import RECIPES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
-from promptpo.search.planning import RHYTHM, island_of, plan_round
+from promptpo.search.planning import island_of, plan_round
+from promptpo.search.strategies import RHYTHM, STRATEGIES, Asked
 from promptpo.telling import prompting
-from promptpo.telling.later import Known
+from promptpo.telling.known import Known
 from promptpo.telling.standing import Where
 
 
@@ -52,8 +53,8 @@ def test_default_recipe_keeps_one_sample_for_another_strategy() -> None:
     past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0))
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0)
     assert [p.direction for p in plans] == ["improve", "improve", "merge", "different"]
-    assert plans[0].aspect.startswith("Robustness: it is worst on start 2 (1.5)")
-    assert plans[1].aspect.startswith("Level")
+    assert [p.respect for p in plans] == ["Level", "Level", "", ""]
+    assert plans[1].variant
     assert "r1c1 is better than r1c2 on 1, most on 2 (+1.5)" in plans[2].aspect
     assert plans[3].strategy
     assert {p.parents[0].id for p in plans} == {"r1c2"}
@@ -209,3 +210,66 @@ def test_an_island_with_one_program_is_not_asked_to_merge(best_k: int) -> None:
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 4)), rounds=2, stalled=1)
     for plan in plan_round(past, recipe, candidates=6, seed=0):
         assert plan.direction != "merge" or len(plan.parents) == 2
+
+
+def test_no_strategy_is_dealt_twice() -> None:
+    """Neither one that was asked for, nor one that a program says it follows, nor any twice in a round."""
+    spinning = attempt(
+        "r1c1", 1.0, source='"""Joint targets along sinusoids, tracked by damped torques."""\n'
+    )
+    past = history(spinning, attempt("r2c1", 2.0), rounds=3, stalled=2)
+    past.strategies = (
+        "sinusoids as joint targets, tracked with torques",
+        "bounce on both legs",
+        "bounce with stiff legs",
+        "roll over",
+    )
+    past.asked = {
+        "r2c1": Asked("fresh", "r1c1", "bounce forwards on stiff legs"),
+        "r2c2": Asked("different", "", STRATEGIES[0]),
+    }
+    dealt = [p.strategy for p in plan_round(past, RECIPES["default"], candidates=9, seed=0)]
+    assert dealt[:2] == ["bounce on both legs", "roll over"]
+    assert not {"bounce with stiff legs", past.strategies[0], STRATEGIES[0]} & set(dealt)
+    named = [strategy for strategy in dealt if strategy]
+    assert len(set(named)) == len(named)
+
+
+def test_a_respect_that_was_asked_for_waits() -> None:
+    """What was not asked for yet comes first, whatever came of the rest."""
+    past = history(attempt("r1c1", 30.0, 31.0, 29.0, 2.0))
+    plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
+    assert [p.respect for p in plans] == ["Robustness", "Level"]
+    past.asked = {"r2c1": Asked("improve", "r1c1", "", "Robustness")}
+    plans = plan_round(past, RECIPES["default"], candidates=1, seed=0)
+    assert [p.respect for p in plans] == ["Level"]
+
+
+@pytest.mark.parametrize("stalled", [0, 1, 2])
+def test_a_round_that_cannot_be_tuned_asks_for_no_structure_that_needs_it(stalled: int) -> None:
+    """At most one sample, of a kind that needs no tuning; where programs have no numbers nothing changes."""
+    tuned = attempt("r1c1", 1.0, 5.0, source='PARAMS = {"a": (1.0, 0.0, 2.0)}\n')
+    past = history(tuned, rounds=3, stalled=stalled)
+    plans = plan_round(past, RECIPES["default"], candidates=4, seed=0, tunable=False)
+    assert [p.direction in {"fresh", "different"} for p in plans] == [False, False, False, True]
+    known = Known(past, Where(4, 4))
+    told = [" ".join(prompting.policy_prompt(p, known, max_tokens=9000).split()) for p in plans]
+    assert all("will not be tuned any more" in text for text in told)
+    assert "a program that needs no tuning" in told[3]
+    assert "requests of this round ask for something of a different kind" not in told[3]
+    simple = history(attempt("r1c1", 1.0, 5.0), rounds=3, stalled=2)
+    plans = plan_round(simple, RECIPES["default"], candidates=4, seed=0, tunable=False)
+    assert {p.direction for p in plans} == {"fresh"}
+    assert not any(p.final for p in plans)
+
+
+def test_a_fresh_request_speaks_of_programs_that_it_shows() -> None:
+    """Their idea and not their code, so nothing is "above"; and what nobody tried may be named by the answer."""
+    past = history(attempt("r1c1", 1.0, 5.0), rounds=2, stalled=2)
+    past.asked = {"r1c1": Asked("first", "", "walk on the toes")}
+    plan = plan_round(past, RECIPES["default"], candidates=1, seed=0)[0]
+    text = prompting.policy_prompt(plan, Known(past, Where(3, 4)), max_tokens=9000)
+    assert "programs above" not in text
+    assert "def r1c1" not in text
+    assert '"walk on the toes" (r1c1): 3 ± 2 over 2 episodes' in text
+    assert "STRATEGY: what it does" in text

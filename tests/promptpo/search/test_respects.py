@@ -8,7 +8,7 @@ import pytest
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
-from promptpo.search.respects import respects
+from promptpo.search.respects import merger, respects
 
 COSTLY = SimpleNamespace(
     text="def reward(action):\n    forward = 1.0\n    ctrl_cost = (action ** 2).sum()\n    return forward - ctrl_cost\n"
@@ -30,13 +30,16 @@ def heads(*episodes: Any, source: str = "pass", spec: Any = FREE) -> Any:
     [
         ([(5, 10, None)] * 4, ["Level"]),
         ([(1, 10, True), (0, 10, False), (1, 10, True)], ["Success", "Robustness", "Level"]),
-        ([(-10, 10, None), (-20, 20, None), (-30, 30, None)], ["Robustness", "Speed", "Level"]),
-        ([(10, 10, None), (20, 20, None), (30, 30, None)], ["Robustness", "Lasting longer", "Level"]),
+        ([(-10, 10, None), (-20, 20, None), (-30, 30, None)], ["Speed", "Level"]),
+        ([(10, 10, None), (20, 20, None), (30, 30, None)], ["Lasting longer", "Level"]),
+        ([(2242, 9, None), (2274, 9, None), (2337, 9, None), (2261, 9, None)], ["Level"]),
+        ([(2242, 9, None), (-31, 9, None), (2337, 9, None), (2261, 9, None)], ["Robustness", "Level"]),
+        ([(-91, 115, None), (-92, 118, None), (-93, 121, None)], ["Level"]),
         ([(7, 10, None)], ["Level"]),
     ],
 )
 def test_the_evidence_suggests_the_respect(episodes: Any, found: Any) -> None:
-    """Failures, bad starts, length where it is related to the return; the level always."""
+    """Failures, starts far below the rest and no mere spread, length where it is related; the level always."""
     assert heads(*episodes) == found
 
 
@@ -49,3 +52,17 @@ def test_effort_is_a_respect_only_where_it_costs() -> None:
 def test_long_programs_are_to_become_simpler() -> None:
     """Half of the lines."""
     assert heads((5, 10, None), source="x = 1\n" * 1000)[-1] == "Simplicity"
+
+
+def test_programs_that_behave_nearly_alike_are_not_merged() -> None:
+    """Each is better on some starts, by chance and by little; a program that saves a bad start has something to give."""
+
+    def attempt(id_: Any, *returns: Any) -> Any:
+        records = tuple(EpisodeRecord(n, r, 10) for n, r in enumerate(returns))
+        return Attempt(Candidate(id_, id_, 1), Evaluation("ok", records, 10))
+
+    one = attempt("r1c1", 2242.0, 2274.0, 2337.0, 2239.0)
+    copy, other = attempt("r1c2", 2272.0, 2280.0, 2180.0, 2297.0), attempt("r1c3", 100.0, 200.0, 90.0, 4000.0)
+    past = History([one, copy, other])
+    assert merger(past, one, copy) == ""
+    assert "r1c3 is better than r1c1 on 1" in merger(past, one, other)

@@ -1,20 +1,28 @@
 """A round's tuning inside a run: what is tuned, from where, for how long, and what is written of it."""
 
+import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import promptpo
+from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program
+from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.journal import from_json, read_run, to_json
-from promptpo.run.records import Attempt, Candidate, Sensitivity
+from promptpo.run.config import Config
+from promptpo.run.journal import Journal, from_json, read_run, to_json
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
+from promptpo.run.spender import Spender
+from promptpo.run.state import read_state
 from promptpo.search.history import History
-from promptpo.search.tuner import inherited
-from promptpo.search.tuning import patience
+from promptpo.search.tuner import Tuner, inherited
+from promptpo.search.tuning import Batch, Tuned, patience
 from promptpo.search.tuning.patience import Patience
+from sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import TUNABLE
 
@@ -53,6 +61,76 @@ def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) 
     assert 0 < spent < 0.35 * planned
     assert [event.key for event in events["attempt"]][:1] == ["r1c1"]
     assert not any(event.key.endswith("t") for event in events["attempt"])
+
+
+def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
+    """Also for a resumed run, where it is written once; equal programs of a round say whose they are."""
+    run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=20_000)
+    remarks = {event.key: from_json(Remark, event.data) for event in read_run(run.directory)["remark"]}
+    assert set(remarks) == {"r1c2.twin", "r1c1.tuned"}
+    assert remarks["r1c2.twin"].duplicate_of == "r1c1"
+    assert remarks["r1c1.tuned"].notes
+    shown = read_state(run.directory).candidate("r1c1")
+    assert shown is not None
+    assert set(remarks["r1c1.tuned"].notes) <= set(shown.attempt.notes)
+    promptpo.resume(run.directory, llm=ScriptedLLM([]), rounds=1)
+    assert len(read_run(run.directory)["remark"]) == 2
+
+
+def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
+    """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
+    config, nobody = Config(Task("CartPole-v1")), cast("Any", None)
+    known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
+    attempt = Attempt(Candidate("r1c1", TUNABLE, 1), Evaluation("ok", (), 0))
+    history = History([attempt])
+    with Journal(tmp_path) as journal:
+        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        in_vain = Tuned("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
+        Tuner(nobody, spender, config, 10)._remark(history, [in_vain])
+        written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
+    assert history.attempts[0].candidate.sensitivity == known
+    assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
+
+
+class HalfDone:
+    """An executor that finishes its first job and never another."""
+
+    jobs = 2
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.waiting = asyncio.Event()
+
+    async def run(self, job: Job) -> Rollout:
+        """Thirty steps, or nothing for ever."""
+        self.asked += 1
+        if self.asked > 1:
+            self.waiting.set()
+            await asyncio.Event().wait()
+        return Rollout((), None, 30, "", 0.0)
+
+
+def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
+    """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
+    config = Config(Task("CartPole-v1"))
+    program = Program.parse(TUNABLE)
+    batch = Batch(program, (Trial(0, program.values, 10),))
+
+    async def cut() -> None:
+        executor: Any = HalfDone()
+        spender = Spender(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
+        nobody: Any = None
+        work = asyncio.ensure_future(Tuner(nobody, spender, config, 10)._batch("r1.t1", [batch, batch], []))
+        await executor.waiting.wait()
+        await asyncio.sleep(0)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    with Journal(tmp_path) as journal:
+        asyncio.run(cut())
+        assert journal.find("tuning", "r1.t1") is None
+        assert Ledger(config.budget, journal.events).steps["tune"] == 30
 
 
 def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_steps_spent_on_observing_are_counted() -> None:
     taken = 0
     step = envs.Silent.step
 
-    def counted(self, action: Any) -> Any:
+    def counted(self: Any, action: Any) -> Any:
         nonlocal taken
         taken += 1
         return step(self, action)

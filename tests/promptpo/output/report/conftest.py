@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import promptpo
-from promptpo.llm.base import Completion, Usage
+from promptpo.llm.base import Completion, Request, Usage
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, NAN_ACTION, SYNTAX_ERROR, TUNABLE, WEAK, variant
 
@@ -32,7 +32,7 @@ ANSWERS = {
 }
 
 
-def answer(request: pytest.FixtureRequest) -> Any:
+def answer(request: Request) -> Any:
     """What the scripted model says, with a price."""
     text = ANSWERS.get(request.key, CRASH)
     return Completion(text, "demo-1", usage=Usage(1000, 800, len(text) // 4), cost_usd=0.01, seconds=1.5)

@@ -15,7 +15,7 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: p
     write_atomically(path, "old")
     whole = Path.write_text
 
-    def full(self, text: Any, **more: Any) -> None:
+    def full(self: Path, text: Any, **more: Any) -> None:
         whole(self, text[:1], **more)
         raise OSError(28, "No space left on device")
 

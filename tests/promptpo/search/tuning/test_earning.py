@@ -2,6 +2,7 @@
 
 import math
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_every_structure_is_tuned_briefly_before_it_is_dropped(drive: Any) -> No
 
     tuning = Tuning([weak, strong], steps=10_000, seeds=_seeds, horizon=130, seed=0, earning=True)
     while tuning.batches:
-        tuning.step([answer(job, lambda t, job=job: of(job.program, t), 130) for job in tuning.batches])
+        tuning.step([answer(job, partial(of, job.program), 130) for job in tuning.batches])
     dropped, kept = tuning.result()
     assert kept.steps > dropped.steps > 0
     assert kept.changes

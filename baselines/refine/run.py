@@ -1,0 +1,203 @@
+"""One run of ``promptpo refine``: a program, a network trained on top of it, and the file that holds both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from baselines.building import check_actions, load_model
+from baselines.checkpoints import BUFFER, MODEL
+from baselines.progress import Display
+from baselines.refine.environments import NormalizedAround, ProgramEnvs, flat_envs
+from baselines.refine.files import FileEvaluator, refined_source
+from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of, set_learning
+from baselines.refine.programs import Prior
+from baselines.refine.weights import text_bytes
+from baselines.settings import TrainingSettings
+from baselines.training import TrainingRun
+from promptpo.errors import UsageError
+from promptpo.output.exporting import BEST
+from promptpo.output.report import write_atomically
+from promptpo.rollouts.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
+
+PROGRAM = "program.py"
+"""The program's module, in the directory of the run."""
+WIDTHS = (128, 64, 32)
+"""Units of the network's two hidden layers; the widest that fits into the file."""
+import os
+
+WARM_UP = int(os.environ.get("REFINE_WARM", "0"))
+"""Steps in which only the critic of PPO learns."""
+LOG_STD = -2.0
+"""Logarithm of the first exploration noise, where the hyperparameters do not say it."""
+
+
+class RefineRun(TrainingRun):
+    """The state of one process's work on a run of ``promptpo refine``."""
+
+    envs: Any
+
+    def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
+        given = settings.prior or {}
+        self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
+        source = (directory / PROGRAM).read_text(encoding="utf-8")
+        self.prior = Prior(source, *self.files.spaces, tuple(given["notes"]))
+        self._shares: list[float] = []
+        super().__init__(settings, directory, display)
+
+    def _envs(self, saved: Path | None) -> VecEnv:
+        settings, row = self.settings, self.row
+        check_actions(settings, self.prior.action_space)
+        envs, flats = flat_envs(settings.task, row.n_envs or 1, settings.seed, self.record.steps)
+        given = settings.prior or {}
+        self.beside = ProgramEnvs(
+            envs,
+            flats,
+            self.prior,
+            scale=given["scale"],
+            off_policy=not self._on_policy,
+            allow_weaker=given["allow_weaker"],
+        )
+        if saved is not None:
+            return NormalizedAround.load(str(saved / "vecnormalize.pkl"), self.beside)
+        gamma = row.values.get("gamma", 0.99)
+        options = {"gamma": gamma, **(row.normalize or {"norm_reward": False})}
+        normalized = NormalizedAround(self.beside, **{**options, "norm_obs": True})
+        normalized.kept = self.prior.actions.size
+        return normalized
+
+    @property
+    def _on_policy(self) -> bool:
+        return self.settings.algorithm in ("ppo", "trpo")
+
+    def _new_model(self) -> BaseAlgorithm:
+        from baselines.algorithms import algorithm_class
+
+        settings = self.settings
+        arguments = self.row.arguments()
+        arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
+        policy: Any = NearProgramPolicy if self._on_policy else "MlpPolicy"
+        try:
+            model = algorithm_class(settings.algorithm)(
+                policy, self.envs, seed=settings.seed, device=settings.device, **arguments
+            )
+        except (TypeError, ValueError, AssertionError) as error:
+            raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+        if not self._on_policy:
+            begin_near_zero(model.policy.actor, LOG_STD)
+        return model
+
+    def _policy_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The row's arguments of the policy, with an actor that fits into a file."""
+        arch = given.get("net_arch")
+        critic_name = "vf" if self._on_policy else "qf"
+        critic = arch.get(critic_name) if isinstance(arch, dict) else arch
+        inputs = int(self.envs.observation_space.shape[0])
+        room = self.files.room(self.prior)
+        outputs = self.prior.actions.size
+        fitting = [w for w in WIDTHS if text_bytes([inputs, w, w, outputs]) < room]
+        if not fitting:
+            raise UsageError("the program is so long that no network fits beside it into one file of 100 kB.")
+        widths = [fitting[0]] * 2
+        default = [64, 64] if self._on_policy else [256, 256]
+        arguments = {**given, "net_arch": {"pi": widths, critic_name: critic or default}}
+        if self._on_policy:
+            arguments |= {"passed": outputs, "choices": self.prior.actions.choices}
+            arguments.setdefault("log_std_init", LOG_STD)
+            if not self.prior.actions.continuous:
+                del arguments["log_std_init"]
+        return arguments
+
+    def _model(self, saved: Path | None) -> BaseAlgorithm:
+        if saved is None:
+            return self._new_model()
+        model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
+        if (saved / BUFFER).exists():
+            model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
+        return model
+
+    def rollout_begins(self) -> None:
+        """Let the critic learn what the program is worth before the actor moves away from it."""
+        if self.settings.algorithm == "ppo":
+            set_learning(self.model.policy, self.model.num_timesteps >= WARM_UP)
+
+    # Looking at it
+
+    def source(self) -> str:
+        """The program with the network as it is now, as one module."""
+        network = network_of(self.model, self.envs, self.prior.actions.size)
+        scale = (self.settings.prior or {})["scale"]
+        return refined_source(self.prior, network, scale=scale)
+
+    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+        """Before training the program alone, so that the result is never worse; then the file."""
+        self._last_source = self.source() if self.record.curve else self.prior.source
+        return self.files.evaluate(self._last_source, seeds)
+
+    def _checkpoint(self, *, is_best: bool) -> None:
+        if is_best:
+            self.record.best_source = self._last_source
+        self.checkpoints.write(self.model, self.envs, self.record, is_best=False)
+        if is_best:
+            self.publish()
+
+    def publish(self, content: dict[str, Any] | None = None) -> None:
+        """Write ``best.py``; with its result, once it is known."""
+        text = self.files.exported(
+            self.record.best_source, self.prior, self.settings, self.directory, content
+        )
+        write_atomically(self.directory / BEST, text)
+
+    def _save_final(self) -> None:
+        """The network as training left it is in the checkpoint."""
+
+    def _tests(self) -> tuple[Evaluation, Evaluation]:
+        seeds = self.seeds.test(self.settings.test_episodes)
+        best = self.files.evaluate(self.record.best_source, seeds)
+        return best, best
+
+    def complete(self, command: str) -> dict[str, Any]:
+        """Train to the end, test the best file, and write it with what came out."""
+        if self.record.best_source:
+            self.publish()
+        self._asked_from = self.beside.asking_seconds
+        content = super().complete(command)
+        share = self.files.share(self.record.best_source, self.prior, self.seeds)
+        content |= self._additions(content, share)
+        self.publish(content)
+        return content
+
+    def _additions(self, content: dict[str, Any], share: float) -> dict[str, Any]:
+        given, record = self.settings.prior or {}, self.record
+        best = record.best or {}
+        network = network_of(self.model, self.envs, self.prior.actions.size)
+        return {
+            "method": "refine",
+            "reported": "the best of the program and the checkpoints on validation seeds",
+            "steps": {**content["steps"], "program": given["steps"]},
+            "program": {
+                "run": given["run"],
+                "steps": given["steps"],
+                "validation": {key: record.curve[0][key] for key in ("outcome", "mean_return")},
+                "notes": given["notes"],
+                "asking_share": round(self.beside.asking_seconds / max(record.train_seconds, 1e-9), 4),
+                "episodes": self.beside.episodes,
+                "failures": self.beside.failures,
+            },
+            "residual": {
+                "kept": bool(best.get("steps")),
+                "scale": given["scale"],
+                "weights": network.numbers,
+                "share": round(share, 4),
+            },
+        }
+
+    def close(self) -> None:
+        """Close all environments."""
+        super().close()
+        self.files.close()

@@ -1,0 +1,122 @@
+"""From a run, or a policy file, to the settings of its refinement."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from baselines.refine.environments import build_env
+from baselines.refine.programs import Prior, note_names, program_steps
+from baselines.refine.run import PROGRAM, RefineRun
+from baselines.refine.shapes import Actions, flat_size
+from baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
+from baselines.training import prepare, train
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.files import read_text
+from promptpo.output.exporting import policy_part
+from promptpo.output.policy_file import file_and_task
+from promptpo.output.report import RESULT, write_atomically
+from sandbox import Limits, Sandbox, check_source
+
+
+def prior_of(
+    run: Path,
+    task: Task | None,
+    *,
+    scale: float,
+    allow_weaker: bool = False,
+    max_episode_steps: int | None = None,
+) -> tuple[str, Task, dict[str, Any]]:
+    """What a network is added to.
+
+    Args:
+        run: A run directory, an exported file, or a bare policy module.
+        task: What the user named; None asks the run or the file.
+        scale: Of what the network adds.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+        max_episode_steps: Longest episode; None keeps the task's.
+
+    Returns:
+        The program's module, the task, and the rest as plain data.
+
+    Raises:
+        UsageError: There is no policy, nobody says for what, or it is not one that can be refined.
+    """
+    if not run.exists():
+        raise UsageError(f"there is no run or policy {run}.")
+    file, task = file_and_task(run, task)
+    if max_episode_steps is not None:
+        task = replace(task, max_episode_steps=max_episode_steps)
+    source = policy_part(read_text(file))
+    failure = check_source(source)
+    if failure is not None:
+        raise UsageError(f"the sandbox does not take {file}: {failure.message}")
+    result = _result_of(file)
+    if result.get("method") == "refine":
+        raise UsageError(f"{run} is refined already; go on with its training: {_resuming(file.parent)}")
+    env = build_env(task)
+    try:
+        flat_size(env.observation_space, task.name)
+        Actions.of(env.action_space)
+        first, _ = env.reset(seed=0)
+        prior = Prior(source, env.observation_space, env.action_space)
+    finally:
+        env.close()
+    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
+        found = box.call(prior.probe_source, "Probe.names", first)
+    given = {
+        "run": str(run),
+        "digest": prior.program.digest,
+        "model": result.get("model") or _author(file),
+        "candidate": str((result.get("best") or {}).get("candidate") or file.name),
+        "steps": program_steps(result),
+        "notes": list(note_names(found.value or "")),
+        "scale": scale,
+        "allow_weaker": allow_weaker,
+    }
+    return source, task, given
+
+
+def refine(
+    settings: TrainingSettings, source: str, directory: Path, *, resume: bool, display: Any, command: str
+) -> dict[str, Any]:
+    """Train a network on top of a program; see `baselines.training.train`.
+
+    Args:
+        settings: With `prior` as `prior_of` gave it.
+        source: The program's module.
+        directory: Where to.
+        resume: Go on with what is there.
+        display: Told what happens.
+        command: The command line, for the result.
+    """
+    prepare(settings, directory, resume=resume)
+    if not (directory / CONFIG).exists():
+        write_atomically(directory / PROGRAM, source)
+        save_settings(settings, directory)  # from here on it is this run's directory
+    return train(settings, directory, resume=True, display=display, command=command, kind=RefineRun)
+
+
+def _result_of(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((file.parent / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _author(file: Path) -> str:
+    """Who wrote a file, as its header says."""
+    match = re.search(r"written by (.+?)\.\n", read_text(file)[:2000])
+    return match[1] if match else "its user (given to refine)"
+
+
+def _resuming(directory: Path) -> str:
+    given = load_settings(directory).prior or {}
+    run, out = shlex.quote(str(given.get("run", "RUN"))), shlex.quote(str(directory))
+    return f"promptpo refine {run} --out {out} --resume --steps MORE"

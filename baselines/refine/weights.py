@@ -1,0 +1,119 @@
+"""A small network as text: two characters for a weight, and a forward pass that needs numpy only."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ALPHABET = "".join(chr(c) for c in range(33, 127) if chr(c) not in "\"'\\()[]{}+-~#")
+"""Characters of a weight: none that ends a text or that the sandbox's gate counts."""
+LEVELS = len(ALPHABET) ** 2
+LINE = 100
+"""Characters of a line of weights."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An affine map.
+
+    Attributes:
+        weights: One row per output.
+        bias: One number per output.
+    """
+
+    weights: np.ndarray[Any, Any]
+    bias: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A deterministic policy network as plain arrays.
+
+    Attributes:
+        mean: Subtracted from what it reads, the program's action left out.
+        std: What that is divided by.
+        clip: The greatest of what it reads after that.
+        layers: Its affine maps.
+        activation: Between them, as an expression of ``x``.
+        passes_on: Whether the last layer reads the program's action again.
+        squash: Whether a hyperbolic tangent ends it.
+    """
+
+    mean: np.ndarray[Any, Any]
+    std: np.ndarray[Any, Any]
+    clip: float
+    layers: list[Layer]
+    activation: str
+    passes_on: bool
+    squash: bool
+
+    @property
+    def numbers(self) -> int:
+        """How many weights it has."""
+        return sum(layer.weights.size + layer.bias.size for layer in self.layers)
+
+    @property
+    def text(self) -> str:
+        """The weights and the class ``Network`` that reads them."""
+        blocks = [_written("mean", self.mean[:, None]), _written("std", self.std[:, None])]
+        for i, layer in enumerate(self.layers):
+            blocks.append(_written(f"layer {i}", np.column_stack([layer.weights, layer.bias])))
+        return textwrap.dedent(_NETWORK).format(
+            alphabet=ALPHABET,
+            blocks="\n".join(blocks),
+            activation=self.activation or "x",
+            clip=self.clip,
+            passed="x = np.concatenate([x, prior])\n        " if self.passes_on else "",
+            end="np.tanh(weights @ x + bias)" if self.squash else "weights @ x + bias",
+        )
+
+
+def text_bytes(sizes: list[int]) -> int:
+    """About how long the weights of a network with these layer sizes are as text."""
+    return sum(2 * (before + 2) * after for before, after in itertools.pairwise(sizes))
+
+
+def _written(name: str, matrix: np.ndarray[Any, Any]) -> str:
+    """A matrix as an entry of ``NETWORK``: shape, each row's largest number, and the rest relative to it."""
+    rows = np.asarray(matrix, np.float64)
+    largest = np.array([float(f"{value:.7g}") for value in np.abs(rows).max(axis=1)])
+    largest[largest == 0] = 1.0
+    centre = (LEVELS - 1) // 2
+    codes = np.clip(np.rint(rows / largest[:, None] * centre) + centre, 0, 2 * centre).astype(int).ravel()
+    text = "".join(ALPHABET[code // len(ALPHABET)] + ALPHABET[code % len(ALPHABET)] for code in codes)
+    lines = "\n".join(text[i : i + LINE] for i in range(0, len(text), LINE))
+    scales = textwrap.fill(", ".join(f"{value:.7g}" for value in largest), LINE)
+    return f'    ({tuple(rows.shape)}, [  # {name}\n{scales}], """\n{lines}\n"""),'
+
+
+_NETWORK = '''\
+NETWORK = [  # of each matrix: its shape, each row's largest number, the numbers relative to it in two characters
+{blocks}
+]
+
+
+class Network:
+    """What is added to the program: affine maps of the observation, its notes and its action."""
+
+    def __init__(self):
+        code = {{c: i for i, c in enumerate("{alphabet}")}}
+        base, self.matrices = len(code), []
+        for shape, largest, text in NETWORK:
+            digits = np.array([code[c] for c in text if c in code]).reshape(-1, 2)
+            centre = (base * base - 1) // 2
+            numbers = (digits[:, 0] * base + digits[:, 1] - centre) / centre
+            self.matrices.append(numbers.reshape(shape) * np.array(largest)[:, None])
+
+    def __call__(self, observed, prior):
+        mean, std, layers = self.matrices[0][:, 0], self.matrices[1][:, 0], self.matrices[2:]
+        x = np.concatenate([np.clip((observed - mean) / std, -{clip}, {clip}), prior])
+        for layer in layers[:-1]:
+            x = layer[:, :-1] @ x + layer[:, -1]
+            x = {activation}
+        {passed}weights, bias = layers[-1][:, :-1], layers[-1][:, -1]
+        return {end}
+'''

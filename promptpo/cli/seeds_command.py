@@ -1,0 +1,93 @@
+"""``optimize --seeds`` and ``resume`` of a folder of seeds: what is shown and how it ends."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from promptpo.cli import view_commands
+from promptpo.cli.many_commands import print_table
+from promptpo.cli.terminal import print_json, say
+from promptpo.telling.feedback import number
+from sandbox.text import clean_line
+
+if TYPE_CHECKING:
+    from promptpo.cli.run_flags import ShowingFlags
+    from promptpo.seeds import SeedsResult
+
+COLUMNS = ("seed", "held-out return", "success", "steps", "calls", "US dollars", "seconds", "ended")
+
+
+def named_for(tracker: str, seed: int) -> str:
+    """What a tracker is called for one of several runs: a monitor file holds one run."""
+    kind, colon, where = tracker.partition(":")
+    if kind != "monitor":
+        return tracker
+    path = Path(where if colon and where else "monitor.csv")
+    stem, _, rest = path.name.partition(".")
+    return f"monitor:{path.with_name(f'{stem}-seed-{seed}.{rest}' if rest else f'{stem}-seed-{seed}')}"
+
+
+def finish(found: SeedsResult, showing: ShowingFlags) -> None:
+    """Show the summary, and end with the status that fits.
+
+    Raises:
+        Exit: 130 where Ctrl-C ended it, 1 where a run has no policy.
+    """
+    if showing.as_json:
+        print_json({"directory": str(found.directory), **found.data}, indent=2)
+    else:
+        summary(found)
+    if showing.film and not found.interrupted:
+        for run in found.runs.values():
+            view_commands.add_episode(run)
+    if found.interrupted:
+        raise typer.Exit(130)
+    if not found.complete:
+        raise typer.Exit(1)
+
+
+def summary(found: SeedsResult) -> None:
+    """A table with a row for each seed; mean, interval and best below it."""
+    rows = [list(COLUMNS)]
+    for row in found.data["runs"]:
+        value = "not begun" if row["stop_reason"] is None else "nothing ran"
+        if row["mean_return"] is not None:
+            low, high = row["ci95"]
+            value = f"{number(row['mean_return'])} ({number(low)} to {number(high)})"
+        rate = row["success_rate"]
+        rows.append(
+            [
+                str(row["seed"]),
+                value,
+                "" if rate is None else f"{rate:.0%}",
+                "" if row["steps"] is None else f"{row['steps']:,}",
+                "" if row["calls"] is None else str(row["calls"]),
+                f"{row['cost_usd']:.4f}" if row["cost_usd"] else "",
+                "" if row["wall_seconds"] is None else f"{row['wall_seconds']:.0f}",
+                row["stop_reason"] or "",
+            ]
+        )
+    print_table(rows)
+    data, known = found.data, [row for row in found.data["runs"] if row["mean_return"] is not None]
+    if known:
+        low, high = data["ci95"]
+        say(
+            f"Mean over {len(known)} run{'s' if len(known) > 1 else ''}: {number(data['mean_return'])} "
+            f"(95 % interval over runs {number(low)} to {number(high)})."
+        )
+        say(
+            clean_line(
+                f"Best: seed {data['best']['seed']}, {number(data['best']['mean_return'])}: {data['best']['policy']}"
+            )
+        )
+    say(clean_line(f"Summary: {found.directory / 'summary.json'}"))
+    if data["finished"] < len(data["runs"]):
+        say(
+            clean_line(
+                f"Not all runs have ended; go on with: promptpo resume {shlex.quote(str(found.directory))}"
+            )
+        )

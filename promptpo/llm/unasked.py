@@ -1,0 +1,35 @@
+"""A model of which only the name and the price are wanted: it needs no key, and builds no client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from promptpo.llm.base import ALL_PURPOSES
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import Request
+    from promptpo.llm.prices import Pricing
+
+
+class UnaskedLLM:
+    """Says what a service's model would cost; it answers nothing.
+
+    Args:
+        name: As ``--model`` says it.
+        price: What a call costs; None where that is not known.
+    """
+
+    purposes = ALL_PURPOSES
+    language_model = True
+    takes_effort = True
+
+    def __init__(self, name: str, price: Pricing | None) -> None:
+        self.name, self.price = name, price
+        self.price_known = price is not None
+
+    async def complete(self, request: Request) -> NoReturn:
+        """Nothing is asked where only the cost is wanted."""
+        raise RuntimeError(f"{self.name} was made to tell its price; it cannot answer {request.key}")
+
+    async def aclose(self) -> None:
+        """Nothing to release."""

@@ -1,0 +1,106 @@
+"""A policy file and the task that it is for: named by the user, or by the file or run, which may be a stranger's."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.files import read_text
+from promptpo.output.exporting import BEST, policy_part, portable, task_of
+from promptpo.program import Program
+from promptpo.run.config import CONFIG, load_config
+from promptpo.run.origin import builds, built_in, made_here
+
+
+def file_and_task(
+    policy: str | os.PathLike[str], task: Task | None, *, trust: bool = False
+) -> tuple[Path, Task]:
+    """The file that a policy is in, and what it is to play.
+
+    Args:
+        policy: An exported file, a bare policy module, or a run directory, which means its best.
+        task: What the user named; None asks the run, or the exported file.
+        trust: Whether the environment that it names may be built whatever it is, and whoever made it.
+
+    Raises:
+        UsageError: The run has no policy, nobody says which environment it is for, or what it names is not trusted.
+    """
+    path, found = Path(policy), None
+    if path.is_dir():
+        file = path / BEST
+        if not file.exists():
+            raise UsageError(
+                f"{path} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(path))}"
+            )
+        if task is None and (path / CONFIG).exists():
+            found = load_config(path / CONFIG).task
+        path = file
+    if task is not None:
+        return path, task
+    if found is None and path.suffix != ".zip":
+        found = task_of(read_text(path))
+    if found is None:
+        raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
+    if not (trust or may_build(path, found)):
+        raise UsageError(
+            f"{path} is no file of a run that was made here, and playing it {builds(found)}. If you trust it, "
+            "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
+        )
+    return path, found
+
+
+def may_build(path: Path, task: Task) -> bool:
+    """Whether the environment that a policy file names may be built without asking.
+
+    Anyone may name Gymnasium's own; any other is named by a run that was made here, or by a file in it that says
+    the same as its run.
+    """
+    if built_in(task):
+        return True
+    if not made_here(path.parent):
+        return False
+    return _trained(load_config(path.parent / CONFIG).task) == _trained(task)
+
+
+def _trained(task: Task) -> list[Task]:
+    """What an exported file says of a task: each variant with its wrappers, without the horizon."""
+    written = portable(task)
+    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
+
+
+def with_changes(task: Task, given: Task) -> Task:
+    """The task that a policy is from, with what a user named instead.
+
+    Arguments of the environment or variants replace both; they were made for each other.
+    """
+    made = given if given.env_kwargs or given.is_family else task
+    return replace(
+        task,
+        env_kwargs=made.env_kwargs,
+        max_episode_steps=given.max_episode_steps or task.max_episode_steps,
+        wrappers=given.wrappers or task.wrappers,
+        variants=made.variants,
+        held_out=made.held_out,
+        show_variant=given.show_variant or task.show_variant,
+    ).checked()
+
+
+def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The policy modules in files; of an exported file what was there before it was exported.
+
+    Raises:
+        UsageError: A file cannot be read, or has no policy in it.
+    """
+    found = []
+    for path in map(Path, paths):
+        source = policy_part(read_text(path / BEST if path.is_dir() else path))
+        program = Program.parse(source)
+        if "Policy" not in program.names:
+            raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
+        found.append(source)
+    return tuple(found)

@@ -1,0 +1,101 @@
+"""A run's policy as a file that runs without promptpo."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo import __version__
+from promptpo.envs.recorded_space import space_of
+from promptpo.errors import RunError
+from promptpo.output.exporting import DISTILLED, GIVEN, Provenance, exported
+from promptpo.output.run_result import best_source, load_run
+from promptpo.output.run_view import read_view
+from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.origin import builds, built_in, check_trust
+from promptpo.run.records import Seeds
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+
+def export(
+    run: str | os.PathLike[str],
+    *,
+    candidate: str | None = None,
+    filename: str = "policy.py",
+    trust: bool = False,
+) -> str:
+    """The text of a policy file for the best candidate of a run, or for another one.
+
+    Args:
+        run: The run directory.
+        candidate: Its id; None means the best.
+        filename: For the usage line in the file.
+        trust: Build the environment of a run that was not made here, where an older version did not record
+            its action space. Other runs are exported without it.
+
+    Raises:
+        RunError: The run or the candidate cannot be read, or nothing ran.
+        UsageError: Its environment is needed, and it was not made here.
+    """
+    loaded = load_run(run)
+    config = load_config(loaded.directory / CONFIG)
+    best = loaded.data["best"]
+    if candidate is None and best is None:
+        raise RunError(f"no candidate of {loaded.directory} ran; see: promptpo show {loaded.directory}")
+    content: Mapping[str, Any] = loaded.data
+    source = loaded.source
+    if candidate is not None and (best is None or candidate != best["candidate"]):
+        source = best_source(loaded.directory, candidate)
+        content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
+    space = _action_space(loaded.directory, config, trust=trust)
+    return exported(
+        source, provenance(loaded.directory, content, config), action_space=space, filename=filename
+    )
+
+
+def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]:
+    """A run's action space: as recorded, so that nothing is imported to export it; older runs have no record."""
+    from promptpo.envs.building import make_env
+
+    found = read_view(directory).state.action_space
+    if found is not None:
+        try:
+            return space_of(found)
+        except ValueError as error:
+            raise RunError(f"{directory} is damaged: {error}.") from error
+    if not trust and not built_in(config.task):
+        again = ["promptpo", "export", shlex.quote(str(directory)), "--trust"]
+        check_trust(directory, builds(config.task), again)
+    env = make_env(config.task)
+    try:
+        return env.action_space
+    finally:
+        env.close()
+
+
+def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> Provenance:
+    """The header facts of a run's best policy."""
+    test = content["test"]
+    seeds = Seeds().test(config.test_episodes)
+    model = content["model"] if content["language_model"] else "program search (no language model)"
+    if content["best"]["candidate"].startswith("r0c"):
+        model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
+    return Provenance(
+        task=config.task,
+        model=model,
+        version=__version__,
+        run_id=directory.resolve().name,
+        candidate=content["best"]["candidate"],
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        test=test,
+        success_rate=test["success_rate"] if test else None,
+        test_seeds=(seeds[0], seeds[-1]),
+        references=content.get("references") or {} if test else {},
+        verdict=content.get("verdict", "") if test else "",
+    )

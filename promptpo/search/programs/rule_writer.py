@@ -1,0 +1,90 @@
+"""Decision lists as policy modules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpo.search.programs.genome import Genome
+from promptpo.search.programs.library import render_module
+from promptpo.search.programs.rules import EXPLORE, line_of
+
+if TYPE_CHECKING:
+    from promptpo.search.programs.rules import Condition, DecisionList, Rule
+    from promptpo.search.programs.scene import Scene
+
+INDENT = " " * 8
+
+
+def write_decisions(program: DecisionList, scene: Scene, variant: int = 0) -> str:
+    """A policy module for a decision list about a scene."""
+    used = {rule.target for rule in program.rules}
+    if "any_flag" in used:
+        used |= {row.name for row in scene.rows}
+    staged = any(rule.stage is not None or rule.then is not None for rule in program.rules)
+    context = {
+        "decision": _decision(program, scene),
+        "staged": staged,
+        "moves": dict(scene.moves),
+        "sizes": scene.sizes,
+        "lows": scene.lows,
+        "place": scene.place,
+        "targets": [target for target in scene.targets if target.name in used],
+        "solid": scene.solid,
+    }
+    template = "places" if scene.place else "decisions"
+    return render_module(Genome("agent", (), variant), template, context)
+
+
+def _decision(program: DecisionList, scene: Scene) -> str:
+    names = {name for rule in program.rules for name, op, _ in rule.when if op not in {"some", "no"}}
+    names |= {value for rule in program.rules for _, op, value in rule.when if op in {"<", "is"}}
+    rows = {name for rule in program.rules for name, op, _ in rule.when if op in {"some", "no"}}
+    lines = [f"{n.name} = {n.code}" for n in scene.numbers if n.name in names]
+    lines += [f"some_{row.name} = bool(np.any({row.code}))" for row in scene.rows if row.name in rows]
+    for rule in program.rules:
+        lines.append(f"# Rule: {line_of(rule)}")
+        lines += _rule(rule)
+    lines.append(f"# Rule: {program.fallback!r}")
+    if program.fallback == EXPLORE and scene.place:
+        lines.append("return self.explore(obs, here)")
+    else:
+        lines.append(f"return {program.fallback!r}")
+    return "\n".join(f"{INDENT}{line}" for line in lines)
+
+
+def _rule(rule: Rule) -> list[str]:
+    terms = [] if rule.stage is None else [f"self.stage == {rule.stage}"]
+    terms += map(_term, rule.when)
+    then = [] if rule.then is None else [f"self.stage = {rule.then}"]
+    if not rule.target:
+        act = [*then, f"return {rule.act!r}"]
+        return [f"if {' and '.join(terms)}:", *(f"    {line}" for line in act)] if terms else act
+    lines = [f"goals = {rule.target}(obs)"]
+    if rule.how == "sweep":
+        lines.append("goals = self.ahead(here, goals)")
+    elif rule.how == "first":
+        lines.append("goals = sorted(goals)[:1]")
+    beside = rule.how == "beside"
+    there = "any(distance(here, g) == 1 for g in goals)" if beside else "here in goals"
+    go = f"return self.towards(obs, here, goals{', beside=True' if beside else ''})"
+    lines.append(f"if {' and '.join([*terms, 'goals'])}:")
+    if rule.act is not None:
+        return [
+            *lines,
+            f"    if {there}:",
+            *(f"        {line}" for line in [*then, f"return {rule.act!r}"]),
+            f"    {go}",
+        ]
+    return [
+        *lines,
+        f"    if not ({there}):" if beside else "    if here not in goals:",
+        f"        {go}",
+        *(f"    {line}" for line in then),
+    ]
+
+
+def _term(condition: Condition) -> str:
+    name, op, value = condition
+    if op in {"some", "no"}:
+        return f"some_{name}" if op == "some" else f"not some_{name}"
+    return f"{name} {'==' if op == 'is' else op} {value!s}"

@@ -1,0 +1,101 @@
+"""Which strategies have been tried on a task, and which are open."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpo.telling.programs import idea
+from promptpo.telling.prompting import is_continuous
+
+if TYPE_CHECKING:
+    from promptpo.search.history import History
+    from promptpo.spec import TaskSpec
+
+RHYTHM = "a rhythm or schedule in time, corrected by the observation"
+
+STRATEGIES = (
+    "the simplest rule that could work, with few numbers",
+    "feedback control: errors, gains and limits on named quantities",
+    "phases: a small state machine that remembers within the episode what has been achieved",
+    "planning: predict a few steps ahead with a model of your own and choose the best action",
+    "physics: energy, momentum or geometry worked out from the quantities observed",
+    RHYTHM,
+    "a table or decision list over a few well-chosen features",
+)
+"""Ways of solving a control task, asked for by name where the model has named none for this one."""
+
+ALIKE = 0.5
+"""A strategy of whose words so large a share is in what a program says of itself has been tried by it."""
+
+FEWEST_WORDS = 3
+"""Fewer words than these may be in any program's text."""
+
+_WORDS = re.compile(r"[a-z]{3,}")
+_COMMON = frozenset(
+    [
+        "with",
+        "that",
+        "this",
+        "from",
+        "into",
+        "each",
+        "when",
+        "then",
+        "them",
+        "they",
+        "both",
+        "while",
+        "policy",
+        "and",
+        "the",
+        "for",
+        "not",
+        "all",
+        "its",
+        "one",
+        "two",
+        "any",
+        "are",
+        "out",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a candidate was asked for.
+
+    Attributes:
+        direction: The kind of request.
+        base: Id of the program to build on; empty without one.
+        strategy: The strategy that was named, by the request or by the answer; empty where none was.
+        respect: In which respect to improve, one word; empty where none was named.
+    """
+
+    direction: str
+    base: str = ""
+    strategy: str = ""
+    respect: str = ""
+
+
+def open_strategies(history: History, spec: TaskSpec | None) -> list[str]:
+    """Strategies that nobody has tried: what the model named for this task, then what suits such tasks."""
+    rhythmic = spec is None or is_continuous(spec.action_space)
+    asked = {one.strategy for one in history.asked.values()}
+    ideas = [_words(idea(a, 400)) for a in history.attempts if not a.candidate.tuned]
+    tried = [*ideas, *map(_words, asked)]
+    named = [s for s in history.strategies if s not in asked and not any(_alike(s, words) for words in tried)]
+    general = [s for s in STRATEGIES if s not in asked and (rhythmic or s != RHYTHM)]
+    return [*named, *general]
+
+
+def _alike(strategy: str, words: set[str]) -> bool:
+    mine = _words(strategy)
+    return len(mine) >= FEWEST_WORDS and len(mine & words) >= ALIKE * len(mine)
+
+
+def _words(text: str) -> set[str]:
+    """The beginnings of the words that carry meaning: "torques" and "torque" are one."""
+    return {word[:5] for word in _WORDS.findall(text.lower()) if word not in _COMMON}

@@ -1,0 +1,278 @@
+"""A trained agent as a teacher: what it earns, what it does, and how much a program acts like it.
+
+It plays training seeds before anything is asked, and test seeds when the winner is tested. Its steps are
+counted as those of a reference. Its network is asked for nothing else: a program is compared with it on the
+states that it came through itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import EnvironmentFaultError, UsageError
+from promptpo.rollouts import evaluation_of
+from promptpo.rollouts.agents import play_agent
+from promptpo.run.journal import from_json
+from promptpo.run.packing import deflate, inflate
+from promptpo.run.records import REFERENCE_TEST, Diagnosis, Measured, Seeds, Told
+from promptpo.run.spender import values_in
+from promptpo.spec.reading import names_of
+from promptpo.telling import feedback, prompting, scores
+from promptpo.telling.trace import trace
+from sandbox import Episode, Limits, Rollout, Sandbox, Trial
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Task
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.run.config import Config
+    from promptpo.run.evidence import Evidence
+    from promptpo.run.spender import Spender
+    from promptpo.spec import TaskSpec
+    from promptpo.telling.summaries import Summariser
+
+TEACHER = "teacher"
+"""Its name among the references."""
+
+SHARE = 0.1
+"""Share of the step budget that its training episodes may take, in the worst case; one is played in any case."""
+
+MOST_VALUES = 400_000
+"""Numbers of observations that are kept of its episodes; later episodes are kept without their steps."""
+
+MOST_STEPS = 5_000
+"""Steps on which a program is compared with it."""
+
+logger = logging.getLogger(__name__)
+
+
+async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon: int) -> Rollout | None:
+    """Episodes of the teacher on training seeds, with what it saw and did; None without a teacher.
+
+    Raises:
+        UsageError: The file cannot be played in this environment.
+    """
+    if config.teacher is None:
+        return None
+    journal, path = spender.journal, Path(config.teacher)
+    found = journal.find("teacher", "episodes")
+    if found is None:
+        rollout = await _played(path, _limited(config.task, spec, horizon), _training(config, horizon))
+        data = {"agent": path.name, "digest": await asyncio.to_thread(_digest, path)}
+        found = journal.add("teacher", "episodes", data | {"rollout": deflate([rollout])}).data
+    rollout = inflate(found["rollout"])[0]  # the same values as after a resume
+    if journal.find("reference", TEACHER) is None:
+        journal.add("reference", TEACHER, _measured(evaluation_of(rollout)))
+    return rollout
+
+
+async def tested(spender: Spender, spec: TaskSpec, config: Config, horizon: int) -> Evaluation | None:
+    """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
+    key = f"{TEACHER}{REFERENCE_TEST}"
+    found = spender.journal.find("reference", key)
+    if config.teacher is None or found is not None:
+        return from_json(Measured, found).evaluation if found is not None else None
+    path, begun = Path(config.teacher), spender.journal.find("teacher", "episodes")
+    seeds = Seeds(config.seed).test(config.test_episodes)
+    try:
+        if begun is None or await asyncio.to_thread(_digest, path) != begun["digest"]:
+            raise UsageError(f"{path} has changed since the run began")
+        evaluation = await asyncio.to_thread(play_agent, path, _limited(config.task, spec, horizon), seeds)
+    except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
+        logger.warning("the teacher was not tested: %s", error)
+        return None
+    spender.journal.add("reference", key, _measured(evaluation))
+    return evaluation
+
+
+async def told(
+    rollout: Rollout, spender: Spender, spec: TaskSpec, evidence: Evidence, summariser: Summariser
+) -> str:
+    """What the first prompt says of the teacher: its return, two episodes in words, and some of its steps."""
+    found = spender.journal.find("teacher", "told")
+    if found is not None:
+        return str(found)
+    recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
+    kept = replace(rollout, episodes=tuple(recorded))
+    _, diagnosis = await summariser.summarise(kept, evaluation_of(kept))
+    text = prompting.render(
+        "teacher",
+        score=scores.score(evidence),
+        endings=feedback.endings(evidence.episodes),
+        episodes=[feedback.episode_in_words(one, 700) for one in _few(diagnosis)],
+        legend=summariser.legends.get(diagnosis.by, ""),
+        table=trace(feedback.chosen(recorded)[-1][1], names_of(spec.text)) if recorded else "",
+    )
+    spender.journal.add("teacher", "told", text)
+    return text
+
+
+def _few(diagnosis: Diagnosis) -> list[Told]:
+    """The worst episode and the best, which the median stands for where it returned as much; or the first two."""
+    chosen = [diagnosis.of("worst"), diagnosis.of("best", "median", "typical")]
+    return [one for one in chosen if one is not None] or list(diagnosis.episodes[:2])
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """How much a program acts like the teacher, on the teacher's own states.
+
+    Attributes:
+        measure: "equal actions", the share of them; or "r2", of each dimension of a continuous action.
+        values: One number, or one for each dimension; None where the teacher's actions do not vary.
+        steps: States that were compared.
+    """
+
+    measure: str
+    values: tuple[float | None, ...]
+    steps: int
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``result.json`` has it."""
+        return {"measure": self.measure, "values": list(self.values), "steps": self.steps}
+
+
+async def fidelity(
+    spender: Spender, spec: TaskSpec, config: Config, program: tuple[str, str, Mapping[str, float] | None]
+) -> dict[str, Any] | None:
+    """How much a program acts like the teacher; None where it cannot be said.
+
+    Args:
+        spender: Whose journal has the teacher's episodes, and gets the result.
+        spec: With the spaces.
+        config: Of the run.
+        program: (digest, source, parameter values).
+    """
+    digest, source, params = program
+    found = spender.journal.find("fidelity", digest)
+    taught = spender.journal.find("teacher", "episodes")
+    if found is None and taught is not None:
+        episodes = compared(inflate(taught["rollout"])[0].episodes)
+        value = await asyncio.to_thread(
+            agreement, source, params, episodes, spec, allow_weaker=config.allow_weaker_sandbox
+        )
+        found = spender.journal.add("fidelity", digest, value.as_json() if value else {}).data
+    return dict(found) if found else None
+
+
+def compared(episodes: Sequence[Episode]) -> list[Episode]:
+    """The episodes whose steps are known, up to a number of steps."""
+    chosen: list[Episode] = []
+    for episode in episodes:
+        if episode.trajectory is not None and (
+            not chosen or sum(one.steps for one in chosen) + episode.steps <= MOST_STEPS
+        ):
+            chosen.append(episode)
+    return chosen
+
+
+def agreement(
+    source: str,
+    params: Mapping[str, float] | None,
+    episodes: Sequence[Episode],
+    spec: TaskSpec,
+    *,
+    allow_weaker: bool = False,
+) -> Fidelity | None:
+    """Run a program, in the sandbox, on the observations of the teacher's episodes, and compare the actions.
+
+    Args:
+        source: The policy module.
+        params: Its numbers.
+        episodes: With their trajectories; each is one episode of the program too, for it may remember.
+        spec: With the spaces.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+    """
+    replayed = _Replay(spec, episodes)
+    trials = [Trial(n, params) for n in range(len(episodes))]
+    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
+        rollout = box.rollout(
+            source, [replayed], trials, record=True, clip_actions=True, stop_on_failure=False
+        )
+    mine, theirs = [], []
+    for episode in rollout.episodes:
+        taught = episodes[episode.seed].trajectory
+        if episode.failure is None and episode.trajectory is not None and taught is not None:
+            mine += list(episode.trajectory.actions)
+            theirs += list(taught.actions)
+    return _alike(mine, theirs, spec.action_space) if mine else None
+
+
+def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any]) -> Fidelity:
+    ours, others = (np.asarray(actions, dtype=float).reshape(len(mine), -1) for actions in (mine, theirs))
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        left, spread = ((ours - others) ** 2).sum(axis=0), ((others - others.mean(axis=0)) ** 2).sum(axis=0)
+        values = [1 - a / b if b > 1e-12 * len(mine) else math.nan for a, b in zip(left, spread, strict=True)]
+        return Fidelity("r2", tuple(None if math.isnan(v) else round(float(v), 4) for v in values), len(mine))
+    same = float((ours == others).all(axis=1).mean())
+    return Fidelity("equal actions", (round(same, 4),), len(mine))
+
+
+class _Replay(gymnasium.Env[Any, Any]):
+    """Shows the observations of recorded episodes, whatever is done."""
+
+    def __init__(self, spec: TaskSpec, episodes: Sequence[Episode]) -> None:
+        self.observation_space, self.action_space = spec.observation_space, spec.action_space
+        self._seen = [episode.trajectory.observations if episode.trajectory else () for episode in episodes]
+        self._episode = self._step = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin the episode of that number."""
+        del options
+        self._episode, self._step = seed or 0, 0
+        return self._seen[self._episode][0], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Show what the teacher saw next."""
+        del action
+        self._step += 1
+        seen = self._seen[self._episode]
+        return seen[self._step], 0.0, self._step >= len(seen) - 1, False, {}
+
+
+async def _played(path: Path, task: Task, seeds: Sequence[int]) -> Rollout:
+    """The teacher's episodes, those beyond what is kept without their steps."""
+    episodes: list[Episode] = []
+    held = 0
+
+    def watch(episode: Episode) -> bool:
+        nonlocal held
+        held += values_in(Rollout((episode,), None, 0, "", 0.0))
+        episodes.append(episode if held <= MOST_VALUES or not episodes else replace(episode, trajectory=None))
+        return not stopped
+
+    stopped = False
+    try:
+        await asyncio.to_thread(play_agent, path, task, seeds, watch=watch)
+    finally:
+        stopped = True  # where this is cancelled, the thread ends with its episode
+    return Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)
+
+
+def _training(config: Config, horizon: int) -> tuple[int, ...]:
+    wanted, steps = config.train_episodes, config.budget.steps
+    affordable = wanted if steps is None else max(1, int(SHARE * steps) // horizon)
+    return Seeds(config.seed).train(min(wanted, affordable))
+
+
+def _limited(task: Task, spec: TaskSpec, horizon: int) -> Task:
+    """The task with the run's horizon, where the environment has none."""
+    return task if spec.horizon is not None else replace(task, max_episode_steps=horizon)
+
+
+def _measured(evaluation: Evaluation) -> Measured:
+    return Measured(evaluation, "", {"reference": evaluation.steps}, TEACHER)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()

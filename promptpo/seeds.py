@@ -1,0 +1,323 @@
+"""The same search with several seeds: a folder with a run for each, and one summary.
+
+What a single run gives is partly luck; several say how much. A folder goes on where it was: runs that have ended
+are kept, one that was cut short is resumed, the others are begun.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.api import asked_for, continued, default_directory, shown
+from promptpo.envs.objects import EnvLike
+from promptpo.errors import RunError, UsageError
+from promptpo.files import write_atomically
+from promptpo.output.run_result import RunResult, load_run
+from promptpo.output.run_view import read_view
+from promptpo.run.checking import checked
+from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
+from promptpo.run.journal import JOURNAL
+from promptpo.run.observer import Observer
+from promptpo.run.origin import check_trust, resuming
+from promptpo.run.records import mean_interval
+from promptpo.session import Session
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+
+SEEDS, SUMMARY = "seeds.json", "summary.json"
+
+STOPPED = ("interrupted by Ctrl-C", "cancelled")
+"""Reasons for which a run ended that is to go on."""
+
+Watched = Callable[[int], AbstractContextManager[Observer]]
+"""Makes what is told of the run with a seed."""
+
+
+@dataclass(frozen=True)
+class SeedsResult:
+    """What several runs gave.
+
+    Attributes:
+        directory: The folder.
+        data: Content of ``summary.json``.
+        runs: The results, by seed; runs that have none yet are left out.
+        interrupted: Whether Ctrl-C ended it.
+    """
+
+    directory: Path
+    data: Mapping[str, Any]
+    runs: Mapping[int, RunResult] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def mean_return(self) -> float:
+        """Mean over the runs of their held-out mean returns; NaN where none has any."""
+        mean = self.data["mean_return"]
+        return math.nan if mean is None else float(mean)
+
+    @property
+    def best(self) -> RunResult | None:
+        """The run with the highest held-out mean return."""
+        best = self.data["best"]
+        return self.runs[best["seed"]] if best else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run has ended with a policy."""
+        return len(self.runs) == len(self.data["runs"]) and all(
+            run["finished"] and run["mean_return"] is not None for run in self.data["runs"]
+        )
+
+
+def optimize_seeds(
+    env_id: EnvLike,
+    *,
+    seeds: int = 5,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    llm: Callable[[int], LLM] | None = None,
+    **options: Any,
+) -> SeedsResult:
+    """Search with several seeds, one after the other; called again with the same folder it goes on.
+
+    ```python
+    found = promptpo.optimize_seeds("CartPole-v1", seeds=5, out="runs/five", model="search")
+    print(found.mean_return, found.data["ci95"], found.best.policy_path)
+    ```
+
+    Args:
+        env_id: As for `optimize`.
+        seeds: How many.
+        seed: The first; the others count up.
+        out: The folder; each run is in ``seed-N`` inside it. None makes one under ``runs/``.
+        llm: Makes the provider object for a seed, where `model` does not say who is asked.
+        **options: As for `optimize`; limits hold for each run.
+
+    Raises:
+        PromptPOError: One sentence that says what to do; see `promptpo.errors`.
+        KeyboardInterrupt: Ctrl-C; all runs and the summary are kept.
+    """
+    asked = asked_for(env_id, seed=seed, **options)
+    directory = Path(out) if out is not None else default_directory(asked.config.task)
+    found = begin_seeds(
+        asked.config, seeds, directory, lambda _: shown(asked.observer, asked.progress), llm=llm
+    )
+    if found.interrupted:
+        raise KeyboardInterrupt(f"all runs are kept; the same call goes on in {directory}")
+    return found
+
+
+def begin_seeds(
+    config: Config,
+    seeds: int,
+    directory: Path,
+    watched: Watched = lambda _: nullcontext(Observer()),
+    *,
+    llm: Callable[[int], LLM] | None = None,
+) -> SeedsResult:
+    """Begin runs with several seeds, or go on with those that a folder holds.
+
+    Args:
+        config: Of all runs, with the first seed.
+        seeds: How many.
+        directory: The folder.
+        watched: Makes what is told of each run.
+        llm: Makes a provider object.
+
+    Raises:
+        UsageError: There are to be no runs, or the folder holds others.
+    """
+    if seeds < 1:
+        raise UsageError(f"seeds must be at least 1, not {seeds}.")
+    config = checked(config)
+    _claim(directory, config)
+
+    def session(seed: int, path: Path, observer: Observer) -> Session | None:
+        made = llm(seed) if llm is not None else None
+        if not _begun(path):
+            return Session(replace(config, seed=seed), path, made, observer)
+        return None if _over(path) else continued(path, observer=observer, llm=made)
+
+    wanted = range(config.seed, config.seed + seeds)
+    _note(directory, config, wanted)
+    return _work(directory, wanted, session, watched)
+
+
+def resume_seeds(
+    directory: Path,
+    watched: Watched = lambda _: nullcontext(Observer()),
+    *,
+    trust: bool = False,
+    **changes: Any,
+) -> SeedsResult:
+    """Go on with the runs of a folder: those that were cut short, those that are missing, with new limits all.
+
+    Args:
+        directory: Where `begin_seeds` was.
+        watched: Makes what is told of each run.
+        trust: As for `resume`.
+        **changes: As for `promptpo.api.continued`.
+
+    Raises:
+        RunError: No run was begun there.
+        UsageError: They were not made here and are not trusted.
+    """
+    wanted = _noted(directory)
+    known = [directory / f"seed-{seed}" for seed in wanted if _begun(directory / f"seed-{seed}")]
+    if not known:
+        raise RunError(
+            f"no run was begun in {directory}; begin with: promptpo optimize ENV_ID --seeds N --out DIR"
+        )
+    base = load_config(known[0] / CONFIG)
+    if not trust:
+        check_trust(known[0], resuming(base), ["promptpo", "resume", shlex.quote(str(directory)), "--trust"])
+    limits = {one for one in Budget.__dataclass_fields__ if changes.get(one) is not None}
+
+    def session(seed: int, path: Path, observer: Observer) -> Session | None:
+        if _begun(path):
+            over = _over(path) and not limits
+            return None if over else continued(path, observer=observer, trust=trust, **changes)
+        new = replace(base.budget, **{name: changes[name] for name in limits})
+        return Session(checked(replace(base, seed=seed, budget=new)), path, None, observer)
+
+    return _work(directory, wanted, session, watched)
+
+
+def is_folder_of_seeds(directory: Path) -> bool:
+    """Whether `begin_seeds` has worked in a folder."""
+    return (directory / SEEDS).is_file()
+
+
+def _work(
+    directory: Path,
+    wanted: Sequence[int],
+    session: Callable[[int, Path, Observer], Session | None],
+    watched: Watched,
+) -> SeedsResult:
+    """One run after the other; whatever ends it, the summary says what there is."""
+    interrupted = False
+    try:
+        for seed in wanted:
+            with watched(seed) as observer:
+                work = session(seed, directory / f"seed-{seed}", observer)
+                if work is None:
+                    continue
+                work.run()
+            if work.control.reason:
+                interrupted = True
+                break
+            _summarise(directory, wanted)
+    finally:
+        data, runs = _summarise(directory, wanted)
+    return SeedsResult(directory, data, runs, interrupted)
+
+
+def _claim(directory: Path, config: Config) -> None:
+    """Refuse a folder that holds something else.
+
+    Raises:
+        UsageError: It holds a run, or runs with other settings.
+    """
+    if (directory / CONFIG).exists():
+        raise UsageError(f"{directory} holds a single run; name another folder by --out.")
+    if is_folder_of_seeds(directory):
+        noted = _read(directory)
+        if noted.get("config") != config_text(config):
+            raise UsageError(
+                f"{directory} holds runs with other settings; repeat theirs, go on with promptpo resume "
+                f"{shlex.quote(str(directory))}, or name another folder by --out."
+            )
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+def _note(directory: Path, config: Config, wanted: Sequence[int]) -> None:
+    content = {"format": 1, "seeds": list(wanted), "config": config_text(config)}
+    write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
+
+
+def _read(directory: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((directory / SEEDS).read_text(encoding="utf-8"))
+        if isinstance(found, dict) and all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
+            return found
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise RunError(f"{directory / SEEDS} cannot be read; name another folder by --out.") from error
+    raise RunError(f"{directory / SEEDS} is damaged; name another folder by --out.")
+
+
+def _noted(directory: Path) -> list[int]:
+    return list(_read(directory)["seeds"])
+
+
+def _begun(path: Path) -> bool:
+    return (path / CONFIG).exists()
+
+
+def _over(path: Path) -> bool:
+    """Whether a run has come to its own end."""
+    if not (path / JOURNAL).exists():
+        return False
+    view = read_view(path)
+    return view.result is not None and view.state.finished and not view.state.stop.startswith(STOPPED)
+
+
+def _summarise(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], dict[int, RunResult]]:
+    """Write ``summary.json``."""
+    runs = dict(_results(directory, wanted))
+    rows = [_row(directory, seed, runs.get(seed)) for seed in wanted]
+    means = {row["seed"]: row["mean_return"] for row in rows if row["mean_return"] is not None}
+    best = max(means, key=lambda seed: means[seed], default=None)
+    low, high = mean_interval(list(means.values()))
+    first = next(iter(runs.values()), None)
+    data = {
+        "format": 1,
+        "env_id": first.data["env_id"] if first else None,
+        "env_kwargs": first.data["env_kwargs"] if first else None,
+        "model": first.data["model"] if first else None,
+        "seeds": list(wanted),
+        "finished": sum(row["finished"] for row in rows),
+        "mean_return": sum(means.values()) / len(means) if means else None,
+        "ci95": [low, high] if means else [None, None],
+        "best": None
+        if best is None
+        else {"seed": best, "mean_return": means[best], "policy": str(runs[best].policy_path)},
+        "runs": rows,
+    }
+    write_atomically(directory / SUMMARY, json.dumps(data, indent=2) + "\n")
+    return data, runs
+
+
+def _results(directory: Path, wanted: Sequence[int]) -> Iterator[tuple[int, RunResult]]:
+    for seed in wanted:
+        path = directory / f"seed-{seed}"
+        if _begun(path) and (path / JOURNAL).exists() and read_view(path).result is not None:
+            yield seed, load_run(path)
+
+
+def _row(directory: Path, seed: int, run: RunResult | None) -> dict[str, Any]:
+    path = directory / f"seed-{seed}"
+    data: Mapping[str, Any] = run.data if run else {}
+    test = data.get("test") or {}
+    return {
+        "seed": seed,
+        "run": str(path),
+        "finished": run is not None and _over(path),
+        "mean_return": test.get("mean_return"),
+        "ci95": test.get("ci95") or [None, None],
+        "success_rate": test.get("success_rate"),
+        "candidate": (data.get("best") or {}).get("candidate"),
+        "steps": (data.get("steps") or {}).get("total"),
+        "calls": (data.get("llm") or {}).get("calls"),
+        "cost_usd": (data.get("llm") or {}).get("cost_usd"),
+        "wall_seconds": data.get("wall_seconds"),
+        "stop_reason": data.get("stop_reason"),
+    }

@@ -1,0 +1,84 @@
+"""What was asked for in earlier rounds and what came of it; strategies tried, and thoughts of giving up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpo.telling import scores
+from promptpo.telling.shortening import between_words
+
+if TYPE_CHECKING:
+    from promptpo.run.records import Attempt
+    from promptpo.search.history import History
+
+MOST = 8
+"""Lines at most: the latest."""
+
+NAMED = 110
+"""Characters of a strategy's name in a list."""
+
+
+def respects_in_words(history: History, base: str) -> str:
+    """In which respects a program was to be improved before, and what came of each; empty where in none."""
+    lines = []
+    for id_ in _of_earlier_rounds(history):
+        asked = history.asked[id_]
+        if asked.respect and asked.base == base:
+            lines.append(f"- {asked.respect} ({id_}): {_outcome(history, id_, asked.base)}")
+    if not lines:
+        return ""
+    return "\n".join([f"# What {base} was to be improved in before", "", *lines[-MOST:]])
+
+
+def strategies_in_words(history: History, *, short: bool = False) -> str:
+    """Which strategies were asked for or named, and what came of each; empty where none was."""
+    lines = []
+    for id_ in _of_earlier_rounds(history):
+        asked = history.asked[id_]
+        if asked.strategy:
+            name = between_words(asked.strategy, NAMED // 2 if short else NAMED)
+            outcome = "" if short else f": {_outcome(history, id_, '')}"
+            lines.append(f'- "{name}" ({id_}){outcome}')
+    if not lines:
+        return ""
+    return "\n".join(["# Strategies that were tried", "", *lines[-MOST:]])
+
+
+def thoughts_in_words(history: History) -> str:
+    """That some answers of the last round saw no way to improve; empty where none did."""
+    thoughts, answers = history.thoughts
+    if not thoughts:
+        return ""
+    reasons = "; ".join(f'"{between_words(thought, 200)}"' for thought in dict.fromkeys(thoughts))
+    many = f"{len(thoughts)} of the {answers} answers" if answers > 1 else "The one answer"
+    return f"{many} of the last round saw no way to improve: {reasons}."
+
+
+def _outcome(history: History, id_: str, base: str) -> str:
+    """What a request brought: the better of the program as it was written and its tuned form."""
+    found = [a for a in (history.find(id_), history.find(f"{id_}t")) if a is not None]
+    if not found:
+        return "no program came of it"
+    running = [a for a in found if history.runs(a)]
+    if not running:
+        return f"it {'was rejected' if found[0].evaluation.outcome == 'rejected' else 'failed'}"
+    best = running[0]
+    for one in running[1:]:
+        if history.better(one, best):
+            best = one
+    other: Attempt | None = history.find(base or history.leader_id)
+    score = scores.score(history.evidence(best))
+    if other is None or other is best:
+        return score + (", the best so far" if best.id == history.leader_id else "")
+    name = "" if best.id == id_ else f"{best.id}, "
+    return f"{name}{scores.difference(history.against(best, other), other.id)}"
+
+
+def _of_earlier_rounds(history: History) -> list[str]:
+    """Whose requests are over, in their order; answers of the present round arrive in any."""
+    return sorted((id_ for id_ in history.asked if _order(id_)[0] <= history.rounds), key=_order)
+
+
+def _order(id_: str) -> tuple[int, int]:
+    round_, _, slot = id_.removeprefix("r").partition("c")
+    return int(round_), int(slot)

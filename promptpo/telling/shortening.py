@@ -1,0 +1,63 @@
+"""Text made shorter at whole items: lines, clauses, entries of a list; what is left out is counted."""
+
+from __future__ import annotations
+
+import re
+
+SEPARATORS = ("\n", "; ", ". ", " | ", ", ")
+"""Where a text may end, the coarsest first."""
+
+_NOTE = 24
+"""Characters that are kept free for what says how much is left out."""
+
+
+def at_items(text: str, most: int) -> str:
+    """Text of about so many characters at most, which ends after a whole item and says how many follow.
+
+    A text of several lines ends after a line; a single one after a sentence, a clause or an entry of a list.
+    Only a text without any of these ends between two words.
+    """
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    for separator in SEPARATORS:
+        items = text.split(separator)
+        kept = _that_fit(items, separator, most - _NOTE)
+        if kept:
+            what = _what(separator, len(items) - kept)
+            return f"{separator.join(items[:kept]).rstrip(' ,;|')}{_before(separator)}{what}"
+    return between_words(text, most)
+
+
+def between_words(text: str, most: int) -> str:
+    """Text of at most so many characters, cut between words; after a clause where that keeps most of it."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    kept = text[: most - 2]
+    if not text[most - 2].isspace():
+        kept = kept.rsplit(None, 1)[0] if len(kept.split()) > 1 else kept
+    clause = max((found.start() for found in re.finditer(r"[;:,.] ", kept)), default=0)
+    if clause > 0.7 * len(kept):
+        kept = kept[:clause]
+    return kept.rstrip(" ,;:") + " …"
+
+
+def _that_fit(items: list[str], separator: str, most: int) -> int:
+    """How many items fit; 0 where the first alone is too long."""
+    size = 0
+    for n, item in enumerate(items):
+        size += len(item) + (len(separator) if n else 0)
+        if size > most:
+            return n
+    return len(items)
+
+
+def _what(separator: str, left: int) -> str:
+    if separator == "\n":
+        return f"(and {left} more line{'s' if left > 1 else ''})"
+    return f"and {left} more"
+
+
+def _before(separator: str) -> str:
+    return {"\n": "\n", ". ": ". ", "; ": "; "}.get(separator, ", ")

@@ -1,0 +1,65 @@
+"""What came of tuning a program's numbers, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.run.records import Sensitivity
+    from promptpo.search.tuning import Tuned
+
+MOST_NAMED = 5
+"""Numbers that are named of those that moved the return."""
+
+NO_NUMBERS = "Not tuned: it declares no PARAMS"
+NO_STEPS = "Not tuned: no steps were left, so its return is that of the numbers as written"
+NOT_PAID = "Not tuned: the steps paid for more promising programs only, so its return is that of the numbers as written"
+AT_TARGET = "Not tuned: it is at the threshold as it was written"
+
+
+def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
+    """What tuning one program came to, as a sentence without a full stop.
+
+    Args:
+        tuned: The result.
+        numbers: How many numbers the program declares.
+        into: Id of the candidate with the tuned numbers; empty where there is none.
+    """
+    if not tuned.evaluations:
+        return NOT_PAID
+    what = f"its {numbers} number{'s' if numbers != 1 else ''}" if numbers else "its table"
+    tried = f"{what} over {_episodes(tuned.evaluations)}"
+    if into:
+        return f"Tuning {tried} gave {into}"
+    matters = moved_in_words(tuned.sensitivity)
+    if tuned.outcome == "given up":
+        return f"{what[0].upper()}{what[1:]} as written: tuning left it after {_episodes(tuned.evaluations)}"
+    if tuned.outcome == "nothing ran":
+        return f"Tuning {tried}: no values with which every episode runs to its end"
+    if tuned.outcome == "alike":
+        return f"Tuning {tried}: no gain, all values that were tried scored alike"
+    return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")
+
+
+def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
+    """Which numbers moved the return, which did not, and which stand at a bound; empty where nothing is known."""
+    if not sensitivity:
+        return ""
+    moved = sorted((n for n in sensitivity if sensitivity[n].share > 0), key=lambda n: -sensitivity[n].share)
+    named = ", ".join(f"{name} ({sensitivity[name].share:.0%})" for name in moved[:MOST_NAMED])
+    if len(moved) > MOST_NAMED:
+        named += f" and {len(moved) - MOST_NAMED} more"
+    parts = [f"the return was moved by {named}" if moved else "no single number moved the return clearly"]
+    still = len(sensitivity) - len(moved)
+    if moved and still:
+        parts.append(f"{still} other{'s' if still > 1 else ''} made no clear difference")
+    ends = [f"{name} ({one.at_bound})" for name, one in sensitivity.items() if one.at_bound]
+    if ends:
+        more = f" and {len(ends) - MOST_NAMED} more" if len(ends) > MOST_NAMED else ""
+        parts.append(f"at a bound: {', '.join(ends[:MOST_NAMED])}{more}")
+    return "; ".join(parts)
+
+
+def _episodes(n: int) -> str:
+    return "1 episode" if n == 1 else f"{n:,} episodes"

@@ -1,0 +1,124 @@
+"""Runs of baselines are runs like others: for `show`, `report`, `list`, `compare` and `track`."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.cli.app import run as command_line
+from promptpo.output.baseline_run import is_baseline, read_baseline
+from promptpo.output.runs import find_runs, read_line
+from tests.promptpo.output.report.test_page import parsed
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained agent, the same as if it were not done, random actions, and Q-learning of ICPI's family."""
+    folder = tmp_path_factory.mktemp("baselines")
+    few = ["--test-episodes", "4", "--quiet"]
+    trained = ["ppo", "CartPole-v1", "--steps", "512", "--eval-every", "256", "--validation-episodes", "3"]
+    assert (
+        command_line(["baseline", *trained, *few, "--hyperparams", "default", "--out", str(folder / "ppo")])
+        == 0
+    )
+    assert command_line(["baseline", "random", "CartPole-v1", *few, "--out", str(folder / "random")]) == 0
+    q = ["icpi", "promptpo/Chain-v0", "--method", "tabular-q", "--steps", "200"]
+    assert command_line(["baseline", *q, "--out", str(folder / "icpi"), *few]) == 0
+    shutil.copytree(folder / "ppo", folder / "going")
+    (folder / "going" / "result.json").unlink()
+    return folder
+
+
+def test_all_are_found_and_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line each with steps, seconds and held-out return; what is not done has what its checkpoint knows."""
+    assert [path.name for path in find_runs(runs)] == ["going", "icpi", "ppo", "random"]
+    lines = {path.name: read_line(path) for path in find_runs(runs)}
+    assert not lines["going"].finished
+    assert lines["going"].method == "ppo"
+    assert lines["going"].steps == 512 + read_baseline(runs / "ppo").steps["validation"]
+    assert lines["going"].curve == lines["ppo"].curve
+    for name in ("icpi", "ppo", "random"):
+        assert lines[name].mean_return is not None
+        assert lines[name].steps
+        assert lines[name].seconds
+        assert lines[name].curve
+    assert command_line(["list", str(runs)]) == 0
+    assert capsys.readouterr().out.count("CartPole-v1") == 3
+
+
+@pytest.mark.parametrize("name", ["icpi", "ppo", "random"])
+def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Curve, steps, seconds and the held-out return, in words, as JSON and as a page that needs no network."""
+    result = json.loads((runs / name / "result.json").read_text())
+    assert command_line(["show", str(runs / name)]) == 0
+    said = capsys.readouterr().out
+    assert f"Held-out return {result['test']['mean_return']:.6g}" in said
+    assert "Steps of training" in said
+    assert "Seconds:" in said
+    assert command_line(["show", str(runs / name), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["result"] == result
+    assert len(told["curve"]) == len(result["curve"]) > 0
+    assert command_line(["report", str(runs / name)]) == 0
+    page = parsed(runs / name / "report.html")
+    assert not page.sources
+    assert not page.scripts
+    assert "<svg" in (runs / name / "report.html").read_text()
+
+
+def test_one_that_is_not_done(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is shown and reported; a tracker waits for its result."""
+    assert command_line(["show", str(runs / "going")]) == 0
+    assert "Not finished" in capsys.readouterr().out
+    assert command_line(["report", str(runs / "going")]) == 0
+    assert "Not finished." in (runs / "going" / "report.html").read_text()
+    capsys.readouterr()
+    assert command_line(["track", str(runs / "going"), "--to", "monitor"]) == 1
+    assert "has no result yet" in capsys.readouterr().err
+
+
+def test_a_monitor_file_has_training_and_test_episodes(runs: Path, tmp_path: Path) -> None:
+    """Lengths where they are recorded; stable-baselines3 reads the file."""
+    assert command_line(["track", str(runs / "ppo"), "--to", f"monitor:{tmp_path / 'monitor.csv'}"]) == 0
+    _, *lines = (tmp_path / "monitor.csv").read_text().splitlines()
+    rows = list(csv.DictReader(lines))
+    trained = [row for row in rows if row["purpose"] == "train"]
+    assert len(trained) == json.loads((runs / "ppo" / "result.json").read_text())["train_episodes"]
+    assert all(float(row["r"]) == float(row["l"]) for row in trained)
+    assert [row["seed"] for row in rows if row["purpose"] == "test"] == [
+        str(20_000_000 + n) for n in range(4)
+    ]
+    from stable_baselines3.common.monitor import load_results
+
+    assert len(load_results(str(tmp_path))) == len(rows)
+
+
+def test_a_dashboard_gets_the_curve(runs: Path) -> None:
+    """Every point at its step, and the test at the end."""
+    from promptpo.output.tracking import send
+    from tests.promptpo.output.test_tracking import Memory
+
+    memory: Any = Memory()
+    send(runs / "ppo", [memory])
+    result = json.loads((runs / "ppo" / "result.json").read_text())
+    assert [step for _, step, _ in memory.logged[:-1]] == [point["steps"] for point in result["curve"]]
+    assert memory.logged[-1][0]["test/mean_reward"] == result["test"]["mean_return"]
+    assert memory.parameters["model"] == "ppo"
+
+
+def test_runs_of_promptpo_and_other_folders_are_none(runs: Path, tmp_path: Path, capsys: Any) -> None:
+    """A folder with a config.json of something else is no run; candidates are not asked of an agent."""
+    (tmp_path / "config.json").write_text("{}")
+    assert not is_baseline(tmp_path)
+    assert command_line(["show", str(tmp_path)]) == 1
+    assert "is not a run directory" in capsys.readouterr().err
+    assert command_line(["show", str(runs / "ppo"), "r1c1"]) == 2
+    assert "no candidates" in capsys.readouterr().err
+    (runs / "bad").mkdir()
+    (runs / "bad" / "result.json").write_text('{"env_id": 3}')
+    assert command_line(["show", str(runs / "bad")]) == 1
+    assert "no readable result.json" in capsys.readouterr().err
+    shutil.rmtree(runs / "bad")

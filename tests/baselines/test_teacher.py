@@ -1,0 +1,169 @@
+"""A trained agent as a teacher: the mark to beat, in the first prompt, and fitted where nobody is asked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stable_baselines3 import PPO, SAC
+
+import promptpo
+from promptpo.cli.app import run as command_line
+from promptpo.errors import UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.report.page import write_report
+from promptpo.run.journal import read_run
+from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.policies import FEEDBACK, WEAK
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent for CartPole-v1 that has learnt nothing yet."""
+    path = tmp_path_factory.mktemp("agents") / "agent.zip"
+    PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def taught(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """A run with a language model and a teacher: (model, result)."""
+    model = Model({"feedback": FEEDBACK}, default=WEAK)
+    return model, optimize(
+        model, tmp_path_factory.mktemp("taught") / "run", rounds=2, candidates=1, teacher=agent
+    )
+
+
+def test_the_teacher_is_in_the_first_prompt_and_among_the_marks(taught: tuple[Any, Any]) -> None:
+    """Its return, an episode by the model's own feedback class, and steps with what it saw and did."""
+    model, _ = taught
+    first, second = (
+        request.messages[-1].content for request in model.requests if request.purpose == "policy"
+    )
+    assert "# A trained agent, to learn from" in first
+    assert "the largest lean was" in first
+    assert "step|cart_position|" in first
+    assert "Write a first policy." in first
+    assert "A trained agent, to learn from" not in second
+    assert "the trained agent earns" in second
+
+
+def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """On the test seeds of the run, in the verdict, the header, the report and `show`; steps are a reference's."""
+    _, result = taught
+    mark = result.data["references"]["teacher"]
+    assert mark["episodes"] == 10
+    assert "the teacher: 42.8 against " in result.data["verdict"]
+    assert "the teacher " in result.policy_path.read_text()
+    reference = read_run(result.directory)["reference"]
+    steps = {event.key: event.data["spent"]["reference"] for event in reference}
+    assert steps["teacher.test"] == sum(mark["returns"])
+    assert result.data["steps"]["reference"] == sum(steps.values())
+    outside = sum(taken for key, taken in steps.items() if key.endswith(".test"))
+    assert (
+        result.data["searched_steps"]
+        == result.data["steps"]["total"] - result.data["steps"]["test"] - outside
+    )
+    assert "acts as the teacher does in" in write_report(result.directory, episode=False).read_text()
+    assert command_line(["show", str(result.directory)]) == 0
+    shown = capsys.readouterr().out
+    assert "For comparison, the teacher:" in shown
+    assert "acts as the teacher does in" in shown
+
+
+def test_the_best_is_compared_with_it_on_its_own_states(taught: tuple[Any, Any]) -> None:
+    """A share of equal actions over the steps that the teacher came through in training."""
+    _, result = taught
+    assert result.data["teacher"]["agent"] == "agent.zip"
+    fidelity = result.data["teacher"]["fidelity"]
+    assert fidelity["measure"] == "equal actions"
+    assert 0 < fidelity["values"][0] < 1
+    trained = next(e for e in read_run(result.directory)["reference"] if e.key == "teacher")
+    assert fidelity["steps"] == trained.data["spent"]["reference"]
+
+
+def test_a_resumed_run_needs_no_agent(agent: Path, tmp_path: Path) -> None:
+    """What it did is in the journal; only a longer test would need it again."""
+    path = tmp_path / "agent.zip"
+    path.write_bytes(agent.read_bytes())
+    first = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, teacher=path)
+    path.unlink()
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
+    assert again.data["references"]["teacher"] == first.data["references"]["teacher"]
+
+
+def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) -> None:
+    """The mark would be of another agent than the prompt told of: it is left out, and the result stands."""
+    path = tmp_path / "agent.zip"
+    path.write_bytes(agent.read_bytes())
+
+    class Swap(Model):
+        def __call__(self, request: Any) -> Any:
+            PPO("MlpPolicy", "CartPole-v1", seed=1, device="cpu").save(path)
+            return super().__call__(request)
+
+    result = optimize(Swap(default=WEAK), tmp_path / "run", rounds=1, candidates=1, teacher=path)
+    assert set(result.data["references"]) == {"random", "zero"}
+    assert result.mean_return > 20
+
+
+def test_program_search_begins_with_what_is_fitted_to_it(agent: Path, tmp_path: Path) -> None:
+    """Candidates of round 0, after the user's own, whose numbers are tuned with the first round's."""
+    own = tmp_path / "own.py"
+    own.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
+    result = promptpo.optimize(
+        "CartPole-v1", model="search", teacher=agent, start=[own], rounds=1, candidates=1, episodes=4,
+        validation_episodes=4, test_episodes=4, max_steps=4000, out=tmp_path / "run",
+    )  # fmt: skip
+    found = attempts_of(result)
+    assert {"r0c1", "r0c2", "r0c3", "r0c4"} <= found.keys()
+    config = promptpo.run.config.load_config(tmp_path / "run" / "config.toml")
+    assert [config.is_distilled(name) for name in ("r0c1", "r0c2", "r0c3t", "r1c1")] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    header = promptpo.export(tmp_path / "run", candidate="r0c3")
+    assert "distilled from a trained agent" in header
+    assert "given to the run at its start" in promptpo.export(tmp_path / "run", candidate="r0c1")
+
+
+@pytest.mark.slow
+def test_continuous_actions(tmp_path: Path) -> None:
+    """R² by dimension, through the command line."""
+    SAC("MlpPolicy", "Pendulum-v1", seed=0, buffer_size=10, device="cpu").save(tmp_path / "agent.zip")
+    flags = [
+        "--rounds",
+        "1",
+        "-n",
+        "1",
+        "--episodes",
+        "2",
+        "--validation-episodes",
+        "2",
+        "--test-episodes",
+        "3",
+    ]
+    asked = ["optimize", "Pendulum-v1", "--model", "search", "--teacher", str(tmp_path / "agent.zip"), *flags]
+    assert (
+        command_line([*asked, "--max-steps", "5000", "--out", str(tmp_path / "run"), "--quiet", "--no-film"])
+        == 0
+    )
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["teacher"]["fidelity"]["measure"] == "r2"
+    assert len(result["teacher"]["fidelity"]["values"]) == 1
+    assert result["references"]["teacher"]["episodes"] == 3
+
+
+def test_what_is_no_teacher_is_refused_before_anything_is_asked(agent: Path, tmp_path: Path) -> None:
+    """A missing file, a file of another kind, and an agent for other spaces: a sentence each."""
+    model = Model(default=WEAK)
+    with pytest.raises(UsageError, match=r"there is no agent .*none\.zip"):
+        optimize(model, tmp_path / "a", teacher=tmp_path / "none.zip")
+    (tmp_path / "policy.py").write_text(WEAK)
+    with pytest.raises(UsageError, match="nothing is installed that plays"):
+        optimize(model, tmp_path / "b", teacher=tmp_path / "policy.py")
+    with pytest.raises(UsageError, match="was it trained on it"):
+        promptpo.optimize("Pendulum-v1", llm=ScriptedLLM(model), teacher=agent, out=tmp_path / "c", rounds=1)
+    assert not model.requests

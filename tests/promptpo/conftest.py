@@ -1,0 +1,20 @@
+"""What the tests of promptpo share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.promptpo.warm import Shelf
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_workers() -> Iterator[None]:
+    """Runs on Gymnasium's own small environments are given workers that earlier ones have left warm."""
+    shelf = Shelf()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("promptpo.session.make_executor", shelf.make_executor)
+        patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
+        yield
+    shelf.clear()

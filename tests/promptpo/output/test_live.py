@@ -1,0 +1,153 @@
+"""The live report: to this machine alone, read-only, one page, from the first moment of a run to its end."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.cli.app import run as command_line
+from promptpo.output.live import ADDRESS, LiveServer
+
+RECORDED = Path(__file__).parents[1] / "run" / "recorded" / "search"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run that has ended."""
+    return Path(shutil.copytree(RECORDED, tmp_path / "run"))
+
+
+@pytest.fixture
+def server(run: Path) -> Iterator[LiveServer]:
+    """It, served."""
+    with LiveServer(run) as serving:
+        yield serving
+
+
+def port_of(server: LiveServer) -> int:
+    """The port that is served on."""
+    return int(server.url.rstrip("/").rpartition(":")[2])
+
+
+def ask(server: LiveServer, method: str = "GET", path: str = "/", **headers: str) -> tuple[Any, str]:
+    """(response, body)."""
+    connection = http.client.HTTPConnection(ADDRESS, port_of(server), timeout=20)
+    connection.request(method, path, headers=headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response, text
+
+
+def test_the_report_is_served_and_needs_no_network(server: LiveServer) -> None:
+    """The whole page, not to be stored, under its own content security policy; of a run that ended no refresh."""
+    response, text = ask(server)
+    assert response.status == 200
+    assert response.getheader("Content-Type") == "text/html; charset=utf-8"
+    assert response.getheader("Cache-Control") == "no-store"
+    assert response.getheader("Refresh") is None
+    assert "default-src 'none'" in text
+    assert "held-out mean return" in text
+    head, nothing = ask(server, "HEAD")
+    assert (head.status, nothing) == (200, "")
+    assert head.getheader("Content-Length") == response.getheader("Content-Length")
+
+
+@pytest.mark.parametrize("path", ["/journal.jsonl", "/config.toml", "/../run/origin", "/?a"])
+def test_there_is_no_other_path(server: LiveServer, path: str) -> None:
+    """Nothing of the directory is served."""
+    response, text = ask(server, path=path)
+    assert response.status == 404
+    assert text == "There is one page here: /\n"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "ANYTHING"])
+def test_it_is_read_only(server: LiveServer, method: str) -> None:
+    """Every other method is refused, with those that there are."""
+    response, _ = ask(server, method)
+    assert response.status == 405
+    assert response.getheader("Allow") == "GET, HEAD"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost:8000@evil", "[::1]:80", ""],
+)
+def test_another_name_is_refused(server: LiveServer, host: str) -> None:
+    """A page whose name was pointed at this address reads nothing."""
+    response, text = ask(server, Host=host)
+    assert response.status == 421
+    assert "held-out" not in text
+    for name in (
+        f"localhost:{port_of(server)}",
+        "localhost:8000",
+        "127.0.0.1",
+    ):  # a tunnel has a port of its own
+        assert ask(server, Host=name)[0].status == 200
+
+
+def test_only_this_machine_is_answered(server: LiveServer) -> None:
+    """It listens on 127.0.0.1 and nowhere else."""
+    with socket.create_server(("127.0.0.2", port_of(server))):
+        pass  # free on another of this machine's addresses
+
+
+def test_a_run_is_followed_from_its_first_moment(tmp_path: Path) -> None:
+    """An empty folder, a configuration alone, a journal that grows, and the result: each is a page."""
+    whole = (RECORDED / "journal.jsonl").read_text().splitlines(keepends=True)
+    run = tmp_path / "run"
+    run.mkdir()
+    with LiveServer(run) as server:
+        for stage in ("empty", "config", *range(1, len(whole), 7)):
+            if stage == "config":
+                shutil.copy(RECORDED / "config.toml", run)
+            elif isinstance(stage, int):
+                (run / "journal.jsonl").write_text("".join(whole[:stage]))
+            response, text = ask(server)
+            assert response.status == 200, stage
+            assert response.getheader("Refresh") == "5"
+            if isinstance(stage, int):
+                assert "Not finished" in text
+        (run / "journal.jsonl").write_text("".join(whole))
+        shutil.copy(RECORDED / "result.json", run)
+        response, text = ask(server)
+        assert response.getheader("Refresh") is None
+        assert "held-out mean return" in text
+
+
+def test_ctrl_c_ends_it_cleanly(run: Path) -> None:
+    """A process of its own: it says the address first, and ends with 0 and without a traceback."""
+    words = [sys.executable, "-m", "promptpo", "report", str(run), "--live", "--json"]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    assert process.stdout is not None
+    url = json.loads(process.stdout.readline())["url"]
+    connection = http.client.HTTPConnection(ADDRESS, int(url.rstrip("/").rpartition(":")[2]), timeout=20)
+    connection.request("GET", "/")
+    assert connection.getresponse().status == 200
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (0, "")
+    assert not (run / "report.html").exists() or (RECORDED / "report.html").exists()
+
+
+def test_mistakes_are_one_sentence(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No such run, a port that is taken, a port for nothing."""
+    assert command_line(["report", str(run / "none"), "--live"]) == 1
+    assert "there is no run" in capsys.readouterr().err
+    with socket.create_server((ADDRESS, 0)) as taken:
+        port = taken.getsockname()[1]
+        assert command_line(["report", str(run), "--live", "--port", str(port)]) == 2
+    assert f"cannot serve on port {port}" in capsys.readouterr().err
+    assert command_line(["report", str(run), "--port", "8000"]) == 2
+    assert "--port is for --live" in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""Several seeds in one folder: a run each, one summary, and going on after whatever ended it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command_line
+from promptpo.cli.seeds_command import named_for
+from promptpo.errors import UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.config import CONFIG, load_config
+from promptpo.run.journal import read_run
+from promptpo.run.observer import Observer
+from promptpo.run.records import mean_interval
+from tests.promptpo.optimizing import Model
+from tests.promptpo.policies import GOOD, WEAK
+
+FEW: dict[str, Any] = {
+    "rounds": 1, "candidates": 1, "episodes": 3, "validation_episodes": 4, "test_episodes": 5, "max_steps": 4000,
+    "jobs": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[int, Model]:
+    """A model for each seed; the last one's policies are the best."""
+    return {seed: Model(default=GOOD if seed == 4 else WEAK) for seed in (3, 4)}
+
+
+@pytest.fixture(scope="module")
+def several(models: dict[int, Model], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Runs with seeds 3 and 4."""
+    return promptpo.optimize_seeds(
+        "CartPole-v1", seeds=2, seed=3, out=tmp_path_factory.mktemp("several") / "runs",
+        llm=lambda seed: ScriptedLLM(models[seed]), **FEW,
+    )  # fmt: skip
+
+
+def test_there_is_a_run_for_each_seed_and_a_summary(several: Any) -> None:
+    """Mean and interval over the runs' held-out means, the best with its policy."""
+    assert sorted(several.runs) == [3, 4]
+    for seed, run in several.runs.items():
+        assert run.directory == several.directory / f"seed-{seed}"
+        assert load_config(run.directory / CONFIG).seed == seed
+    means = [several.runs[seed].mean_return for seed in (3, 4)]
+    assert means[0] < means[1]
+    assert several.mean_return == pytest.approx(sum(means) / 2)
+    assert tuple(several.data["ci95"]) == mean_interval(means)
+    assert several.best.directory.name == "seed-4"
+    assert several.complete
+    assert json.loads((several.directory / "summary.json").read_text()) == several.data
+    assert [row["finished"] for row in several.data["runs"]] == [True, True]
+
+
+def test_the_same_call_goes_on(several: Any, models: dict[int, Model]) -> None:
+    """What has ended is not done again; another seed is."""
+    asked = {seed: len(model.requests) for seed, model in models.items()}
+    models[5] = Model(default=WEAK)
+    more = promptpo.optimize_seeds(
+        "CartPole-v1",
+        seeds=3,
+        seed=3,
+        out=several.directory,
+        llm=lambda seed: ScriptedLLM(models[seed]),
+        **FEW,
+    )
+    assert sorted(more.runs) == [3, 4, 5]
+    assert {seed: len(models[seed].requests) for seed in (3, 4)} == asked
+    with pytest.raises(UsageError, match="other settings"):
+        promptpo.optimize_seeds(
+            "CartPole-v1", seeds=3, seed=3, out=several.directory, llm=lambda seed: ScriptedLLM(models[seed]),
+            **{**FEW, "test_episodes": 6},
+        )  # fmt: skip
+
+
+def test_ctrl_c_stops_all_and_keeps_all(tmp_path: Path) -> None:
+    """The run in progress is closed, no further one is begun, and the next call finishes both."""
+
+    class Interrupts(Observer):
+        def event(self, event: Any) -> None:
+            if event.kind == "attempt":
+                os.kill(os.getpid(), signal.SIGINT)
+
+    options: dict[str, Any] = {
+        **FEW,
+        "seeds": 2,
+        "out": tmp_path / "runs",
+        "llm": lambda _: ScriptedLLM(Model()),
+    }
+    with pytest.raises(KeyboardInterrupt, match="all runs are kept"):
+        promptpo.optimize_seeds("CartPole-v1", observer=Interrupts(), **options)
+    kept = json.loads((tmp_path / "runs" / "summary.json").read_text())
+    assert [row["finished"] for row in kept["runs"]] == [False, False]
+    assert kept["runs"][0]["mean_return"] is not None
+    assert not (tmp_path / "runs" / "seed-1").exists()
+    found = promptpo.optimize_seeds("CartPole-v1", **options)
+    assert found.complete
+
+
+def command(out: Path) -> list[str]:
+    """A search with three seeds."""
+    flags = "--rounds 1 -n 1 --episodes 3 --validation-episodes 3 --test-episodes 4 --max-steps 4000 --jobs 1 --no-film"
+    return ["optimize", "CartPole-v1", "--model", "search", "--seeds", "3", *flags.split(), "--out", str(out)]
+
+
+def test_a_killed_one_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`kill -9` in the middle, then `promptpo resume FOLDER`: what had ended is not rolled out again."""
+    out = tmp_path / "runs"
+    words = [sys.executable, "-m", "promptpo", *command(out), "--quiet"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not (out / "seed-1" / "journal.jsonl").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    before = (out / "seed-0" / "journal.jsonl").read_bytes()
+    assert not (out / "seed-2").exists()
+    assert command_line(["resume", str(out), "--quiet", "--no-film"]) == 0
+    said = capsys.readouterr().out
+    assert "Mean over 3 runs" in said
+    assert len([line for line in said.splitlines() if line[:1].isdigit()]) == 3
+    assert (out / "seed-0" / "journal.jsonl").read_bytes() == before
+    seeds = [load_config(out / f"seed-{seed}" / CONFIG).seed for seed in range(3)]
+    assert seeds == [0, 1, 2]
+    assert command_line([*command(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["finished"] == 3
+    assert len(read_run(out / "seed-0")["session"]) == 1
+
+
+def test_mistakes_are_one_sentence(several: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that holds a run, and a folder whose note is damaged."""
+    assert command_line(command(several.directory / "seed-3")) == 2
+    assert "holds a single run" in capsys.readouterr().err
+    (tmp_path / "seeds.json").write_text("[]")
+    assert command_line(["resume", str(tmp_path)]) == 1
+    assert "seeds.json" in capsys.readouterr().err
+    (tmp_path / "seeds.json").write_text('{"seeds": [0]}')
+    assert command_line(["resume", str(tmp_path)]) == 1
+    assert "no run was begun" in capsys.readouterr().err
+
+
+def test_each_run_has_a_monitor_file_of_its_own() -> None:
+    """Dashboards tell runs apart themselves."""
+    assert named_for("monitor:logs/monitor.csv", 2) == "monitor:logs/monitor-seed-2.csv"
+    assert named_for("monitor", 0) == "monitor:monitor-seed-0.csv"
+    assert named_for("tensorboard:logs", 1) == "tensorboard:logs"

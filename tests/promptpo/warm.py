@@ -1,0 +1,85 @@
+"""Worker processes that one test's run leaves for the next: most of a short run's time is their start."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from promptpo.envs.task import Task
+from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
+from promptpo.rollouts.local import usable_cores
+from sandbox import Limits
+
+SMALL = (
+    "CartPole-v1",
+    "Pendulum-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "Acrobot-v1",
+    "Taxi-v4",
+    "MiniGrid-Empty-5x5-v0",
+)
+KEPT = 3
+"""Executors that wait for a run at the most; each has processes with environments in them."""
+
+
+class Warm(LocalExecutor):
+    """An executor whose workers stay when a run is over.
+
+    Args:
+        shelf: Where it goes then.
+        settings: The task and the limits.
+        jobs: Number of processes.
+    """
+
+    def __init__(self, shelf: Shelf, settings: Settings, jobs: int) -> None:
+        super().__init__(settings, jobs)
+        self._shelf, self._asked = shelf, (settings, jobs)
+
+    def close(self) -> None:
+        """Be there for the next run; whatever the last one has cancelled is over."""
+        self._shelf.put(self._asked, self)
+
+    def end(self) -> None:
+        """Stop the workers."""
+        super().close()
+
+
+class Shelf:
+    """Executors that nobody uses, by what they were made for.
+
+    Only the plain environments that Gymnasium registers itself are kept, under the default limits; every other
+    run has workers of its own, as outside the tests.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[tuple[Settings, int], Warm]] = []
+
+    def local(self, settings: Settings, jobs: int = 0) -> LocalExecutor:
+        """An executor on this machine; a second one where the first is in use."""
+        task = Task(settings.task.env_id, settings.task.env_kwargs, settings.task.max_episode_steps)
+        plain = Settings(task, Limits(), clip_actions=settings.clip_actions)
+        if settings != plain or task.env_id not in SMALL:
+            return LocalExecutor(settings, jobs)
+        asked = (settings, jobs or usable_cores())
+        for i, (made_for, executor) in enumerate(self._kept):
+            if made_for == asked:
+                del self._kept[i]
+                return executor
+        return Warm(self, *asked)
+
+    def make_executor(self, kind: Literal["local", "ray"], settings: Settings, jobs: int = 0) -> Executor:
+        """What stands for `promptpo.rollouts.make_executor`."""
+        return self.local(settings, jobs) if kind == "local" else make_executor(kind, settings, jobs)
+
+    def put(self, asked: tuple[Settings, int], executor: Warm) -> None:
+        """Keep an executor, once."""
+        if not any(kept is executor for _, kept in self._kept):
+            self._kept.append((asked, executor))
+        while len(self._kept) > KEPT:
+            self._kept.pop(0)[1].end()
+
+    def clear(self) -> None:
+        """Stop all workers."""
+        for _, executor in self._kept:
+            executor.end()
+        self._kept.clear()

@@ -1,0 +1,113 @@
+"""What policies keep in `self.debug` for those who read their episodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox import Limits, Sandbox, Trial
+from sandbox.guest.debug import MAX_ITEMS, MAX_WORD, plain
+from sandbox.guest.plain import encode
+from sandbox.guest.wire import MAX_DEBUG_BYTES
+from tests.sandbox.environments import WalkEnv
+
+KEEPING = """
+import numpy as np
+
+
+class Policy:
+    def __init__(self):
+        self.n = 0
+
+    def act(self, obs):
+        self.n += 1
+        if self.n != 3:
+            self.debug = {"n": self.n, "lean": obs[0], "mode": "go", "list": [1, 2]}
+        else:
+            self.debug = None
+        return np.zeros(2)
+"""
+
+PROPERTY = """
+import numpy as np
+
+
+class Policy:
+    @property
+    def debug(self):
+        BODY
+
+    def act(self, obs):
+        return np.zeros(2)
+"""
+
+
+def test_what_is_kept_stands_beside_each_recorded_step(box: Sandbox) -> None:
+    """Its numbers and words, step by step, in every lane; and nothing of it changes a rollout."""
+    trials = [Trial(seed, horizon=5) for seed in range(3)]
+    recorded = box.rollout(KEEPING, [WalkEnv(), WalkEnv()], trials, record=True)
+    assert recorded.failure is None
+    for episode in recorded.episodes:
+        trajectory = episode.trajectory
+        assert trajectory is not None
+        assert len(trajectory.debug) == len(trajectory.actions) == episode.steps
+        assert [kept.get("n") for kept in trajectory.debug] == [1, 2, None, 4, 5][: episode.steps]
+        assert trajectory.debug[0]["mode"] == "go"
+        assert trajectory.debug[0]["lean"] == pytest.approx(float(trajectory.observations[0][0]))
+        assert "list" not in trajectory.debug[0]
+    plainly = box.rollout(KEEPING, [WalkEnv()], trials)
+    assert [e.return_ for e in plainly.episodes] == [e.return_ for e in recorded.episodes]
+
+
+def test_a_policy_that_keeps_nothing_has_none(box: Sandbox) -> None:
+    """Nor one whose `debug` is no dict, or cannot be read."""
+    source = PROPERTY.replace("BODY", "return 1 / 0")
+    for text in (source, source.replace("1 / 0", "[1, 2]"), KEEPING.replace("self.debug", "self.kept")):
+        rollout = box.rollout(text, [WalkEnv()], [Trial(0, horizon=4)], record=True)
+        assert rollout.failure is None
+        trajectory = rollout.episodes[0].trajectory
+        assert trajectory is not None
+        assert trajectory.debug == ()
+
+
+def test_the_deadline_holds_for_reading_it() -> None:
+    """A `debug` that is computed for ever costs its own episode, like a slow `act`."""
+    with Sandbox(Limits(step_seconds=0.2, episode_seconds=2.0)) as hasty:
+        source = PROPERTY.replace("BODY", "while True:\n            pass")
+        rollout = hasty.rollout(source, [WalkEnv()], [Trial(0, horizon=4)], record=True)
+    assert rollout.failure is not None
+    assert rollout.failure.kind == "timeout"
+
+
+class Word(str):
+    """A text with a mind of its own."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ({"a": 1, "b": 2.5, "c": True, "d": "x"}, {"a": 1, "b": 2.5, "c": True, "d": "x"}),
+        ({"a": np.float32(0.5), "b": np.array([3]), "c": np.zeros(2)}, {"a": 0.5, "b": 3}),
+        ({"a\x1b": "y\nz"}, {"a\\x1b": "y z"}),
+        ({1: 2, "a": Word("x"), "b": 10**400, "c": {"d": 1}}, {}),
+        ([("a", 1)], {}),
+    ],
+)
+def test_only_numbers_and_words_are_kept(value: Any, kept: Any) -> None:
+    """Whatever else is in the dict is left out; what could steer a terminal is written out."""
+    assert plain(value) == kept
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.floats() | st.text(), max_size=30))
+def test_what_is_kept_is_bounded(value: Any) -> None:
+    """In entries, in characters, and in the bytes of its message."""
+    kept = plain(value)
+    assert len(kept) <= MAX_ITEMS
+    assert all(len(item) <= 10 * MAX_WORD for item in kept.values() if isinstance(item, str))
+    assert len(encode(kept)) <= 3 * MAX_DEBUG_BYTES
