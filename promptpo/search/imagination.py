@@ -51,6 +51,9 @@ PROBE_START = 700_000
 PLANNED = 150
 """Steps of the episodes in which planning policies, which take their time, are held against others in the model."""
 
+LEADS = 0.1
+"""A model that is worth more may say where to look for what is not known, which costs no more than to look at random."""
+
 SHARE = 0.1
 """Of the step budget, which studying may take before the first round."""
 
@@ -118,6 +121,9 @@ class Imagination:
         language_model = self._spender.llm.language_model
         if not self._config.switches.world:
             return
+        if not self.modeller.possible:
+            self._note(0, "observations are not a list of a few hundred numbers: no world model is learnt")
+            return
         if not language_model and planner_for(*self._spaces) in (None, "values"):
             return  # nothing here suits these spaces, or program search's own table learner does
         await self._look_around()
@@ -133,7 +139,7 @@ class Imagination:
             found = await self._found(n, world) if world.usable else None
             real = -math.inf if found is None else await self._tried(f"w{n}.try", found.source)
             if found is None or not better(real, self._chance):
-                await self._look_elsewhere(n, usable=world.usable)
+                await self._look_elsewhere(n, world)
                 continue
             if self._disappoints(found, real):
                 self._note(n, f"promised {found.promised:.4g}, earned {real:.4g}: corrected and fitted again")
@@ -192,12 +198,17 @@ class Imagination:
         finite = [one for one in returns if math.isfinite(one)]
         self._chance = statistics.fmean(finite) if finite else 0.0
 
-    async def _look_elsewhere(self, n: int, *, usable: bool) -> None:
+    async def _look_elsewhere(self, n: int, world: Known) -> None:
         """More steps where the model knows too little: where it has not been, if it knows how to get there."""
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
-        source = await self._dreamer.curious(n) if usable and self._journal.find("probe", key) is None else ""
-        why = "the model promises nothing better than chance" if usable else "the model is not good enough"
+        leads = world.worth > LEADS and self._journal.find("probe", key) is None
+        source = await self._dreamer.curious(n) if leads else ""
+        why = (
+            "the model promises nothing better than chance"
+            if world.usable
+            else "the model is not good enough"
+        )
         self._note(n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}")
         await self._probe(key, source or random_policy(self._spaces[1]), seeds)
 
@@ -231,6 +242,8 @@ class Imagination:
             attempts: The round's.
         """
         if not self._config.switches.world or not self._spender.llm.language_model:
+            return []
+        if not self.modeller.possible:
             return []
         number = history.rounds + 1
         world = await self.modeller.model(f"r{number}")

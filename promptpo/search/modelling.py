@@ -11,10 +11,12 @@ from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
+from promptpo.run.spender import MOST_VALUES, values_in
 from promptpo.telling import prompting
 from promptpo.world.baseline import write_world
 from promptpo.world.data import Experience, Shelf
 from promptpo.world.fitting import fitted
+from promptpo.world.numbers import quantities
 from promptpo.world.scoring import scored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
@@ -89,6 +91,11 @@ class Modeller:
         self._shelf = Shelf(spender.journal.directory)
         self._written: Known | None = None
 
+    @property
+    def possible(self) -> bool:
+        """Whether observations are numbers that a model can be held against; pictures and texts are not."""
+        return quantities(self.spaces[0]) is not None
+
     def take(self, key: str, rollout: Rollout | None) -> None:
         """Learn from a rollout; one that an earlier process of the run has made is on the shelf, if anywhere.
 
@@ -96,9 +103,11 @@ class Modeller:
             key: Its name in the journal.
             rollout: With trajectories; None where only its result is known.
         """
+        if not self.possible:
+            return
         if rollout is None:
             rollout = self._shelf.get(key)
-        else:
+        elif values_in(rollout) <= MOST_VALUES:
             self._shelf.put(key, rollout)
         if rollout is not None:
             self.experience.add([rollout])

@@ -254,3 +254,42 @@ def test_a_run_without_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFix
     assert command_line(["export", str(tmp_path / "run"), "--world", str(tmp_path / "w.py")]) != 0
     assert "no world model" in capsys.readouterr().err
     assert not (tmp_path / "w.py").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "least", "steps"), [("CartPole-v1", 475.0, 15_000), ("MountainCar-v0", -150.0, 12_000)]
+)
+def test_program_search_needs_few_steps_in_a_model(
+    tmp_path: Path, name: str, least: float, steps: int
+) -> None:
+    """Without a language model a policy that is found in a world model does well in the real environment.
+
+    On MountainCar nothing that random actions show tells policies apart: it has to look where it has not been.
+    """
+    out = tmp_path / "run"
+    result = promptpo.optimize(
+        name, model="search", recipe="model", seed=1, rounds=1, max_steps=30_000, out=out
+    )
+    found = attempts_of(result)
+    from_model = [one for one in found.values() if one["id"].startswith("w")]
+    assert from_model
+    assert max(one["mean_return"] for one in from_model) > least
+    first = next(event for event in read_run(out)["attempt"] if event.data["candidate"]["id"].startswith("w"))
+    before = [event for events in read_run(out).values() for event in events if event.n < first.n]
+    taken = sum(
+        sum(event.data["spent"].values())
+        for event in before
+        if isinstance(event.data, dict) and "spent" in event.data
+    )
+    assert taken < steps
+    assert (out / "model.py").exists()
+
+
+def test_pictures_have_no_model(tmp_path: Path) -> None:
+    """Where observations are pictures the run says that no model is learnt, and goes on as usual."""
+    from promptpo.world.numbers import quantities
+
+    assert quantities(spaces.Box(0, 255, (84, 84, 3), np.uint8)) is None
+    assert quantities(spaces.Text(5)) is None
+    assert quantities(spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Box(0, 1, (2,))})) is not None
