@@ -53,6 +53,8 @@ class RunState:
         teacher: Name of the trained agent's file; empty without one.
         fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
+        worlds: World models with their held-out scores, oldest first.
+        studies: What came of using them before the first round, in words.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -74,6 +76,8 @@ class RunState:
     teacher: str = ""
     fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
+    worlds: list[Mapping[str, Any]] = field(default_factory=list)
+    studies: list[str] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -106,6 +110,8 @@ class RunState:
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
+            "world": lambda event: self.worlds.append(event.data),
+            "note": lambda event: self.studies.append(f"study {event.key[1:]}: {event.data}"),
         }
 
     @classmethod

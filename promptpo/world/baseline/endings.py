@@ -81,7 +81,8 @@ def find_ending(numbers: Floats, ended: Any) -> Ending:
 
 def _rules(numbers: Floats, ended: Any) -> tuple[list[EndingRule], Any]:
     """Thresholds that no other step passes, each the one that explains most of the endings that are left."""
-    others, left, rules = numbers[~ended], ended.copy(), []
+    rules: list[Rule] = []
+    others, left = numbers[~ended], ended.copy()
     if not len(others):
         return [], left
     low, high = others.min(axis=0), others.max(axis=0)
