@@ -104,6 +104,7 @@ class Grammar:
 
     def __init__(self, scene: Scene, rng: random.Random) -> None:
         self.scene, self._rng = scene, rng
+        self._moves = bool(scene.place) or scene.view is not None
         self._targets = {target.name for target in scene.targets}
 
     def fits(self, program: DecisionList) -> bool:
@@ -123,7 +124,7 @@ class Grammar:
     def first(self) -> Iterator[DecisionList]:
         """Lists to begin with: nothing but a fallback, then one target and one act each."""
         scene = self.scene
-        fallbacks = [EXPLORE, *scene.acts[:1]] if scene.place else list(scene.actions)
+        fallbacks = [EXPLORE, *scene.acts[:1]] if self._moves else list(scene.actions)
         for fallback in fallbacks:
             yield DecisionList((), fallback)
         acts = [*scene.acts, None]
@@ -148,7 +149,7 @@ class Grammar:
             return Rule(tuple(when), target.name, how, act)
         if not when and (condition := self._condition()) is not None:
             when.append(condition)
-        return Rule(tuple(when), "", "nearest", rng.choice(scene.actions if not scene.place else acts))
+        return Rule(tuple(when), "", "nearest", rng.choice(acts if self._moves else scene.actions))
 
     def _condition(self) -> Condition | None:
         rng, scene = self._rng, self.scene
@@ -158,7 +159,7 @@ class Grammar:
             options += 2 * [(mode.name, rng.choice(("==", "==", "!=")), rng.choice(mode.values))]
         if scene.rows:
             options.append((rng.choice(scene.rows).name, rng.choice(("some", "no")), ""))
-        if len(scene.numbers) > 1 and not scene.place:
+        if len(scene.numbers) > 1 and not self._moves:
             one, other = rng.sample(scene.numbers, 2)
             options += 2 * [(one.name, rng.choice(("<", "is")), other.name)]
         return rng.choice(options) if options else None
@@ -185,7 +186,7 @@ class Grammar:
             rules[i] = self._changed(rules[i])
         fallback = parent.fallback
         if rng.random() < 0.07:  # noqa: PLR2004
-            fallback = rng.choice((EXPLORE, *self.scene.actions) if self.scene.place else self.scene.actions)
+            fallback = rng.choice((EXPLORE, *self.scene.actions) if self._moves else self.scene.actions)
         unique = tuple(dict.fromkeys(rules))[:MOST_RULES]
         return DecisionList(unique, fallback)
 

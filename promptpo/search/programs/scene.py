@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.search.programs.leaves import Leaf
+from promptpo.search.programs.view import View, find_view
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -98,6 +99,14 @@ class Board:
     code: str
     seen: tuple[Numbers, ...]
 
+    leaf: int = 0
+
+    def read(self, leaves: Sequence[Leaf], observations: Sequence[Any]) -> Numbers:
+        """The same of other observations, (T, rows, columns)."""
+        leaf = leaves[self.leaf]
+        _, values = _whole(leaf, [np.stack([leaf.read(o) for o in observations])]) or ("", [])
+        return next(b.seen[0] for b in _boards(leaf, "", values, self.leaf) if b.name == self.name)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
@@ -136,6 +145,8 @@ class Scene:
         solid: Expression that is true of a place `p` which cannot be entered, by what was seen; empty for none.
         slips: Whether the same move from the same place sometimes fails.
         rows: Rows of flags, by name.
+        view: How the board that is seen moves with the policy; None where none does.
+        board: That board.
     """
 
     actions: tuple[Any, ...]
@@ -148,6 +159,8 @@ class Scene:
     solid: str = ""
     slips: bool = False
     rows: tuple[Flags, ...] = ()
+    view: View | None = None
+    board: Board | None = None
 
     @property
     def modes(self) -> tuple[Number, ...]:
@@ -162,7 +175,8 @@ class Scene:
     @property
     def acts(self) -> tuple[Any, ...]:
         """The actions that do not move."""
-        return tuple(action for action in self.actions if action not in self.moves)
+        moves = self.view.moves if self.view is not None else self.moves
+        return tuple(action for action in self.actions if action not in moves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +204,17 @@ class _Place:
     columns: int = 0
 
 
-def look(leaves: Sequence[Leaf], seen: Seen, actions: tuple[Any, ...]) -> Scene | None:
-    """What the observations show; None where they are not of whole numbers."""
+def look(
+    leaves: Sequence[Leaf], seen: Seen, actions: tuple[Any, ...], known: Scene | None = None
+) -> Scene | None:
+    """What the observations show; None where they are not of whole numbers.
+
+    Args:
+        leaves: The parts of an observation.
+        seen: Rollouts.
+        actions: All actions.
+        known: What fewer rollouts have shown.
+    """
     numbers: list[Number] = []
     rows: list[Flags] = []
     boards: list[Board] = []
@@ -206,9 +229,14 @@ def look(leaves: Sequence[Leaf], seen: Seen, actions: tuple[Any, ...]) -> Scene 
             numbers += some
             rows += flags
         else:
-            boards += _boards(leaf, code, values)
+            boards += _boards(leaf, code, values, at)
     acted = [list(episode) for episode in seen.actions]
     place = _find_place(numbers, boards, acted, actions)
+    for board in boards if place is None else ():
+        before = known.view if known is not None and known.board and known.board.name == board.name else None
+        view = find_view(board.seen, acted, actions, before)
+        if view is not None:
+            return _as_view(view, board, numbers, actions)
     if place is None:
         return Scene(actions, tuple(n for n in numbers if len(n.values) > 1), rows=tuple(rows))
     rows, loose = _aligned(rows, place)
@@ -226,6 +254,20 @@ def look(leaves: Sequence[Leaf], seen: Seen, actions: tuple[Any, ...]) -> Scene 
         _slips(place, acted),
         tuple(rows),
     )
+
+
+def _as_view(view: View, board: Board, numbers: Sequence[Number], actions: tuple[Any, ...]) -> Scene:
+    """A scene that is seen from the own place, on a map of the policy's own."""
+    r, c = view.centre
+    own = Number("held", f"int(board(obs)[{r}, {c}])", tuple(v[:, r, c] for v in board.seen), 0, 0)
+    fr, fc = r + view.ahead[0], c + view.ahead[1]
+    front = Number("front", f"int(board(obs)[{fr}, {fc}])", tuple(v[:, fr, fc] for v in board.seen), 0, 0)
+    things = [v for v in view.things if v not in own.values]
+    targets = [
+        Target(f"thing_{value}", f"self.find(({value},))", f"that show {value}") for value in things[:MOST_TARGETS]
+    ]
+    targets.append(Target("new_things", "self.new()", "with things that rollouts had not shown"))
+    return Scene(actions, (own, front, *numbers), targets=tuple(targets), view=view, board=board)
 
 
 def _whole(leaf: Leaf, parts: list[NDArray[np.float64]]) -> tuple[str, list[Numbers]] | None:
@@ -306,10 +348,10 @@ def _only_one(everything: Numbers, start: int, end: int, lengths: Collection[int
     return next((one for one in ends if one - start in lengths), ends[0])
 
 
-def _boards(leaf: Leaf, code: str, values: list[Numbers]) -> list[Board]:
+def _boards(leaf: Leaf, code: str, values: list[Numbers], at: int) -> list[Board]:
     """A board of numbers as it is, planes of flags one by one, planes of other numbers read as one number."""
     if len(leaf.shape) == 2:  # noqa: PLR2004
-        return [Board(leaf.name, f"np.asarray({code})", tuple(values))]
+        return [Board(leaf.name, f"np.asarray({code})", tuple(values), at)]
     if len(leaf.shape) != 3:  # noqa: PLR2004
         return []
     first = leaf.shape[0] < min(leaf.shape[1:])
@@ -320,12 +362,13 @@ def _boards(leaf: Leaf, code: str, values: list[Numbers]) -> list[Board]:
         return f"np.asarray({code})[{i}]" if first else f"np.asarray({code})[:, :, {i}]"
 
     if all(np.all((v == 0) | (v == 1)) for v in planes):
-        return [Board(f"{leaf.name}{i}", plane(i), tuple(v[:, i] for v in planes)) for i in range(n)]
-    tops = [max(int(np.max(v[:, i])) for v in planes) + 1 for i in range(n)]
+        return [Board(f"{leaf.name}{i}", plane(i), tuple(v[:, i] for v in planes), at) for i in range(n)]
+    top = leaf.high.reshape(leaf.shape)
+    tops = [int(np.max(top[i] if first else top[:, :, i])) + 1 for i in range(n)]  # a number means the same later
     factors = [int(np.prod(tops[i + 1 :])) for i in range(n)]
     terms = [plane(i) if f == 1 else f"{f} * {plane(i)}.astype(int)" for i, f in enumerate(factors)]
     read = tuple(sum(f * v[:, i] for i, f in enumerate(factors)) for v in planes)
-    return [Board(leaf.name, " + ".join(terms), read)]
+    return [Board(leaf.name, " + ".join(terms), read, at)]
 
 
 def _find_place(

@@ -15,8 +15,9 @@ from promptpo.program import Program
 from promptpo.search.programs.genome import read_genome
 from promptpo.search.programs.leaves import leaves_of
 from promptpo.search.programs.rule_writer import write_decisions
-from promptpo.search.programs.rules import DecisionList, Grammar, read_rules
+from promptpo.search.programs.rules import DecisionList, Grammar, Rule, read_rules
 from promptpo.search.programs.scene import Scene, Seen, look
+from promptpo.search.programs.view import events
 from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
 from sandbox import Trial
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from promptpo.search.tuning.batches import Episodes, SeedSource, Start
     from promptpo.search.tuning.clock import Clock
-    from sandbox import Episode
+    from sandbox import Episode, Trajectory
 
 FIRST_SEED = 1000
 SCOUTS, SCOUT_STEPS = 8, 250
@@ -40,6 +41,9 @@ ENOUGH = 16
 """An elite plays again until it has so many episodes."""
 
 PARENTS = 8
+MOST_TELLING = 6
+"""So many episodes in which much happened are kept beside the random ones."""
+
 SEEDS = 2
 """Episodes of a list at its first trial."""
 
@@ -100,6 +104,8 @@ class RuleSearch:
         self._asked: list[DecisionList] = []
         self._generation = 0
         self.scene: Scene | None = None
+        self._telling: list[Trajectory] = []
+        self._most = 0.0
         self.finished = self._leaves is None
 
     def score(self) -> float:
@@ -137,6 +143,7 @@ class RuleSearch:
             known = self._known[one]
             known.returns += map(return_of, mine)
             known.novelty = max(known.novelty, statistics.fmean(map(self._happened, mine)))
+        self._look_again(episodes)
 
     def reached(self, target: float) -> bool:
         """Whether the best list is as good as that in enough episodes."""
@@ -169,6 +176,7 @@ class RuleSearch:
         if whole and self._leaves is not None:
             seen = Seen([t.observations for t in whole], [t.actions for t in whole])
             self.scene = look(self._leaves, seen, actions)
+            self._telling = whole
         scene = self.scene
         if scene is None or not (scene.targets or scene.numbers or scene.rows):
             self.finished = True
@@ -176,6 +184,31 @@ class RuleSearch:
         self._grammar = Grammar(scene, self._rng)
         before = [read for source in self.start.earlier if (read := read_rules(source)) is not None]
         self._first = [one for one in before if self._grammar.fits(one)] + list(self._grammar.first())
+
+    def _look_again(self, episodes: Episodes) -> None:
+        """Make out the scene anew where more happened than ever before: there may be more to see now."""
+        counts = [self._happened(episode) for episode in episodes]
+        best = max(range(len(counts)), key=counts.__getitem__)
+        episode = episodes[best]
+        if counts[best] <= self._most or episode is None or episode.trajectory is None or self._leaves is None:
+            return
+        self._most = counts[best]
+        self._telling = [*self._telling[: SCOUTS], *self._telling[SCOUTS:][-MOST_TELLING:], episode.trajectory]
+        seen = Seen([t.observations for t in self._telling], [t.actions for t in self._telling])
+        scene = look(self._leaves, seen, self.start.program.actions, self.scene)
+        if scene is None or self.scene is None or (bool(scene.place), scene.view is None) != (
+            bool(self.scene.place),
+            self.scene.view is None,
+        ):
+            return
+        old = {target.name for target in self.scene.targets}
+        self.scene, self._grammar = scene, Grammar(scene, self._rng)
+        new = [target.name for target in scene.targets if target.name not in old]
+        best_list = self._ranked()[0]
+        acts = [*scene.acts, None]
+        self._first = [
+            DecisionList((Rule(target=name, act=act), *best_list.rules), best_list.fallback) for name in new for act in acts
+        ] + self._first
 
     def _children(self) -> list[DecisionList]:
         grammar = self._grammar
@@ -195,7 +228,7 @@ class RuleSearch:
                     one = grammar.varied(one, self._rng.choice(ranked))
             else:
                 break
-            if one not in self._known:
+            if one not in self._known and grammar.fits(one):
                 source = write_decisions(one, self.scene, 0)
                 self._known[one] = _Known(Program.parse(source))
                 found.append(one)
@@ -227,6 +260,9 @@ class RuleSearch:
         if episode is None or episode.trajectory is None or self._leaves is None:
             return 0.0
         kinds: Counter[tuple[Any, ...]] = Counter()
+        view, board = (self.scene.view, self.scene.board) if self.scene is not None else (None, None)
+        if view is not None and board is not None:
+            return float(len(events(view, board.read(self._leaves, episode.trajectory.observations), episode.trajectory.actions)))
         for at, leaf in enumerate(self._leaves):
             values = np.stack([np.ravel(leaf.read(o)) for o in episode.trajectory.observations])
             if values.shape[1] > 1:  # of many, how many there are of each value
