@@ -19,7 +19,7 @@ def write_decisions(program: DecisionList, scene: Scene, variant: int = 0) -> st
     """A policy module for a decision list about a scene."""
     used: set[str] = {rule.target for rule in program.rules}
     if "any_flag" in used:
-        used |= {row.name for row in scene.rows}
+        used |= {target.name for target in scene.targets if f"goals_{target.name}(" in _code_of("any_flag", scene)}
     staged = any(rule.stage is not None or rule.then is not None for rule in program.rules)
     context = {
         "decision": _decision(program, scene),
@@ -37,6 +37,10 @@ def write_decisions(program: DecisionList, scene: Scene, variant: int = 0) -> st
         context |= {"view": scene.view, "turns": dict(scene.view.turns), "board": scene.board.code}
         context |= {"rows": scene.board.shape[0], "columns": scene.board.shape[1]}
     return render_module(Genome("agent", (), variant), template, context)
+
+
+def _code_of(name: str, scene: Scene) -> str:
+    return next((target.code for target in scene.targets if target.name == name), "")
 
 
 def _decision(program: DecisionList, scene: Scene) -> str:
@@ -65,7 +69,7 @@ def _rule(rule: Rule) -> list[str]:
     if not rule.target:
         act = [*then, f"return {rule.act!r}"]
         return [f"if {' and '.join(terms)}:", *(f"    {line}" for line in act)] if terms else act
-    lines = [f"goals = {rule.target}(obs)"]
+    lines = [f"goals = goals_{rule.target}(obs)"]
     if rule.how == "sweep":
         lines.append("goals = self.ahead(here, goals)")
     elif rule.how == "first":
@@ -96,7 +100,7 @@ def _seen_rule(rule: Rule, scene: Scene) -> list[str]:
     terms = [] if rule.stage is None else [f"self.stage == {rule.stage}"]
     terms += map(_term, rule.when)
     then = [] if rule.then is None else [f"self.stage = {rule.then}"]
-    lines = [f"goals = {next(target.code for target in scene.targets if target.name == rule.target)}"]
+    lines = [f"goals = {_code_of(rule.target, scene)}"]
     lines.append(f"if {' and '.join([*terms, 'goals'])}:")
     if rule.act is not None:
         lines += ["    if self.ahead() in goals:", *(f"        {one}" for one in [*then, f"return {rule.act!r}"])]

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 MOST_RULES = 7
 MOST_CONDITIONS = 2
+MOST_LIKELY = 4
+"""So many targets, and values of a mode, are tried one after the other; what else there is comes by chance."""
+
 HOWS = ("nearest", "sweep", "first", "beside")
 EXPLORE = "explore"
 
@@ -132,14 +135,33 @@ class Grammar:
             for act in acts:
                 yield DecisionList((Rule(target=target.name, act=act),))
 
+    def longer(self, best: DecisionList) -> Iterator[DecisionList]:
+        """A list with one rule more: after its own for what they leave open, before them in some mode, before them."""
+        scene = self.scene
+        if len(best.rules) >= MOST_RULES:
+            return
+        likely = scene.targets[:MOST_LIKELY]
+        aims = [(target.name, act) for target in likely for act in (*scene.acts, None)]
+        modes = [(m.name, "==", v) for m in scene.modes if len(m.values) <= MOST_LIKELY for v in m.values[::-1]]
+        for target, act in aims:
+            yield replace(best, rules=(*best.rules, Rule(target=target, act=act)))
+        for mode in modes[: 2 * MOST_LIKELY]:
+            for act in scene.acts if aims else scene.actions:
+                yield replace(best, rules=(Rule((mode,), act=act), *best.rules))
+            for target, act in aims:
+                yield replace(best, rules=(Rule((mode,), target, act=act), *best.rules))
+        for target, act in aims:
+            yield replace(best, rules=(Rule(target=target, act=act), *best.rules))
+
     def random_rule(self) -> Rule:
         """Any rule, of the likely kinds more often."""
         rng, scene = self._rng, self.scene
         when: list[Condition] = []
         while len(when) < MOST_CONDITIONS and rng.random() < (0.6 if not when else 0.25):
             condition = self._condition()
-            if condition is not None and condition not in when:
-                when.append(condition)
+            if condition is None or any(condition[0] == name for name, _, _ in when):
+                break
+            when.append(condition)
         acts = scene.acts or scene.actions
         if scene.targets and rng.random() < 0.75:  # noqa: PLR2004
             targets = scene.targets
@@ -204,8 +226,8 @@ class Grammar:
             when.pop(rng.randrange(len(when)))
         condition = self._condition()
         if condition is not None and rng.random() < 0.8:  # noqa: PLR2004
-            when.append(condition)
-        return replace(rule, when=tuple(dict.fromkeys(when[:MOST_CONDITIONS])))
+            when = [one for one in when if one[0] != condition[0]] + [condition]
+        return replace(rule, when=tuple(when[:MOST_CONDITIONS]))
 
     def _staged(self, rules: Sequence[Rule]) -> list[Rule]:
         """Two stages: one rule leads from the first to the second, another back; or none any more."""

@@ -262,9 +262,9 @@ def _as_view(view: View, board: Board, numbers: Sequence[Number], actions: tuple
     own = Number("held", f"int(board(obs)[{r}, {c}])", tuple(v[:, r, c] for v in board.seen), 0, 0)
     fr, fc = r + view.ahead[0], c + view.ahead[1]
     front = Number("front", f"int(board(obs)[{fr}, {fc}])", tuple(v[:, fr, fc] for v in board.seen), 0, 0)
-    things = [v for v in view.things if v not in own.values]
     targets = [
-        Target(f"thing_{value}", f"self.find(({value},))", f"that show {value}") for value in things[:MOST_TARGETS]
+        Target(f"thing_{value}", f"self.find(({value},))", f"that show {value}")
+        for value in view.things[:MOST_TARGETS]
     ]
     targets.append(Target("new_things", "self.new()", "with things that rollouts had not shown"))
     return Scene(actions, (own, front, *numbers), targets=tuple(targets), view=view, board=board)
@@ -518,7 +518,7 @@ def _targets(
             code = f"[{spot} for i, on in enumerate({row.code}) if on]"
             found.append(Target(row.name, code, f"where a flag of {row.name} is set"))
     if len(found) > 1:
-        names = " + ".join(f"{target.name}(obs)" for target in found)
+        names = " + ".join(f"goals_{target.name}(obs)" for target in found)
         found.append(Target("any_flag", names, "where any flag is set"))
     for board in boards:
         if len(place.sizes) == 2 and board.shape == place.sizes:  # noqa: PLR2004

@@ -40,6 +40,16 @@ ELITES = 3
 ENOUGH = 16
 """An elite plays again until it has so many episodes."""
 
+FEWEST_CHILDREN = 6
+GENERATION_SHARE = 0.02
+"""A generation takes about this share of the steps, or less."""
+
+LONGER = 60
+"""So many lists with one rule more are tried of each that takes the lead."""
+
+FLAT_STEPS = 200
+"""Episodes are cut to so many steps while no list has earned anything else than the others."""
+
 PARENTS = 8
 MOST_TELLING = 6
 """So many episodes in which much happened are kept beside the random ones."""
@@ -102,7 +112,10 @@ class RuleSearch:
         self._grammar: Grammar | None = None
         self._first: list[DecisionList] = []
         self._asked: list[DecisionList] = []
+        self._extended: set[DecisionList] = set()
+        self._next: list[DecisionList] = []
         self._generation = 0
+        self._width, self._episodes = CHILDREN, SEEDS
         self.scene: Scene | None = None
         self._telling: list[Trajectory] = []
         self._most = 0.0
@@ -121,12 +134,16 @@ class RuleSearch:
             horizon = min(SCOUT_STEPS, clock.horizon or SCOUT_STEPS)
             trials = tuple(Trial(s, {"seed": float(i)}, horizon) for i, s in enumerate(seeds))
             return Batch(self.start.program, trials, record=True)
+        self._pace(clock)
         again = [one for one in self._ranked()[: 2 * ELITES] if len(self._known[one].returns) < ENOUGH][:ELITES]
         self._asked = [*again, *self._children()]
-        fresh = self._seeds(FIRST_SEED + 64 * self._generation, SEEDS)
+        horizon = clock.horizon
+        if horizon is not None and len({value for k in self._known.values() for value in k.returns}) <= 1:
+            horizon = min(horizon, FLAT_STEPS)
+        fresh = self._seeds(FIRST_SEED + 64 * self._generation, self._episodes)
         return Generation(
             tuple(
-                Batch(self._known[one].program, tuple(Trial(s, None, clock.horizon) for s in fresh), record=True)
+                Batch(self._known[one].program, tuple(Trial(s, None, horizon) for s in fresh), record=True)
                 for one in self._asked
             )
         )
@@ -139,11 +156,16 @@ class RuleSearch:
             self._make_out([episode for episode in episodes if episode is not None])
             return
         for i, one in enumerate(self._asked):
-            mine = episodes[SEEDS * i : SEEDS * (i + 1)]
+            mine = episodes[self._episodes * i : self._episodes * (i + 1)]
             known = self._known[one]
             known.returns += map(return_of, mine)
             known.novelty = max(known.novelty, statistics.fmean(map(self._happened, mine)))
         self._look_again(episodes)
+        leader = self._ranked()[0]
+        if leader not in self._extended and self._grammar is not None:
+            self._extended.add(leader)
+            longer = list(self._grammar.longer(leader))
+            self._next = [*longer[:LONGER], *self._next][: 2 * LONGER]
 
     def reached(self, target: float) -> bool:
         """Whether the best list is as good as that in enough episodes."""
@@ -168,6 +190,13 @@ class RuleSearch:
         """The result with some list."""
         note = f"decision list found in {self.evaluations:,} episodes of {len(self._known)} lists"
         return Tuned(self.start.id, finalist.program, {}, score, self.steps, (note,))
+
+    def _pace(self, clock: Clock) -> None:
+        """How many lists and episodes a generation has: fewer where episodes are long for the budget."""
+        length = max(1.0, clock.typical)
+        affordable = GENERATION_SHARE * clock.steps / length
+        self._episodes = SEEDS if affordable >= SEEDS * (CHILDREN + ELITES) else 1
+        self._width = int(np.clip(affordable / self._episodes - ELITES, FEWEST_CHILDREN, CHILDREN))
 
     def _make_out(self, episodes: Sequence[Episode]) -> None:
         """What there is to see; a search that sees nothing is over."""
@@ -217,10 +246,10 @@ class RuleSearch:
         found: list[DecisionList] = []
         ranked = self._ranked()[:PARENTS]
         for _ in range(30 * CHILDREN):
-            if len(found) == CHILDREN:
+            if len(found) == self._width:
                 break
-            if self._first and (len(found) < CHILDREN * 3 // 4 or not ranked):
-                one = self._first.pop(0)
+            if (self._first or self._next) and (len(found) < self._width * 3 // 4 or not ranked):
+                one = (self._first or self._next).pop(0)
             elif ranked:
                 parent = ranked[min(int(self._rng.expovariate(0.5)), len(ranked) - 1)]
                 one = grammar.varied(parent, self._rng.choice(ranked))
