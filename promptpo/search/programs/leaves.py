@@ -21,7 +21,26 @@ MOST_CELLS = 1200
 
 MOST_LEVELS = 256
 
-TAKEN = frozenset("obs self here goals action board place moved distance solid np math any sorted int tuple".split())
+TAKEN = frozenset(
+    [
+        "obs",
+        "self",
+        "here",
+        "goals",
+        "action",
+        "board",
+        "place",
+        "moved",
+        "distance",
+        "solid",
+        "np",
+        "math",
+        "any",
+        "sorted",
+        "int",
+        "tuple",
+    ]
+)
 """Names that programs use for themselves."""
 
 

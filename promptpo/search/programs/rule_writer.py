@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.search.programs.genome import Genome
 from promptpo.search.programs.library import render_module
@@ -19,7 +19,9 @@ def write_decisions(program: DecisionList, scene: Scene, variant: int = 0) -> st
     """A policy module for a decision list about a scene."""
     used: set[str] = {rule.target for rule in program.rules}
     if "any_flag" in used:
-        used |= {target.name for target in scene.targets if f"goals_{target.name}(" in _code_of("any_flag", scene)}
+        used |= {
+            target.name for target in scene.targets if f"goals_{target.name}(" in _code_of("any_flag", scene)
+        }
     staged = any(rule.stage is not None or rule.then is not None for rule in program.rules)
     context = {
         "decision": _decision(program, scene),
@@ -103,9 +105,16 @@ def _seen_rule(rule: Rule, scene: Scene) -> list[str]:
     lines = [f"goals = {_code_of(rule.target, scene)}"]
     lines.append(f"if {' and '.join([*terms, 'goals'])}:")
     if rule.act is not None:
-        lines += ["    if self.ahead() in goals:", *(f"        {one}" for one in [*then, f"return {rule.act!r}"])]
+        lines += [
+            "    if self.ahead() in goals:",
+            *(f"        {one}" for one in [*then, f"return {rule.act!r}"]),
+        ]
     onto = ", onto=True" if rule.act is None else ""
-    lines += [f"    action = self.towards(goals{onto})", "    if action is not None:", "        return action"]
+    lines += [
+        f"    action = self.towards(goals{onto})",
+        "    if action is not None:",
+        "        return action",
+    ]
     return [*lines, *(f"    {one}" for one in then if rule.act is None)]
 
 

@@ -62,7 +62,9 @@ class Rule:
     @property
     def size(self) -> int:
         """How much there is to read."""
-        return 1 + len(self.when) + (self.stage is not None) + (self.then is not None) + (self.how != "nearest")
+        return (
+            1 + len(self.when) + (self.stage is not None) + (self.then is not None) + (self.how != "nearest")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,9 @@ class Grammar:
             return
         likely = scene.targets[:MOST_LIKELY]
         aims = [(target.name, act) for target in likely for act in (*scene.acts, None)]
-        modes = [(m.name, "==", v) for m in scene.modes if len(m.values) <= MOST_LIKELY for v in m.values[::-1]]
+        modes = [
+            (m.name, "==", v) for m in scene.modes if len(m.values) <= MOST_LIKELY for v in m.values[::-1]
+        ]
         for target, act in aims:
             yield replace(best, rules=(*best.rules, Rule(target=target, act=act)))
         for mode in modes[: 2 * MOST_LIKELY]:
@@ -165,7 +169,9 @@ class Grammar:
         acts = scene.acts or scene.actions
         if scene.targets and rng.random() < 0.75:  # noqa: PLR2004
             targets = scene.targets
-            target = targets[min(int(rng.expovariate(0.5)), rng.randrange(len(targets)) + 2, len(targets) - 1)]
+            target = targets[
+                min(int(rng.expovariate(0.5)), rng.randrange(len(targets)) + 2, len(targets) - 1)
+            ]
             how = "nearest" if rng.random() < 0.7 else rng.choice(HOWS)  # noqa: PLR2004
             act = None if rng.random() < 0.2 else rng.choice(acts)  # noqa: PLR2004
             return Rule(tuple(when), target.name, how, act)

@@ -70,7 +70,10 @@ def turned(offset: tuple[int, int], quarters: int) -> tuple[int, int]:
 
 
 def find_view(
-    boards: Sequence[Numbers], acted: Sequence[Sequence[Any]], actions: tuple[Any, ...], known: View | None = None
+    boards: Sequence[Numbers],
+    acted: Sequence[Sequence[Any]],
+    actions: tuple[Any, ...],
+    known: View | None = None,
 ) -> View | None:
     """How a board moves with the policy; None where it does not.
 
@@ -86,7 +89,9 @@ def find_view(
     if known is not None:
         found = (known.centre, known.ahead, known.forward, known.turns)
     else:
-        changes = {action: list(itertools.islice(_changes(boards, acted, action), TRANSITIONS)) for action in actions}
+        changes = {
+            action: list(itertools.islice(_changes(boards, acted, action), TRANSITIONS)) for action in actions
+        }
         shift = _forward(changes)
         if shift is None:
             return None
@@ -154,7 +159,9 @@ def _turns(
                 new, old = _turning(rows, columns, centre, quarters)
                 counts = [_agreement(b.ravel()[old], a.ravel()[new]) for b, a in some]
                 share = _share(counts)
-                if sum(n for _, n in counts) >= 4 * len(counts) and share >= max(CERTAIN, found.get(action, (0, 0))[0]):
+                if sum(n for _, n in counts) >= 4 * len(counts) and share >= max(
+                    CERTAIN, found.get(action, (0, 0))[0]
+                ):
                     found[action] = (share, quarters)
         turns = {action: quarters for action, (_, quarters) in found.items()}
         if {1, 3} <= set(turns.values()):

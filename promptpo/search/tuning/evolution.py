@@ -14,9 +14,11 @@ import numpy as np
 from promptpo.program import Program
 from promptpo.search.programs.genome import read_genome
 from promptpo.search.programs.leaves import leaves_of
+from promptpo.search.programs.looking import look
+from promptpo.search.programs.reading import read_board
 from promptpo.search.programs.rule_writer import write_decisions
 from promptpo.search.programs.rules import DecisionList, Grammar, Rule, read_rules
-from promptpo.search.programs.scene import Scene, Seen, look
+from promptpo.search.programs.scene import Scene, Seen
 from promptpo.search.programs.view import events
 from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
@@ -46,6 +48,9 @@ GENERATION_SHARE = 0.02
 
 LONGER = 60
 """So many lists with one rule more are tried of each that takes the lead."""
+
+PATIENCE = 25
+"""So many generations without a new leader end the search where something was found and nothing is left to extend."""
 
 FLAT_STEPS = 200
 """Episodes are cut to so many steps while no list has earned anything else than the others."""
@@ -114,6 +119,7 @@ class RuleSearch:
         self._asked: list[DecisionList] = []
         self._extended: set[DecisionList] = set()
         self._next: list[DecisionList] = []
+        self._idle = 0
         self._generation = 0
         self._width, self._episodes = CHILDREN, SEEDS
         self.scene: Scene | None = None
@@ -135,11 +141,14 @@ class RuleSearch:
             trials = tuple(Trial(s, {"seed": float(i)}, horizon) for i, s in enumerate(seeds))
             return Batch(self.start.program, trials, record=True)
         self._pace(clock)
-        again = [one for one in self._ranked()[: 2 * ELITES] if len(self._known[one].returns) < ENOUGH][:ELITES]
+        again = [one for one in self._ranked()[: 2 * ELITES] if len(self._known[one].returns) < ENOUGH][
+            :ELITES
+        ]
         self._asked = [*again, *self._children()]
-        horizon = clock.horizon
-        if horizon is not None and len({value for k in self._known.values() for value in k.returns}) <= 1:
-            horizon = min(horizon, FLAT_STEPS)
+        whole = clock.horizon
+        horizon = whole
+        if whole is not None and len({value for k in self._known.values() for value in k.returns}) <= 1:
+            horizon = min(whole, FLAT_STEPS)
         fresh = self._seeds(FIRST_SEED + 64 * self._generation, self._episodes)
         return Generation(
             tuple(
@@ -162,6 +171,10 @@ class RuleSearch:
             known.novelty = max(known.novelty, statistics.fmean(map(self._happened, mine)))
         self._look_again(episodes)
         leader = self._ranked()[0]
+        self._idle = 0 if leader not in self._extended else self._idle + 1
+        self.finished = (
+            self._idle >= PATIENCE and not (self._first or self._next) and self.score() > self._lowest()
+        )
         if leader not in self._extended and self._grammar is not None:
             self._extended.add(leader)
             longer = list(self._grammar.longer(leader))
@@ -219,15 +232,25 @@ class RuleSearch:
         counts = [self._happened(episode) for episode in episodes]
         best = max(range(len(counts)), key=counts.__getitem__)
         episode = episodes[best]
-        if counts[best] <= self._most or episode is None or episode.trajectory is None or self._leaves is None:
+        if (
+            counts[best] <= self._most
+            or episode is None
+            or episode.trajectory is None
+            or self._leaves is None
+        ):
             return
         self._most = counts[best]
-        self._telling = [*self._telling[: SCOUTS], *self._telling[SCOUTS:][-MOST_TELLING:], episode.trajectory]
+        self._telling = [*self._telling[:SCOUTS], *self._telling[SCOUTS:][-MOST_TELLING:], episode.trajectory]
         seen = Seen([t.observations for t in self._telling], [t.actions for t in self._telling])
         scene = look(self._leaves, seen, self.start.program.actions, self.scene)
-        if scene is None or self.scene is None or (bool(scene.place), scene.view is None) != (
-            bool(self.scene.place),
-            self.scene.view is None,
+        if (
+            scene is None
+            or self.scene is None
+            or (bool(scene.place), scene.view is None)
+            != (
+                bool(self.scene.place),
+                self.scene.view is None,
+            )
         ):
             return
         old = {target.name for target in self.scene.targets}
@@ -236,7 +259,9 @@ class RuleSearch:
         best_list = self._ranked()[0]
         acts = [*scene.acts, None]
         self._first = [
-            DecisionList((Rule(target=name, act=act), *best_list.rules), best_list.fallback) for name in new for act in acts
+            DecisionList((Rule(target=name, act=act), *best_list.rules), best_list.fallback)
+            for name in new
+            for act in acts
         ] + self._first
 
     def _children(self) -> list[DecisionList]:
@@ -278,10 +303,16 @@ class RuleSearch:
         spread = self._spread() if spread is None else spread
         return mean_or_worst(returns) - spread / math.sqrt(len(returns))
 
+    def _lowest(self) -> float:
+        """The poorest mean return of a list: where it is the best as well, nothing has been found yet."""
+        return min((mean_or_worst(k.returns) for k in self._known.values() if k.returns), default=math.inf)
+
     def _spread(self) -> float:
         """Standard deviation of the return of one list over seeds, pooled over the better half."""
         many = [k.returns for k in self._known.values() if len(k.returns) > 1]
-        rows = sorted((r for r in many if math.isfinite(mean_or_worst(r))), key=mean_or_worst)[len(many) // 2 :]
+        rows = sorted((r for r in many if math.isfinite(mean_or_worst(r))), key=mean_or_worst)[
+            len(many) // 2 :
+        ]
         return math.sqrt(statistics.fmean(map(statistics.variance, rows))) if rows else 0.0
 
     def _happened(self, episode: Episode | None) -> float:
@@ -291,7 +322,15 @@ class RuleSearch:
         kinds: Counter[tuple[Any, ...]] = Counter()
         view, board = (self.scene.view, self.scene.board) if self.scene is not None else (None, None)
         if view is not None and board is not None:
-            return float(len(events(view, board.read(self._leaves, episode.trajectory.observations), episode.trajectory.actions)))
+            return float(
+                len(
+                    events(
+                        view,
+                        read_board(board, self._leaves, episode.trajectory.observations),
+                        episode.trajectory.actions,
+                    )
+                )
+            )
         for at, leaf in enumerate(self._leaves):
             values = np.stack([np.ravel(leaf.read(o)) for o in episode.trajectory.observations])
             if values.shape[1] > 1:  # of many, how many there are of each value
