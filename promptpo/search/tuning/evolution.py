@@ -106,6 +106,7 @@ class RuleSearch:
     size = 20
     short_sighted = False
     flat = False
+    ran = True
 
     def __init__(self, start: Start, seed: int, seeds: SeedSource) -> None:
         self.start = start

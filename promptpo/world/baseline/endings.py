@@ -81,7 +81,7 @@ def find_ending(numbers: Floats, ended: Any) -> Ending:
 
 def _rules(numbers: Floats, ended: Any) -> tuple[list[EndingRule], Any]:
     """Thresholds that no other step passes, each the one that explains most of the endings that are left."""
-    rules: list[Rule] = []
+    rules: list[EndingRule] = []
     others, left = numbers[~ended], ended.copy()
     if not len(others):
         return [], left
