@@ -26,7 +26,8 @@ NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
 
 def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
     """The hyperparameters of a run, with the number of environments decided."""
-    found = resolve(settings.algorithm, settings.task, settings.hyperparameters)
+    refining = settings.prior is not None
+    found = resolve(settings.algorithm, settings.task, settings.hyperparameters, refining=refining)
     return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
 
 

@@ -16,6 +16,7 @@ from promptpo.errors import UsageError
 ROWS = Path(__file__).with_name("hyperparams")
 ZOO = "RL Baselines3 Zoo (rl-zoo3 2.9.2)"
 OURS = "rows of our own"
+REFINING = "rows of our own for networks on top of programs"
 LIBRARY_DEFAULTS = "defaults of the library"
 
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
@@ -60,16 +61,17 @@ class Hyperparameters:
         }
 
 
-def resolve(algorithm: str, task: Task, choice: str) -> Hyperparameters:
+def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) -> Hyperparameters:
     """The hyperparameters for an algorithm on a task.
 
     Args:
-        algorithm: "ppo", "trpo" or "sac".
+        algorithm: "ppo", "trpo", "sac", "tqc" or "crossq".
         task: What is to be solved.
         choice: "default" takes the library's; "zoo" takes the tuned row where there is one and the
             library's defaults otherwise; "ours" takes the row of our own where there is one and what "zoo"
             takes otherwise; anything else is a file in the Zoo's format, which must have a row for the
             environment or one named "default". The source says what was taken.
+        refining: Whether a network is trained on top of a program, for which "ours" has other rows.
 
     Raises:
         UsageError: The file cannot be read, has no row, or has one that cannot be used.
@@ -77,11 +79,14 @@ def resolve(algorithm: str, task: Task, choice: str) -> Hyperparameters:
     if choice == "default":
         return Hyperparameters(LIBRARY_DEFAULTS)
     if choice == "zoo":
-        return _shipped(algorithm, task, f"{algorithm}.yml", ZOO) or Hyperparameters(
-            f"{LIBRARY_DEFAULTS}; {ZOO} has no row for {task.env_id}"
-        )
+        why = f"{ZOO} has no row for {task.env_id}"
+        if not (ROWS / f"{algorithm}.yml").exists():
+            why = f"rows of {ZOO} for {algorithm} do not come with promptpo"
+        found = _shipped(algorithm, task, f"{algorithm}.yml", ZOO)
+        return found or Hyperparameters(f"{LIBRARY_DEFAULTS}; {why}")
     if choice == "ours":
-        found = _shipped(algorithm, task, f"ours-{algorithm}.yml", OURS)
+        refined = _shipped(algorithm, task, f"refine-{algorithm}.yml", REFINING) if refining else None
+        found = refined or _shipped(algorithm, task, f"ours-{algorithm}.yml", OURS)
         if found is None:
             other = resolve(algorithm, task, "zoo")
             found = replace(

@@ -92,7 +92,9 @@ def describe(point: Mapping[str, Any]) -> str:
     """One evaluation as a line."""
     success = point.get("success_rate")
     tail = f", success {success:.0%}" if success is not None else ""
-    return f"{point['steps']:>9} steps, {point['wall_seconds']:7.1f} s: mean return {point['mean_return']:.2f}{tail}"
+    mean = point["mean_return"]
+    came = f"mean return {mean:.2f}" if mean is not None else "no episode played to its end"
+    return f"{point['steps']:>9} steps, {point['wall_seconds']:7.1f} s: {came}{tail}"
 
 
 @contextmanager

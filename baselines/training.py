@@ -234,7 +234,9 @@ class TrainingRun:
 
 
 def _rank(point: dict[str, Any]) -> tuple[float, float]:
-    """Success rate, then mean return; a mean that is no number is worst."""
+    """Success rate, then mean return; a mean that is no number is worst, and so is a policy that failed."""
+    if point.get("outcome", "ok") != "ok":
+        return -1.0, float("-inf")
     mean = point["mean_return"]
     return (point["success_rate"] or 0.0, float("-inf") if mean is None else mean)
 

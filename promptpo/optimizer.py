@@ -26,6 +26,7 @@ from promptpo.run.state import RunState
 from promptpo.search import references, teacher
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
+from promptpo.search.imagination import Imagination
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
@@ -134,6 +135,7 @@ class _Loop:
         self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
         self.judge = Judge(self.sampler, spender, config, horizon, self.threshold)
         self.tuner = Tuner(self.sampler, spender, config, horizon)
+        self.world = Imagination(spec, self.sampler, spender, config, horizon, self.threshold)
 
     async def run(self) -> str:
         """Round after round until there is a reason to stop, which is returned."""
@@ -146,6 +148,7 @@ class _Loop:
             await self.sampler.given(self.history, taught)
             await self.sampler.prepare()
             await self.sampler.be_told(self.history, taught)
+            await self.world.study(self.history)
             while self.history.rounds < rounds:
                 stop = await self._round()
                 if stop:
@@ -160,6 +163,7 @@ class _Loop:
         number, before = history.rounds + 1, history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
+        await self.sampler.show_bad_start(history)
         plans = plan_round(
             history,
             config.switches,
@@ -168,6 +172,8 @@ class _Loop:
             spec=self.spec,
             tunable=self.sampler.tunable,
         )
+        if number == 1 and self.world.suffices(history):
+            plans = []
         samples = await together(self._sample(plan) for plan in plans)
         new = history.absorb(duplicates=config.switches.duplicates, keep=self.spender.remark)
         if number == 1:
@@ -177,6 +183,10 @@ class _Loop:
             with contextlib.suppress(BudgetSpentError):
                 await self.judge.judge(history, new, number, part=f".only{len(new)}")
             return stop
+        if not self._may_be_solved(new):
+            from_model = await self.world.tune(history, new)
+            history.attempts.extend(from_model)
+            new = [*new, *from_model]
         if not self._may_be_solved(new):
             left = config.budget.rounds - history.rounds
             tuned = await self.tuner.tune(history, new, rounds_left=left, target=self.threshold)
@@ -239,7 +249,7 @@ def _what_ends(samples: Sequence[Sample], *, tried: bool) -> str:
             return sample.reason
     unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
     fatal = next((sample for sample in unanswered if sample.fatal), None)
-    if fatal is None and len(unanswered) < len(samples):
+    if not samples or (fatal is None and len(unanswered) < len(samples)):
         return ""
     reason = (fatal or unanswered[0]).reason
     if not tried:

@@ -25,6 +25,7 @@ from promptpo.output.report.result import scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
+from promptpo.output.world import MODEL, model_module, usable_world
 from promptpo.rollouts import Settings, make_executor
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
@@ -247,6 +248,9 @@ class Session:
                 )
                 write_atomically(self.directory / BEST, text)
             write_result(self.directory, content)
+            world = usable_world(list(journal.of_kind("world")))
+            if world is not None:
+                write_atomically(self.directory / MODEL, model_module(world, config.task.name))
         return RunResult(self.directory, content, source)
 
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -18,3 +19,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Several processes share the default tests by files, so that what a file's tests share is made once.
+
+    A file's slow tests take minutes each, and share little.
+    """
+    if getattr(config.option, "dist", None) == "load" and config.option.markexpr == "not slow":
+        config.option.dist = "loadfile"

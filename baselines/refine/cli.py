@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -90,10 +91,17 @@ def refine_command(
 
     if resume and out is None:
         raise UsageError("--resume needs the directory: --out DIR.")
-    task = None if env_id is None else task_of(env_id, None, max_episode_steps)
-    source, task, given = prior_of(run, task, scale=checked_scale(scale), allow_weaker=allow_weaker_sandbox)
+    trainer = checked_algorithm(algorithm)
+    task = None if env_id is None else task_of(env_id)
+    source, task, given = prior_of(
+        run,
+        task,
+        scale=checked_scale(scale),
+        allow_weaker=allow_weaker_sandbox,
+        max_episode_steps=max_episode_steps,
+    )
     settings = TrainingSettings(
-        algorithm=checked_algorithm(algorithm),
+        algorithm=trainer,
         task=task,
         steps=steps,
         seed=seed,
@@ -108,7 +116,28 @@ def refine_command(
     )
     directory = out or default_directory(task)
     with choose_display(quiet=quiet or as_json) as display:
-        content = refine(
-            settings, source, directory, resume=resume, display=display, command=" ".join(sys.argv)
-        )
+        try:
+            content = refine(
+                settings, source, directory, resume=resume, display=display, command=" ".join(sys.argv)
+            )
+        except KeyboardInterrupt:
+            display.line(f"The best so far is in {directory}; the same command with --resume goes on.")
+            raise
     show(content, directory, quiet=quiet, as_json=as_json)
+    if not (quiet or as_json):
+        print(compared(content))
+
+
+def compared(content: Mapping[str, Any]) -> str:
+    """What the network brought, in a sentence."""
+    alone, best = content["program"]["validation"], content["validation"]
+    if alone["outcome"] != "ok":
+        told = "the program alone fails on validation episodes"
+    else:
+        told = f"the program alone has {alone['mean_return']:.6g} on validation episodes"
+    if not content["residual"]["kept"]:
+        return f"{told}; no network was better, so the file is the program's"
+    share = content["residual"]["share"]
+    return (
+        f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of what is played is the network's"
+    )

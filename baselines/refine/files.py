@@ -173,15 +173,20 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
             "the program alone: Policy(params, residual=False)."
         )
         if content is not None:
-            share, steps = content["residual"]["share"], content["best"]["steps"]
-            before = content["program"]["validation"]["mean_return"]
-            what = "of the action's variance is" if prior.actions.continuous else "of the choices are"
-            said = (
-                f"{said}\n{share:.0%} {what} the network's ({content['residual']['weights']:,} weights, {steps:,} steps of "
-                f"training). On validation episodes the program alone has {before:.6g}, with the network "
-                f"{content['validation']['mean_return']:.6g}."
-            )
+            said += "\n" + _in_numbers(prior, content)
     return "\n\n".join(part for part in (said, prior.program.docstring) if part)
+
+
+def _in_numbers(prior: Prior, content: Mapping[str, Any]) -> str:
+    """What the network adds, and what it is worth."""
+    residual, program = content["residual"], content["program"]["validation"]
+    what = "of the action's variance is" if prior.actions.continuous else "of the choices are"
+    alone = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
+    return (
+        f"{residual['share']:.1%} {what} the network's ({residual['weights']:,} weights, "
+        f"{content['best']['steps']:,} steps of training). On validation episodes the program alone {alone}, "
+        f"with the network {content['validation']['mean_return']:.6g}."
+    )
 
 
 def _quoted(text: str) -> str:

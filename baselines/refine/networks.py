@@ -94,7 +94,7 @@ def begin_near_zero(actor: Any, log_std: float) -> None:
         log_std: Logarithm of the noise before it is squashed.
     """
     with torch.no_grad():
-        mean = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
+        mean: Any = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
         mean.weight *= NEAR_ZERO
         mean.bias.zero_()
         if isinstance(actor.log_std, nn.Linear):
@@ -138,7 +138,8 @@ def _layers(modules: list[Any]) -> tuple[list[Layer], str]:
     """Affine maps with the same activation between them; normalisation of batches becomes part of them."""
     layers: list[Layer] = []
     activation = ""
-    scale = shift = None
+    scale: Any = None
+    shift: Any = None
     for module in modules:
         if isinstance(module, nn.Linear):
             weights = module.weight.detach().cpu().numpy().astype(np.float64)

@@ -66,7 +66,7 @@ class Prior:
         for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
             program = program.renamed(taken)
         renamed = Program.parse(rename(program.source, "Policy", self.name))
-        numpy = "" if "import numpy as np" in renamed.source else "import numpy as np\n"
+        numpy = "" if "np" in renamed.names else "import numpy as np\n"
         text = renamed.without_docstring.strip("\n")
         if text.startswith("from __future__"):
             first, _, rest = text.partition("\n")
@@ -87,9 +87,9 @@ class Prior:
     @property
     def asking(self) -> str:
         """Classes and functions that ask the program safely and give numbers."""
-        values = "{name: value[0] for name, value in PARAMS.items()}"
-        if not self.program.params_are_triples:
-            values = repr(self.program.values or {})
+        values = repr(self.program.values or {})
+        if self.program.values and self.program.params_are_triples:
+            values = "{name: value[0] for name, value in PARAMS.items()}"
         reset = "\n            self.program.reset()" if self.program.contract.resets else ""
         return textwrap.dedent(_ASKING).format(
             values=values,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from baselines.refine.environments import build_env
 from baselines.refine.programs import Prior, note_names, program_steps
 from baselines.refine.run import PROGRAM, RefineRun
 from baselines.refine.shapes import Actions, flat_size
-from baselines.settings import TrainingSettings, load_settings, save_settings
+from baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
 from baselines.training import prepare, train
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -24,7 +25,12 @@ from sandbox import Limits, Sandbox, check_source
 
 
 def prior_of(
-    run: Path, task: Task | None, *, scale: float, allow_weaker: bool
+    run: Path,
+    task: Task | None,
+    *,
+    scale: float,
+    allow_weaker: bool = False,
+    max_episode_steps: int | None = None,
 ) -> tuple[str, Task, dict[str, Any]]:
     """What a network is added to.
 
@@ -33,6 +39,7 @@ def prior_of(
         task: What the user named; None asks the run or the file.
         scale: Of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
+        max_episode_steps: Longest episode; None keeps the task's.
 
     Returns:
         The program's module, the task, and the rest as plain data.
@@ -43,6 +50,8 @@ def prior_of(
     if not run.exists():
         raise UsageError(f"there is no run or policy {run}.")
     file, task = file_and_task(run, task)
+    if max_episode_steps is not None:
+        task = replace(task, max_episode_steps=max_episode_steps)
     source = policy_part(read_text(file))
     failure = check_source(source)
     if failure is not None:
@@ -87,8 +96,9 @@ def refine(
         command: The command line, for the result.
     """
     prepare(settings, directory, resume=resume)
-    save_settings(settings, directory)  # from here on it is this run's directory
-    write_atomically(directory / PROGRAM, source)
+    if not (directory / CONFIG).exists():
+        write_atomically(directory / PROGRAM, source)
+        save_settings(settings, directory)  # from here on it is this run's directory
     return train(settings, directory, resume=True, display=display, command=command, kind=RefineRun)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ class Network:
 
 def text_bytes(sizes: list[int]) -> int:
     """About how long the weights of a network with these layer sizes are as text."""
-    return sum(2 * (before + 2) * after for before, after in zip(sizes, sizes[1:], strict=False))
+    return sum(2 * (before + 2) * after for before, after in itertools.pairwise(sizes))
 
 
 def _written(name: str, matrix: np.ndarray[Any, Any]) -> str:

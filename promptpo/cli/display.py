@@ -222,10 +222,13 @@ def outcome(run: RunResult) -> str:
         filter(None, [data.get("verdict"), fidelity_in_words((data.get("teacher") or {}).get("fidelity"))])
     )
     if data["best"]["round"] == 0:
-        fitted = load_config(run.directory / CONFIG).is_distilled(data["best"]["candidate"])
-        lines.append(
-            f"{'Distilled from the teacher' if fitted else 'Given at the start'}; nothing that was written since is better."
-        )
+        best = data["best"]["candidate"]
+        whence = "Given at the start"
+        if load_config(run.directory / CONFIG).is_distilled(best):
+            whence = "Distilled from the teacher"
+        elif best.startswith("w"):
+            whence = "Found in a world model, before the first round"
+        lines.append(f"{whence}; nothing that was written since is better.")
     elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")
     lines.append(f"Policy: {run.policy_path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,9 +41,13 @@ def export(
     output: Output = None,
     option: CandidateOption = None,
     trust: Trust = False,
+    world: Annotated[
+        Path | None,
+        typer.Option(help="Write the run's world model to this file instead, as a Gymnasium environment."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's best policy as one file.
+    """Write a run's best policy as one file, or with --world its world model.
 
     It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
     not record the action space, so that the environment must be built.
@@ -51,6 +56,13 @@ def export(
     from promptpo.output.run_result import load_run
 
     name = _one_name(candidate, option)
+    if world is not None:
+        from promptpo.output.run_view import read_view
+        from promptpo.output.world import exported_world
+
+        text = exported_world(run, read_view(run).config.task.name)
+        write_output(text, world, {"run": str(run), "world": str(world)} if as_json else None)
+        return
     text = export_text(
         run,
         candidate=None if name == "best" else name,

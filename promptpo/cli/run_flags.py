@@ -127,7 +127,8 @@ class AskingFlags:
         ),
     ] = "weights"
     recipe: Annotated[
-        Literal["default", "paper", "evolve"], typer.Option(help="The procedure; see docs/recipes.md.")
+        Literal["default", "paper", "evolve", "model"],
+        typer.Option(help="The procedure; see docs/recipes.md."),
     ] = "default"
     option: Annotated[
         list[str] | None,

@@ -19,6 +19,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from promptpo.world import words
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def overview(run: Path) -> str:
     ]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}" if round_ else "\nGiven at the start")
+        lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
         lines.extend(
             f"  {clean_line(_line(one, best=one is view.best))}"
             for one in view.candidates
@@ -51,6 +52,7 @@ def overview(run: Path) -> str:
     models = brought(state)
     if len(models) > 1:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
+    lines.extend(_world(view))
     lines.append(_ending(view))
     if view.best is not None:
         lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
@@ -58,6 +60,17 @@ def overview(run: Path) -> str:
         lines.append(clean_line(view.result["verdict"]))
         lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
+
+
+def _world(view: RunView) -> list[str]:
+    """How well the world is understood, where a model of it was made."""
+    newest = view.state.worlds[-1:]
+    found = [
+        f"World model after {data['steps']:,} recorded steps: {words.in_words(data['score'])[0]}"
+        for data in newest
+    ]
+    found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
+    return found + [f"  {clean_line(note)}" for note in view.state.studies]
 
 
 def overview_json(run: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
 
-RecipeName = Literal["default", "paper", "evolve"]
+RecipeName = Literal["default", "paper", "evolve", "model"]
 TuneMethod = Literal["cma", "none"]
 
 
@@ -47,6 +47,7 @@ class Recipe:
         migrate_every: Rounds between migrations of each island's best.
         tune: Tune declared PARAMS.
         stop_when_solved: End the search when the best reaches the threshold.
+        world: Learn a world model from what is recorded, and search in it first; see docs/world-models.md.
     """
 
     feedback_class: bool = True
@@ -65,6 +66,7 @@ class Recipe:
     migrate_every: int = 3
     tune: bool = True
     stop_when_solved: bool = True
+    world: bool = False
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {
@@ -83,6 +85,7 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         stop_when_solved=False,
     ),
     "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3),
+    "model": Recipe(world=True),
 }
 
 

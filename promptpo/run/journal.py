@@ -42,6 +42,11 @@ Kind = Literal[
     "remark",  # what became known of an attempt later
     "validation",
     "test",
+    "probe",  # rollouts that a world model learns from
+    "world",  # a world model with its held-out score
+    "dream",  # what was worked out inside one
+    "study",  # whether there was another study before the first round
+    "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training
     "round",
     "stop",

@@ -46,6 +46,7 @@ def _packed_episode(episode: Episode) -> Any:
             [_tagged(obs) for obs in trajectory.observations],
             [_tagged(action) for action in trajectory.actions],
             [float(reward) for reward in trajectory.rewards],
+            [dict(kept) for kept in trajectory.debug],
         ]
     return data
 
@@ -63,9 +64,12 @@ def _unpacked(data: Any) -> Rollout:
 def _unpacked_episode(data: dict[str, Any]) -> Episode:
     trajectory = data["trajectory"]
     if trajectory is not None:
-        observations, actions, rewards = trajectory
+        observations, actions, rewards, *kept = trajectory  # files of earlier versions have three parts
         trajectory = Trajectory(
-            [_untagged(obs) for obs in observations], [_untagged(action) for action in actions], rewards
+            [_untagged(obs) for obs in observations],
+            [_untagged(action) for action in actions],
+            rewards,
+            kept[0] if kept and kept[0] else (),
         )
     failure = None if data["failure"] is None else from_json(Failure, data["failure"])
     return Episode(**{**data, "failure": failure, "trajectory": trajectory})

@@ -42,7 +42,7 @@ UNTOLD = "untold"
 MOST_VALUES = 2_000_000
 """Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
 
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference"]
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
 
 PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
 """What steps of a kind of event count for, where the purpose has another name."""

@@ -29,6 +29,7 @@ from promptpo.run.state_values import (
     Spent,
     Stopped,
     TuningState,
+    pooled,
 )
 
 
@@ -52,6 +53,8 @@ class RunState:
         teacher: Name of the trained agent's file; empty without one.
         fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
+        worlds: World models with their held-out scores, oldest first.
+        studies: What came of using them before the first round, in words.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -73,6 +76,8 @@ class RunState:
     teacher: str = ""
     fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
+    worlds: list[Mapping[str, Any]] = field(default_factory=list)
+    studies: list[str] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -105,6 +110,8 @@ class RunState:
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
+            "world": lambda event: self.worlds.append(event.data),
+            "note": lambda event: self.studies.append(f"study {event.key[1:]}: {event.data}"),
         }
 
     @classmethod
@@ -294,7 +301,7 @@ class RunState:
         looks = self.looks(state.attempt.candidate)
         trained = state.attempt.evaluation
         parts = (trained.episodes, *(look.episodes for look in looks)) if ran(trained, looks) else ()
-        state = replace(state, validation=_pooled(looks), evidence=Evidence.of(*parts))
+        state = replace(state, validation=pooled(looks), evidence=Evidence.of(*parts))
         self._candidates[state.id] = state
         if self._best == state.id:
             self._best = None
@@ -386,21 +393,6 @@ def programs_of(calls: Iterable[ModelCall]) -> list[ModelCall]:
         else:
             found.append(call)
     return found
-
-
-def _pooled(looks: list[Evaluation]) -> Evaluation | None:
-    """Several evaluations as one: the first failure decides the outcome."""
-    if len(looks) < 2:  # noqa: PLR2004 - one, or none
-        return looks[0] if looks else None
-    first = next((look for look in looks if look.outcome != "ok"), looks[0])
-    return replace(
-        first,
-        episodes=Evidence.of(*(look.episodes for look in looks)).episodes,
-        steps=sum(look.steps for look in looks),
-        output="".join(look.output for look in looks),
-        seconds=sum(look.seconds for look in looks),
-        policy_seconds=sum(look.policy_seconds for look in looks),
-    )
 
 
 def _nan_last(value: float) -> float:

@@ -16,11 +16,13 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.program import Program
 from promptpo.run.records import Attempt, Seeds
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
+    from promptpo.run.evidence import Difference
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
@@ -33,6 +35,10 @@ CONTENDERS = 4
 
 SMALL = 0.005
 """A difference below this share of the returns' size is not worth a step: the order may stay open."""
+
+NEAR = 0.02
+"""Programs that differ in numbers only, and on no shared start by more than this share of the returns' size, behave
+alike: a step spent on telling them apart buys nothing."""
 
 SHARE = 0.2
 """Share of the steps that are left which one round's looks may take, beyond the first block."""
@@ -130,9 +136,11 @@ class Judge:
             if front is None:
                 break
             kept.append(front)
-            new = [attempt for attempt in new if attempt is not front]
+            new = [a for a in new if a is not front and not _copy(history, a, front)]
         if leader is not None:
-            kept = [a for a in kept if history.against(a, leader).verdict >= 0]
+            kept = [
+                a for a in kept if history.against(a, leader).verdict >= 0 and not _copy(history, a, leader)
+            ]
             return [leader, *kept[: min(self._most, CONTENDERS - 1)]] if kept else [leader]
         if not kept:
             return []
@@ -196,14 +204,34 @@ class Judge:
 
 
 def _outgrown(history: History, attempt: Attempt, attempts: Sequence[Attempt]) -> bool:
-    """Whether its own structure with tuned numbers is clearly better, so that nobody will return this one."""
+    """Whether its own structure with tuned numbers is better, so that nobody will return this one.
+
+    Tuning has chosen these numbers on episodes of its own, so here it is enough that nothing speaks against them.
+    """
     return any(
         child.candidate.tuned
         and attempt.id in child.candidate.parents
         and history.runs(child)
-        and history.against(child, attempt).verdict > 0
+        and _not_worse(history.against(child, attempt))
         for child in attempts
     )
+
+
+def _not_worse(difference: Difference) -> bool:
+    return difference.verdict > 0 or (
+        bool(difference.returns)
+        and not difference.tie
+        and difference.mean > 0
+        and not any(s < 0 for s in difference.successes)
+    )
+
+
+def _copy(history: History, one: Attempt, other: Attempt) -> bool:
+    """Whether one program is the other with other numbers, and behaves like it on the starts that both played."""
+    mine, theirs = (Program.parse(attempt.candidate.source) for attempt in (one, other))
+    if not mine.is_python or mine.skeleton != theirs.skeleton:
+        return False
+    return history.near(one, other, NEAR)
 
 
 def _matters(history: History, attempt: Attempt, front: Attempt, size: float) -> bool:

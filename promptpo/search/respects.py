@@ -23,6 +23,9 @@ LONG = 3000
 RELATED = 0.6
 """Correlation of return and length from which on length is worth a request of its own."""
 
+SPREAD = 0.2
+"""Share of the median length by which lengths have to differ to say anything."""
+
 OFTEN = 1 / 3
 """Share of the shared starts on which a clearly worse program has to be better to be worth merging."""
 
@@ -36,13 +39,14 @@ WORST = 3
 _EFFORT = re.compile(r"ctrl|control|effort|torque|energy|fuel|action\b.*(\*\*|square|norm)", re.IGNORECASE)
 
 
-def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[str]:
+def respects(history: History, attempt: Attempt, spec: TaskSpec | None, *, final: bool = False) -> list[str]:
     """Respects in which to improve a program, the most promising first; at least one.
 
     Args:
         history: What is known.
         attempt: The program.
         spec: The task; its reward says whether effort costs.
+        final: Whether the numbers of what is written will not be tuned, so that nothing is written anew.
     """
     evidence = history.evidence(attempt)
     names = scores.starts(history)
@@ -51,9 +55,9 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None) -> list[
         _robustness(evidence, names),
         _length(evidence),
         _level(evidence),
-        _bounds(attempt),
+        "" if final else _bounds(attempt),
         _effort(spec),
-        _simplicity(attempt),
+        "" if final else _simplicity(attempt),
     ]
     return [text for text in found if text]
 
@@ -113,6 +117,8 @@ def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
 def _length(evidence: Evidence) -> str:
     """Where longer episodes earn more or less, to last longer or to be quicker."""
     lengths = [float(e.steps) for e in evidence.episodes]
+    if not lengths or max(lengths) - min(lengths) <= SPREAD * statistics.median(lengths):
+        return ""
     if len(set(lengths)) < 3 or len(set(evidence.returns)) < 3:  # noqa: PLR2004 - too few to be related
         return ""
     related = statistics.correlation(lengths, evidence.returns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +17,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
-from promptpo.search import distilling, teacher
+from promptpo.search import bad_start, distilling, teacher
 from promptpo.search.behaviour import constant_action
 from promptpo.search.strategies import Asked
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -115,6 +115,9 @@ class Sampler:
         spender: Asks and rolls out.
         config: What decides the run.
         horizon: Longest episode, in steps.
+
+    Attributes:
+        watch: Is shown each training rollout with its name in the journal; None where only its result is known.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
@@ -126,6 +129,7 @@ class Sampler:
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
+        self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -147,6 +151,18 @@ class Sampler:
             self._journal.add("decision", key, where)
         summaries = self._summariser
         self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+
+    async def show_bad_start(self, history: History) -> None:
+        """Look at the leader's worst start, where it is far worse than all that training has shown of it."""
+        best = history.best()
+        if best is not None and self._recipe.feedback_episodes == "typical":
+            await bad_start.show(
+                history,
+                self.subject(best.candidate),
+                self._spender,
+                self._summariser,
+                horizon=self._horizon,
+            )
 
     @property
     def tunable(self) -> bool:
@@ -377,6 +393,7 @@ class Sampler:
             go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
             record=True,
         )
+        self.watch(name, played.rollout)
         return played, *await self._told(name, program, played)
 
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:

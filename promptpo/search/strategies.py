@@ -29,25 +29,38 @@ STRATEGIES = (
 ALIKE = 0.5
 """A strategy of whose words so large a share is in what a program says of itself has been tried by it."""
 
-FEWEST_WORDS = 4
+FEWEST_WORDS = 3
 """Fewer words than these may be in any program's text."""
 
-_WORDS = re.compile(r"[a-z]{4,}")
-_COMMON = {
-    "with",
-    "that",
-    "this",
-    "from",
-    "into",
-    "each",
-    "when",
-    "then",
-    "them",
-    "they",
-    "both",
-    "while",
-    "policy",
-}
+_WORDS = re.compile(r"[a-z]{3,}")
+_COMMON = frozenset(
+    [
+        "with",
+        "that",
+        "this",
+        "from",
+        "into",
+        "each",
+        "when",
+        "then",
+        "them",
+        "they",
+        "both",
+        "while",
+        "policy",
+        "and",
+        "the",
+        "for",
+        "not",
+        "all",
+        "its",
+        "one",
+        "two",
+        "any",
+        "are",
+        "out",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,8 @@ def open_strategies(history: History, spec: TaskSpec | None) -> list[str]:
     rhythmic = spec is None or is_continuous(spec.action_space)
     asked = {one.strategy for one in history.asked.values()}
     ideas = [_words(idea(a, 400)) for a in history.attempts if not a.candidate.tuned]
-    named = [s for s in history.strategies if s not in asked and not any(_alike(s, words) for words in ideas)]
+    tried = [*ideas, *map(_words, asked)]
+    named = [s for s in history.strategies if s not in asked and not any(_alike(s, words) for words in tried)]
     general = [s for s in STRATEGIES if s not in asked and (rhythmic or s != RHYTHM)]
     return [*named, *general]
 

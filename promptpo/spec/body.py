@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
 
+HINGE = 3
+"""MuJoCo's mjJNT_HINGE."""
+
+SENSE = "# a positive angle about y turns z towards x, about z x towards y, about x y towards z; about -y the other way"
+"""Which way joints turn: the right-hand rule, spelled out."""
+
+NEAR = 1e-6
+"""Metres that are none."""
+
 MOST_BODIES = 20
 """Larger robots would fill the text."""
 
@@ -48,7 +57,7 @@ def _with_motor(item: Field, model: Any, index: int) -> Field:
         joint = model.joint(int(model.actuator_trnid[index, 0]))
     if joint is None or int(joint.type[0]) not in {2, 3}:
         return item
-    hinge = int(joint.type[0]) == 3  # noqa: PLR2004 - mjJNT_HINGE
+    hinge = int(joint.type[0]) == HINGE
     gear, gain, bias = float(motor.gear[0]), float(motor.gainprm[0]), motor.biasprm
     named = replace(item, name=identifier(motor.name or joint.name) or item.name) if _is_plain(item) else item
     if bias[1] or bias[2]:
@@ -71,7 +80,9 @@ def body_of(env: Any, space: AnySpace) -> str:
     if model is None or not 1 < model.nbody <= MOST_BODIES:
         return ""
     lines = [_line(model, index) for index in range(1, model.nbody)]
-    return "\n".join(["# part on the part before, where: mass; shapes; joints with their limits", *lines])
+    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with limits, springs and damping"
+    turning = any(int(kind) == HINGE for kind in model.jnt_type)
+    return "\n".join([head, *([SENSE] if turning else []), *lines])
 
 
 def _line(model: Any, index: int) -> str:
@@ -88,7 +99,9 @@ def _shapes(model: Any, body: int) -> Iterator[str]:
         geom = model.geom(int(model.body_geomadr[body]) + index)
         shape = SHAPES.get(int(geom.type[0]))
         if shape in {"capsule", "cylinder"}:
-            yield f"{shape} {2 * geom.size[1]:.3g} m long, radius {geom.size[0]:.3g}"
+            half = geom.size[1] * _axis_of(geom.quat)
+            ends = " to ".join(_place(geom.pos + side * half) for side in (1, -1))
+            yield f"{shape} {ends}, radius {geom.size[0]:.3g}"
         elif shape == "sphere":
             yield f"sphere of radius {geom.size[0]:.3g} m"
         elif shape is not None:
@@ -101,8 +114,36 @@ def _joints(model: Any, body: int) -> Iterator[str]:
         kind = int(joint.type[0])
         if kind not in {2, 3}:
             continue
-        axis = AXES.get(tuple(np.abs(joint.axis).round(6).tolist()), "")
         limited = bool(model.jnt_limited[int(model.body_jntadr[body]) + index])
-        unit = "rad" if kind == 3 else "m"  # noqa: PLR2004 - mjJNT_HINGE
+        unit = "rad" if kind == HINGE else "m"
         span = f" {rough(joint.range[0])} .. {rough(joint.range[1])} {unit}" if limited else " without limits"
-        yield f"joint {joint.name} ({'turns about' if kind == 3 else 'slides along'} {axis or 'a slanted axis'}){span}"  # noqa: PLR2004
+        how = f"{'turns about' if kind == HINGE else 'slides along'} {_axis(joint.axis)}"
+        if np.abs(joint.pos).max() > NEAR and kind == HINGE:
+            how += f" at {_place(joint.pos)}"
+        held = [
+            f"{name} {float(value):.3g}"
+            for name, value in (
+                ("spring", joint.stiffness[0]),
+                ("damping", joint.damping[0]),
+                ("friction", joint.frictionloss[0]),
+            )
+            if value
+        ]
+        yield f"joint {joint.name} ({', '.join([how, *held])}){span}"
+
+
+def _axis(axis: Any) -> str:
+    """``y``, ``-y``, or the direction where it is slanted."""
+    unit = np.asarray(axis, dtype=float).round(6)
+    name = AXES.get(tuple(np.abs(unit).tolist()), "")
+    return f"{'-' if unit.sum() < 0 else ''}{name}" if name else _place(unit)
+
+
+def _axis_of(quaternion: Any) -> Any:
+    """The direction of a shape's own z axis in the frame of its part."""
+    w, x, y, z = (float(part) for part in quaternion)
+    return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+
+
+def _place(values: Any) -> str:
+    return f"({', '.join(rough(round(float(value), 6) + 0.0) for value in values)})"

@@ -21,7 +21,7 @@ NAMED = 110
 def respects_in_words(history: History, base: str) -> str:
     """In which respects a program was to be improved before, and what came of each; empty where in none."""
     lines = []
-    for id_ in sorted(history.asked, key=_order):
+    for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.respect and asked.base == base:
             lines.append(f"- {asked.respect} ({id_}): {_outcome(history, id_, asked.base)}")
@@ -30,13 +30,15 @@ def respects_in_words(history: History, base: str) -> str:
     return "\n".join([f"# What {base} was to be improved in before", "", *lines[-MOST:]])
 
 
-def strategies_in_words(history: History) -> str:
+def strategies_in_words(history: History, *, short: bool = False) -> str:
     """Which strategies were asked for or named, and what came of each; empty where none was."""
     lines = []
-    for id_ in sorted(history.asked, key=_order):
+    for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.strategy:
-            lines.append(f'- "{between_words(asked.strategy, NAMED)}" ({id_}): {_outcome(history, id_, "")}')
+            name = between_words(asked.strategy, NAMED // 2 if short else NAMED)
+            outcome = "" if short else f": {_outcome(history, id_, '')}"
+            lines.append(f'- "{name}" ({id_}){outcome}')
     if not lines:
         return ""
     return "\n".join(["# Strategies that were tried", "", *lines[-MOST:]])
@@ -68,7 +70,13 @@ def _outcome(history: History, id_: str, base: str) -> str:
     score = scores.score(history.evidence(best))
     if other is None or other is best:
         return score + (", the best so far" if best.id == history.leader_id else "")
-    return f"{best.id}, {scores.difference(history.against(best, other), other.id)}"
+    name = "" if best.id == id_ else f"{best.id}, "
+    return f"{name}{scores.difference(history.against(best, other), other.id)}"
+
+
+def _of_earlier_rounds(history: History) -> list[str]:
+    """Whose requests are over, in their order; answers of the present round arrive in any."""
+    return sorted((id_ for id_ in history.asked if _order(id_)[0] <= history.rounds), key=_order)
 
 
 def _order(id_: str) -> tuple[int, int]:

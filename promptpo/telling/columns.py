@@ -25,6 +25,18 @@ def components(value: Any, name: str) -> Iterator[tuple[str, float]]:
         yield name, float(value)
 
 
+def words(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """The texts in an observation or action, with a name for each."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from words(item, f"{name}[{key!r}]")
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            yield from words(item, f"{name}[{i}]")
+    elif isinstance(value, str):
+        yield name, value
+
+
 def called(label: str, names: Mapping[str, str]) -> str:
     """The name of a component: its own, or its place in a part that has one."""
     if label in names:

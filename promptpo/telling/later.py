@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AIM = 12_000
 """Characters of a prompt, the system's included, that are aimed at."""
 
-LEAST = 2_600
+LEAST = 2_000
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
 
@@ -52,9 +52,10 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts += _trace(plan, base)
     parts += others(plan, known, in_detail)
     if plan.direction in {"fresh", "different"}:
-        parts.append(Part([strategies_in_words(history), ""], [68]))
+        tried = [strategies_in_words(history), strategies_in_words(history, short=True), ""]
+        parts.append(Part(tried, [40, 83]))
     elif base is not None:
-        parts.append(Part([respects_in_words(history, base.id), ""], [55]))
+        parts.append(Part([respects_in_words(history, base.id), ""], [72]))
     parts.append(_legend(plan, known))
     parts.append(Part([request]))
     return parts
@@ -99,7 +100,9 @@ def _result(attempt: Attempt, known: Known) -> str:
     text = [f"Return {scores.score(evidence)}."]
     if leader is not None and leader is not attempt:
         difference = scores.difference(history.against(attempt, leader), leader.id)
-        failing = scores.mishaps(evidence, history.evidence(leader))
+        failing = scores.mishaps(evidence, history.evidence(leader), leader.id)
+        if scores.bad_starts(evidence, names):  # which say what is low, and where
+            failing = "; ".join(part for part in failing.split("; ") if "its median" not in part)
         text[0] = f"Return {scores.score(evidence)}: {'; '.join(filter(None, [difference, failing]))}."
     text += [
         feedback.endings(evidence.episodes),
@@ -122,7 +125,7 @@ def _numbers(base: Attempt, history: History) -> Part:
     )
     if written is None:
         said = history.tuning.get(base.id, "")
-        return Part([f"{said}." if said else "\n".join(base.notes), ""], [60])
+        return Part([f"{said}." if said else "\n".join(base.notes), ""], [81])
     table = parameters(base.candidate.source, written.candidate.source, "was")
     difference = scores.difference(history.against(base, written), f"{written.id}, the numbers as written,")
     remarks = [note for note in base.notes if " -> " not in note]
@@ -141,7 +144,7 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
     if not told:
         return Part([at_items(base.feedback, 1500), at_items(base.feedback, 500), ""], [20, 45])
     names = scores.starts(known.history)
-    title = f"# Training episodes of {base.id}"
+    title = f"# Episodes of {base.id}"
 
     def texts(roles: Sequence[str], most: int) -> str:
         kept = [t for t in told if t.role in roles or not t.role.isalpha()]
@@ -159,7 +162,7 @@ def _trace(plan: Plan, base: Attempt) -> list[Part]:
     parts = []
     worths = [32, 69] if _mends(plan) else [30, 58]
     if base.diagnosis.trace:
-        title = f"# From {which} training episode of {base.id}\n\n"
+        title = f"# From {which} episode of {base.id}\n\n"
         table = base.diagnosis.trace
         parts.append(Part([title + table, title + shorter(table), ""], worths))
     if base.diagnosis.maps:

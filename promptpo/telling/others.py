@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((700, True), (420, True), (240, True), (240, False), (0, False))
-"""Forms of what is told of the last round's candidates: characters of a summary, and whether failures show how they
-began."""
+FORMS = ((700, 700, True), (420, 420, True), (240, 0, True), (0, 0, False))
+"""Forms of what is told of the last round's candidates: characters of the worst episode's summary, of that of one that
+failed, and whether these show how they began, which says more than averages over what came after."""
 
-WORTHS = (12, 35, 47, 76)
+WORTHS = (12, 35, 76)
 
 
 def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:
@@ -44,8 +44,14 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
     if last:
         title = "# The other candidates of the last round"
         forms = [
-            "\n".join([title, "", *(_entry(a, known, most, began=began) for a in last)])
-            for most, began in FORMS
+            "\n".join(
+                [
+                    title,
+                    "",
+                    *(_entry(a, known, failed if _failed(a, known) else most, began=began) for a in last),
+                ]
+            )
+            for most, failed, began in FORMS
         ]
         parts.append(Part(forms, [*WORTHS]))
     if earlier:
@@ -71,7 +77,7 @@ def difference(attempt: Attempt, leader: Attempt, history: History) -> str:
     n = len(found.returns)
     if n == len(history.evidence(attempt).episodes):
         text = text.replace(f" over {n} shared episodes", "").replace(f" over {n} shared episode", "")
-    failing = scores.mishaps(history.evidence(attempt), history.evidence(leader))
+    failing = scores.mishaps(history.evidence(attempt), history.evidence(leader), leader.id)
     return f"{text}; {failing}" if failing else text
 
 
@@ -93,12 +99,13 @@ def _entry(attempt: Attempt, known: Known, most: int, *, began: bool) -> str:
         tried = idea(attempt, 160)
         text += f" What it tries: {tried}" if tried else ""
         return "\n  ".join([text, *table.splitlines()])
-    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt)}"
+    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most else 120)}"
     tuning = history.tuning.get(attempt.id, "")
     if tuning and history.find(f"{attempt.id}t") is None:
         text += f" {tuning}."
-    if most:
-        text = "\n".join(filter(None, [text, worst(attempt, most, known), table]))
+    if most or table:
+        summary = worst(attempt, most, known) if most or not table else ""
+        text = "\n".join(filter(None, [text, summary, table]))
     return text.rstrip().replace("\n", "\n  ")
 
 
@@ -129,11 +136,11 @@ def _compared(attempt: Attempt, known: Known) -> str:
     return f"{text}, {difference(attempt, leader, history)}"
 
 
-def _origin(attempt: Attempt) -> str:
+def _origin(attempt: Attempt, most: int = 200) -> str:
     """What a program is: tuned from another, or its idea."""
     if attempt.candidate.tuned and attempt.candidate.parents:
         return f"{attempt.candidate.parents[0]} with tuned numbers."
-    return idea(attempt, 200)
+    return idea(attempt, most)
 
 
 def _line(attempt: Attempt, known: Known, most: int) -> str:

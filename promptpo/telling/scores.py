@@ -105,13 +105,16 @@ def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
 def alike(history: History, attempt: Attempt) -> str:
     """That a candidate behaves as another does, in a sentence; empty where it does not.
 
-    Where all fail alike, equal returns say little: episodes must be equally long as well.
+    Where all fail alike, equal returns say little: what earns no more than policies that know nothing is told apart,
+    and episodes must be equally long as well.
     """
     other = attempt.candidate.duplicate_of
     if other:
         return f"{attempt.id} is the same program as {other}"
     stands = history.find(history.alike.get(attempt.id, ""))
     if stands is None:
+        return ""
+    if _all_fail(history, attempt, stands):
         return ""
     lengths = {e.seed: e.steps for e in history.evidence(stands).episodes}
     if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
@@ -120,19 +123,20 @@ def alike(history: History, attempt: Attempt) -> str:
     return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} episodes that both played)"
 
 
-def mishaps(evidence: Evidence, other: Evidence) -> str:
+def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str:
     """On how many starts a program fails where a mean hides it: no success, nothing earned, a far earlier end.
 
     Args:
         evidence: Of the program.
         other: Of the one that it is compared with, on whose shared starts "nothing" and "early" are measured.
+        name: What the other is called.
     """
     theirs = {episode.seed: episode for episode in other.episodes}
     shared = [(e, theirs[e.seed]) for e in evidence.episodes if e.seed in theirs]
     n = len(evidence.episodes)
     found = []
     unsuccessful = sum(e.success is False for e in evidence.episodes)
-    if unsuccessful:
+    if 0 < unsuccessful < n:  # of all or none the rate says it
         found.append(f"{unsuccessful} of {n} starts without success")
     zeros = sum(mine.return_ == 0 < their.return_ for mine, their in shared)
     if zeros:
@@ -142,8 +146,15 @@ def mishaps(evidence: Evidence, other: Evidence) -> str:
         for mine, their in shared
     )
     if early:
-        found.append(f"{early} of {len(shared)} shared starts end before half of its steps, with less")
+        found.append(f"{early} of {len(shared)} shared starts end before half of {name}'s steps, with less")
     low = len(far_below(evidence.returns))
     if not found and 0 < 2 * low < n:
         found.append(f"{low} of {n} starts far below its median")
     return "; ".join(found)
+
+
+def _all_fail(history: History, *attempts: Attempt) -> bool:
+    """Whether some candidates earn the same in all episodes, and no more than what knows nothing: ways to fail differ."""
+    values = {value for attempt in attempts for value in history.evidence(attempt).returns}
+    marks = [mark.mean_return for mark in history.references.values() if mark.episodes]
+    return len(values) == 1 and max(values) <= max(marks, default=0.0)

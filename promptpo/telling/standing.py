@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 STEP_SECONDS, EPISODE_SECONDS = 1, 60
 """What the sandbox gives one call of `act`, and one episode's calls together."""
 
+QUICK = 10
+"""Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
+
 WORTH = 10
 """Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
 
@@ -75,11 +78,7 @@ class Where:
         """One paragraph."""
         parts = [
             f"This is round {self.round} of {self.rounds}"
-            + (
-                f", with {self.candidates} requests that ask for different things."
-                if self.candidates > 1
-                else "."
-            )
+            + (f", with {self.candidates} different requests." if self.candidates > 1 else ".")
         ]
         left = []
         if self.steps is not None and self.steps_left is not None:
@@ -136,5 +135,7 @@ def seconds_in_words(attempt: Attempt) -> str:
     if not evaluation.steps:
         return ""
     each = 1000 * evaluation.policy_seconds / evaluation.steps
-    took = "less than 1 ms" if each < 1 else f"about {number(float(f'{each:.1g}'))} ms"
+    if each < QUICK:
+        return ""
+    took = f"about {number(float(f'{each:.1g}'))} ms"
     return f"A call of `act` took {took} (allowed: {STEP_SECONDS} s, and {EPISODE_SECONDS} s an episode)."

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.telling.columns import called, components
+from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ MOST_OBSERVED, MOST_DONE = 8, 6
 MOST_KEPT = 4
 """Columns of what a policy keeps in its ``debug``."""
 
-BEGINNING, BEGINNING_ROWS = 40, 11
+BEGINNING, BEGINNING_ROWS = 40, 8
 """Steps at the beginning of a failed episode that are shown, in about so many rows."""
 
-BEGUN, BEGUN_DONE = 5, 4
+BEGUN, BEGUN_DONE = 5, 3
 """Columns of these rows: of the observation, and of the action."""
 
 
@@ -109,7 +109,7 @@ def shorter(table: str) -> str:
 
 
 def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
-    """The step that matters most, and why in words: where reward fell most, or else the end.
+    """The step that matters most, and why in words: where reward fell most, or was least, or else the end.
 
     A fall counts from the smaller of what was earned just before and what is usual in the episode, so that
     the step after a rare bonus is none; it has to be larger than the noise of the rewards makes likely.
@@ -130,13 +130,26 @@ def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
             at = lowest
         if at < last:
             return at, f"around step {at}, where reward fell most"
-    return last, "up to where the episode was terminated" if terminated else "the last ones"
+    if terminated:
+        return last, "up to where the episode was terminated"
+    start, least = _poorest(rewards, window)
+    if statistics.fmean(rewards[-window:]) - least > NOISE * spread / math.sqrt(window):
+        return min(start + window - 1, last), "where least was earned"
+    return last, "the last ones"
+
+
+def _poorest(rewards: Sequence[float], window: int) -> tuple[int, float]:
+    """The first of the consecutive steps in which least was earned, and their mean reward."""
+    window = min(window, len(rewards))
+    sums = [math.fsum(rewards[t : t + window]) for t in range(len(rewards) - window + 1)]
+    start = min(range(len(sums)), key=lambda t: sums[t])
+    return start, sums[start] / window
 
 
 def cell(value: float) -> str:
     """A number in a table: whole ones exactly, as codes are, others with two digits; next to nothing as 0."""
     if abs(value) < MOST_EXACT and float(value).is_integer():
-        return f"{value:.0f}"
+        return f"{value + 0.0:.0f}"  # never "-0"
     return "0" if abs(value) < NOTHING else brief(value)
 
 
@@ -149,10 +162,17 @@ def _columns(
     are left out.
     """
     parts = [dict(components(value, kind)) for value in values]
-    labels = {label: called(label, names) for label in parts[0]}
-    if not labels:  # text, which has no numbers
+    said = [dict(words(value, kind)) for value in values]
+    labels = {label: called(label, names) for label in (*parts[0], *said[0])}
+    if not labels:  # nothing that has a value of its own
         return {kind: [compact(value, 60) for value in values]}
-    texts = {label: [cell(part[label]) if label in part else "" for part in parts] for label in labels}
+    texts = {
+        label: [
+            cell(part[label]) if label in part else _flat(compact(told.get(label, ""), 60))
+            for part, told in zip(parts, said, strict=True)
+        ]
+        for label in labels
+    }
     sizes = Counter(name.split("[")[0] for name in labels.values())
     kept = [
         label

@@ -34,7 +34,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning left {tried} for a better program: its return is that of the numbers as written"
+        return f"{what[0].upper()}{what[1:]} as written: tuning left it after {_episodes(tuned.evaluations)}"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":

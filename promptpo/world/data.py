@@ -71,8 +71,8 @@ class Experience:
         return self._bytes
 
     def starts(self, most: int = 200) -> tuple[Any, ...]:
-        """Observations that episodes of the fitting part began with."""
-        return tuple(episode.observations[0] for episode in self._parts[0][-most:])
+        """Observations that the latest episodes began with, of both parts: where to start is no prediction."""
+        return tuple(episode.observations[0] for part in self._parts for episode in part[-most // 2 :])
 
     def add(self, rollouts: Iterable[Rollout]) -> None:
         """Keep the episodes of some rollouts that have trajectories; `unfit` counts what does not suit the spaces."""

@@ -10,7 +10,7 @@ import gymnasium
 from sandbox.guest import wire
 from sandbox.guest.actions import InvalidActionError
 from sandbox.guest.plain import encode
-from sandbox.guest.wire import message
+from sandbox.guest.wire import HEADER, message
 from sandbox.lockstep.acting import ActionDecoder, Clipped
 from sandbox.lockstep.observing import ObservationEncoder
 from sandbox.lockstep.rollout import Runner
@@ -111,25 +111,45 @@ class AskedPolicies:
         waiting = list(self._running)
         if sorted(observations) != waiting:
             raise ValueError(f"the running lanes are {waiting}, not {sorted(observations)}")
-        answers: Answers = {}
         if self._guest is None or not waiting:
-            return answers
+            return {}
         try:
             batch = self._encoder.message([observations[lane] for lane in waiting])
-            self._guest.send(batch, self._limits.step_seconds)
-            while waiting:
-                kind, count, payload = self._chunk(self._guest, self._limits.step_seconds)
-                if kind == wire.ACTIONS and 0 < count <= len(waiting):
-                    for action in self._decoder.decode(payload, count):
-                        answers[waiting.pop(0)] = _explained(action)
-                elif kind == wire.FAILED:
-                    answers[waiting.pop(0)] = Failure(*decode_failure(payload))
-                else:
-                    raise GuestGoneError("the guest sent a message out of order")
-            self._guest.finish()
+            answers = self._exchanged(self._guest, batch, waiting)
         except (GuestTimeoutError, GuestGoneError) as error:
             return dict.fromkeys(observations, self._lost(error))
         self._drop([lane for lane, answer in answers.items() if isinstance(answer, Failure)])
+        return answers
+
+    def _exchanged(self, guest: Guest, batch: bytes, waiting: list[int]) -> Answers:
+        """Send one message and read its answer, which is nearly always one message too."""
+        limits, decoder, n = self._limits, self._decoder, len(waiting)
+        guest.send(batch, limits.step_seconds)
+        size = decoder.row_bytes * n
+        data = guest.read(max(HEADER.size + size + 1, 4096), limits.step_seconds)
+        whole = size and len(data) == HEADER.size + size
+        if whole and data.startswith(HEADER.pack(wire.ACTIONS, 0, n, size)):
+            actions = decoder.decode(memoryview(data)[HEADER.size :], n)
+            if decoder.clean:
+                return dict(zip(waiting, actions, strict=True))
+            return {lane: _explained(action) for lane, action in zip(waiting, actions, strict=True)}
+        guest.push_back(data)
+        return self._slowly(guest, waiting)
+
+    def _slowly(self, guest: Guest, waiting: list[int]) -> Answers:
+        """Read an answer that comes in several chunks."""
+        answers: Answers = {}
+        lanes = list(waiting)
+        while lanes:
+            kind, count, payload = self._chunk(guest, self._limits.step_seconds)
+            if kind == wire.ACTIONS and 0 < count <= len(lanes):
+                for action in self._decoder.decode(payload, count):
+                    answers[lanes.pop(0)] = _explained(action)
+            elif kind == wire.FAILED:
+                answers[lanes.pop(0)] = Failure(*decode_failure(payload))
+            else:
+                raise GuestGoneError("the guest sent a message out of order")
+        guest.finish()
         return answers
 
     def close(self) -> None:

@@ -221,7 +221,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
         "ppo",
         "CartPole-v1",
         "--steps",
-        "6144",
+        "4096",
         "--eval-every",
         "512",
     ]
@@ -243,8 +243,8 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert 1024 <= before.steps < 6144
-    assert result["steps"]["train"] == 6144
+    assert 1024 <= before.steps < 4096
+    assert result["steps"]["train"] == 4096
     assert result["curve"][: len(before.curve)] == [
         {k: v for k, v in point.items() if k != "returns"} for point in before.curve
     ]

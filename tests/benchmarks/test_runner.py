@@ -41,7 +41,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One board, three methods and a task that cannot be built, run once for this module."""
     asked = benchmark(
         tmp_path_factory.mktemp("bench"),
-        [BOARD, SuiteTask("NoSuchThing-v0")],
+        [BOARD, SuiteTask("MiniGrid-NoSuchThing-v0")],
         ["search", "random", "oracle"],
     )
     told: list[str] = []
@@ -53,8 +53,8 @@ def test_a_failed_cell_is_reported_and_the_others_go_on(finished: Any) -> None:
     """Two cells of the unknown environment fail, with their reason; three of the board are done."""
     asked, failures, told = finished
     assert [failure.cell for failure in failures] == [
-        "NoSuchThing-v0 · search · seed 0",
-        "NoSuchThing-v0 · random · seed 0",
+        "MiniGrid-NoSuchThing-v0 · search · seed 0",
+        "MiniGrid-NoSuchThing-v0 · random · seed 0",
     ]
     assert all("NoSuchThing" in failure.message for failure in failures)
     assert read_failures(asked.root) == failures
@@ -91,7 +91,7 @@ def test_the_report_says_what_was_measured(finished: Any) -> None:
     rows = {row.cell.column: row for row in read_rows(asked.suite, asked.cells())}
     assert "promptpo benchmark mine.toml --seeds 1" in text
     assert "3 of 5 runs are finished" in text
-    assert "NoSuchThing-v0 · search · seed 0" in text
+    assert "MiniGrid-NoSuchThing-v0 · search · seed 0" in text
     assert "Published numbers, obtained by others" in text
     assert rows["oracle"].score > rows["random"].score
     lines = (asked.root / "results.csv").read_text().splitlines()

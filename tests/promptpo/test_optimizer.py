@@ -13,7 +13,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.llm.base import Completion
 from promptpo.output.run_result import load_run
 from promptpo.run.journal import read_run
-from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
 from tests.promptpo.policies import (
     CRASH,
     FEEDBACK,
@@ -54,7 +54,7 @@ def test_the_good_candidate_wins(mixed_run: Any) -> None:
     _, run = mixed_run
     assert run.data["best"]["candidate"] == "r2c4"
     assert run.mean_return > 300
-    assert run.data["test"]["episodes"] == 10
+    assert run.data["test"]["episodes"] == QUICK["test_episodes"]
     assert "0.5 * obs[3]" in run.source
 
 
@@ -100,7 +100,7 @@ def test_steps_are_counted_by_purpose(mixed_run: Any) -> None:
     for purpose, kind in {"train": "evaluation", "validation": "validation", "test": "test"}.items():
         steps = sum(event.data["spent"].get(purpose, 0) for event in events[kind])
         assert run.data["steps"][purpose] == steps
-    assert run.data["steps"]["test"] >= run.mean_return * 10
+    assert run.data["steps"]["test"] >= run.mean_return * QUICK["test_episodes"]
 
 
 def test_all_calls_of_a_round_share_one_long_prefix(mixed_run: Any) -> None:

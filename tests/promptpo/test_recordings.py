@@ -29,8 +29,9 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
         out=out,
         rounds=1,
         candidates=2,
-        episodes=10,
-        test_episodes=more.pop("test_episodes", 50),
+        episodes=5,
+        validation_episodes=8,
+        test_episodes=more.pop("test_episodes", 15),
         tune="none",
         stop_at=1e9,
         recipe_options={"feedback_class": False},
@@ -42,17 +43,19 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
     ("folder", "at_least"),
     [
         ("CartPole-v1", 495.0),
-        ("MountainCar-v0", -115.0),
         ("MountainCarContinuous-v0", 90.0),
-        ("Acrobot-v1", -100.0),
-        ("Pendulum-v1", -250.0),
         ("Taxi-v4", 7.0),
-        ("CliffWalking-v1", -13.5),
+        pytest.param("MountainCar-v0", -115.0, marks=pytest.mark.slow),
+        pytest.param("Acrobot-v1", -100.0, marks=pytest.mark.slow),
+        pytest.param("Pendulum-v1", -250.0, marks=pytest.mark.slow),
+        pytest.param("CliffWalking-v1", -13.5, marks=pytest.mark.slow),
     ],
 )
 def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str, at_least: float) -> None:
     """Within noise of what was measured when the answers were recorded (best of the two kept)."""
-    run = replay(folder, folder, tmp_path / "run", max_steps=None)
+    # without a limit of its own, random actions walk along the cliff for thousands of steps
+    longest = 200 if folder == "CliffWalking-v1" else None
+    run = replay(folder, folder, tmp_path / "run", max_steps=None, max_episode_steps=longest)
     assert run.mean_return >= at_least
 
 

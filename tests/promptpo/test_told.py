@@ -44,7 +44,15 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
     model = Model(answers, default=POLICY.replace("ACTION", actions[0]))
     small = {"episodes": 3, "validation_episodes": 5, "test_episodes": 2, "repairs": 1}
     promptpo.optimize(
-        env, llm=ScriptedLLM(model), out=out, recipe=recipe, rounds=4, candidates=3, max_steps=9000, **small
+        env,
+        llm=ScriptedLLM(model),
+        out=out,
+        recipe=recipe,
+        rounds=4,
+        candidates=3,
+        max_steps=9000,
+        max_episode_steps=60,
+        **small,
     )
     return model.requests
 
@@ -131,7 +139,7 @@ def test_the_feedback_class_can_be_replaced(tmp_path: Path) -> None:
     model = Model(answers)
     run = optimize(model, tmp_path / "run", rounds=4, candidates=2)
     told = {r.key: r.messages[-1].content for r in model.requests}
-    offer = re.compile(r"a second ```python fence with a new\s+class `Feedback`")
+    offer = re.compile(r"a second ```python fence with a new\s+class\s+`Feedback`")
     assert [key for key in told if offer.search(told[key])] == ["r2.c1", "r3.c1"]
     assert "turns = n" not in told["r3.c1"]  # the second round was still told by the first class
     assert "turns = n" in told["r4.c1"]

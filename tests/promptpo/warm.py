@@ -15,8 +15,11 @@ SMALL = (
     "MountainCar-v0",
     "MountainCarContinuous-v0",
     "Acrobot-v1",
-    "FrozenLake-v1",
+    "Taxi-v4",
+    "MiniGrid-Empty-5x5-v0",
 )
+KEPT = 3
+"""Executors that wait for a run at the most; each has processes with environments in them."""
 
 
 class Warm(LocalExecutor):
@@ -53,8 +56,9 @@ class Shelf:
 
     def local(self, settings: Settings, jobs: int = 0) -> LocalExecutor:
         """An executor on this machine; a second one where the first is in use."""
-        plain = Settings(Task(settings.task.env_id), Limits(), clip_actions=settings.clip_actions)
-        if settings != plain or settings.task.env_id not in SMALL:
+        task = Task(settings.task.env_id, settings.task.env_kwargs, settings.task.max_episode_steps)
+        plain = Settings(task, Limits(), clip_actions=settings.clip_actions)
+        if settings != plain or task.env_id not in SMALL:
             return LocalExecutor(settings, jobs)
         asked = (settings, jobs or usable_cores())
         for i, (made_for, executor) in enumerate(self._kept):
@@ -71,6 +75,8 @@ class Shelf:
         """Keep an executor, once."""
         if not any(kept is executor for _, kept in self._kept):
             self._kept.append((asked, executor))
+        while len(self._kept) > KEPT:
+            self._kept.pop(0)[1].end()
 
     def clear(self) -> None:
         """Stop all workers."""

@@ -45,15 +45,17 @@ def loops_per_second() -> float:
 
 
 def test_a_busy_machine_fails_no_honest_policy() -> None:
-    """Acts of 300 ms of work pass beside six busy processes; acts of more work than the limit do not."""
+    """Acts of 150 ms of work pass beside six busy processes; acts of more work than the limit do not."""
     loops = loops_per_second()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
     try:
-        with Sandbox(Limits(step_seconds=1.0)) as box:
-            slowly = box.rollout(BUSY % int(0.3 * loops), [WalkEnv()], [Trial(0, None, 2), Trial(1, None, 2)])
+        with Sandbox(Limits(step_seconds=0.5)) as box:
+            slowly = box.rollout(
+                BUSY % int(0.15 * loops), [WalkEnv()], [Trial(0, None, 2), Trial(1, None, 2)]
+            )
             assert slowly.failure is None
-            assert slowly.policy_seconds > 0.5
-            failure = box.rollout(BUSY % int(4 * loops), [WalkEnv()], [Trial(0, None, 2)]).failure
+            assert slowly.policy_seconds > 0.25
+            failure = box.rollout(BUSY % int(2 * loops), [WalkEnv()], [Trial(0, None, 2)]).failure
             assert failure is not None
             assert failure.kind == "timeout"
     finally:
@@ -115,7 +117,7 @@ def test_a_pipe_that_nobody_reads_is_an_outcome(open_box: Sandbox) -> None:
 def test_hanging_constructors_are_outcomes() -> None:
     """Each of many trials has its own."""
     source = "class Policy:\n    def __init__(self):\n        while True:\n            pass\n    def act(self, obs):\n        return 0\n"
-    with Sandbox(Limits(construct_seconds=0.2)) as box:
+    with Sandbox(Limits(construct_seconds=0.1)) as box:
         rollout = box.rollout(source, echoes(4), [Trial(n) for n in range(8)], stop_on_failure=False)
     assert [e.failure.kind for e in rollout.episodes if e.failure] == ["timeout"] * 8
 

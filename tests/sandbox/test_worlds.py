@@ -231,7 +231,7 @@ def test_a_worlds_failure_survives_the_way_from_a_worker() -> None:
 
     from sandbox import Failure
 
-    error = pickle.loads(pickle.dumps(WorldFailedError(Failure("crashed", "no", "line 3"))))
+    error = pickle.loads(pickle.dumps(WorldFailedError(Failure("crashed", "no", "line 3"))))  # noqa: S301
     assert (error.failure.kind, str(error), error.failure.detail) == ("crashed", "no", "line 3")
 
 

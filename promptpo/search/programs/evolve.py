@@ -49,10 +49,7 @@ def propose(situation: Situation) -> str:
         return write_program(_untried(situation, library, first=parent is None), observation, action)
     genome, tuned = parent
     if genome.structure == "agent":  # its rules are evolved further, from where they are
-        genome = Genome("agent", (), situation.round - 1)
-        return write_program(
-            genome if situation.slot == 0 else _untried(situation, library, first=False), observation, action
-        )
+        return write_program(Genome("agent", (), situation.round - 1), observation, action)
     child = genome if situation.slot == 0 else _with_another_term(situation, genome)
     return write_program(child, observation, action, tuned)
 

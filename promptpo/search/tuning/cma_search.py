@@ -87,6 +87,7 @@ class CmaSearch:
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
+        self.ran = False
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
@@ -122,7 +123,7 @@ class CmaSearch:
         self._asked = [np.asarray(x) for x in self._es.ask()]
         self._extra = self._recheck + self._elites()
         if self._generation % 5 == 4:  # noqa: PLR2004 - now and then
-            self._extra.append(np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0))
+            self._extra.append(self._centre())
         self._recheck = []
         first = FIRST_SEED + self._generation * SEED_BLOCK
         seeds = self._seeds(first, self._per_vector)
@@ -163,14 +164,17 @@ class CmaSearch:
         """The elites that would reach the target in whole episodes at their present rate, best first."""
         cut = self._horizon is not None and clock.horizon is not None and not self._at_full_length
         rate = clock.horizon / self._horizon if cut and clock.horizon and self._horizon else 1.0
-        for entry in self.archive.entries:
-            if max(entry.mean, entry.mean * rate) >= target:
+        hopeful = [e for e in self.archive.entries if max(e.mean, e.mean * rate) >= target]
+        if hopeful:  # where returns are noisy, the middle of the distribution is better than the luckiest
+            yield Finalist(self.start.program, self.space.decode(self._centre()))
+        for entry in hopeful:
+            if entry.mean >= target or len(entry.returns) > 1:
                 yield Finalist(self.start.program, self.space.decode(entry.vector))
 
     def finalists(self, n: int) -> list[Finalist]:
         """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
         elites = [entry.vector for entry in self.archive.entries] + self._veterans
-        centre = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
+        centre = self._centre()
         finalists: list[Finalist] = []
         for values in map(self.space.decode, [*elites[:1], centre, *elites[1:]]):
             finalist = Finalist(self.start.program, values)
@@ -195,6 +199,11 @@ class CmaSearch:
         if entry.vector is self._original.vector or entry.mean <= before:
             return None
         return Finalist(self.start.program, self.space.decode(entry.vector)), entry.mean
+
+    def _centre(self) -> Vector:
+        """The middle of the distribution."""
+        centre: Vector = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
+        return centre
 
     def begin_at(self, params: Mapping[str, float]) -> None:
         """Search anew around some parameter values, which proved themselves in whole episodes."""
@@ -307,6 +316,7 @@ class CmaSearch:
         alike = 2 * means.count(max(means)) > len(means)
         self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))
         self._seen_worse = self._seen_worse or min(means) < max(means)
+        self.ran = self.ran or math.isfinite(max(means))
         patience = 25 + 4 * int(math.sqrt(len(self.space)))
         if self._since_best > patience or self._collapsed():
             self._restart()

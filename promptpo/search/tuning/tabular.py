@@ -56,6 +56,7 @@ class TableSearch:
     size = 0  # a table is filled by its own rollouts, however many states it has
     short_sighted = False
     flat = False
+    ran = True
 
     def __init__(self, start: Start, seeds: SeedSource) -> None:
         self.start = start

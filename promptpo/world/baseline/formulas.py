@@ -24,8 +24,14 @@ MOST_ROWS = 4000
 MARGIN = 0.5
 """Predictions may leave what was observed by this share of its span."""
 
+SURE = 0.2
+"""Beyond this share of the span the model is taken to know nothing, and its rewards are lowered."""
+
 MOSTLY = 0.3
 """Steps that end at a bound of the space are not fitted to, where at least this share ends elsewhere."""
+
+FEW = 3
+"""So many steps at least must have reached a bound to show what happens there."""
 
 ON_CIRCLE = 1e-3
 WIDTH = 100
@@ -145,9 +151,14 @@ class _Writer:
         places = np.unique(np.linspace(0, len(steps.before) - 1, MOST_ROWS).round().astype(int))
         extra = np.flatnonzero(steps.ended)
         self._chosen = np.union1d(places, extra)
+        free = np.ones(len(steps.after), bool)
+        for i, side, at in self._bounds():
+            free &= steps.after[:, i] > at if side == "<=" else steps.after[:, i] < at
+        self._free = free[self._chosen] if free.mean() > MOSTLY else None
         low, high = steps.after.min(axis=0), steps.after.max(axis=0)
         low, high = np.minimum(low, steps.before.min(axis=0)), np.maximum(high, steps.before.max(axis=0))
         span = np.maximum(high - low, 1e-9)
+        self._sure = low - SURE * span, high + SURE * span
         self._low = np.maximum(low - MARGIN * span, observation_space.low)
         self._high = np.minimum(high + MARGIN * span, observation_space.high)
 
@@ -163,6 +174,7 @@ class _Writer:
             *_assigned("terminated", ending.code([f"y{i}" for i in range(len(self._names.seen))])),
             *reward,
             *(self._visit(cells) if cells else ()),
+            *(() if curious else self._caution()),
             self._assign(),
         ]
         body = "\n".join(f"        {line}" for line in lines)
@@ -177,7 +189,8 @@ class _Writer:
     # How numbers move
 
     def _rows(self) -> Floats:
-        return np.concatenate([self._steps.before, self._steps.action], axis=1)[self._chosen]
+        rows: Floats = np.concatenate([self._steps.before, self._steps.action], axis=1)[self._chosen]
+        return rows
 
     def _library(self) -> Library:
         rows = self._rows()
@@ -192,7 +205,7 @@ class _Writer:
         for (i, j), angle in names.angles.items():
             turned = _angle(steps.after, i, j) - _angle(steps.before, i, j)
             turned = (turned + np.pi) % (2 * np.pi) - np.pi
-            formula = library.fit(turned[chosen])
+            formula = library.fit(turned[chosen], self._free)
             lines.append(f"{angle} = math.atan2(x{j}, x{i})")
             lines += _assigned("turned", f"{angle} + {formula.code(called)}".replace("+ -", "- "))
             lines += [f"y{i} = math.cos(turned)", f"y{j} = math.sin(turned)"]
@@ -204,12 +217,33 @@ class _Writer:
             if not np.any(change):
                 lines.append(f"y{i} = {name}")
                 continue
-            inside = np.abs(steps.after[chosen, i] - np.clip(steps.after[chosen, i], *self._inner(i))) == 0
-            formula = library.fit(change, inside if inside.mean() > MOSTLY else None)
+            formula = library.fit(change, self._free)
             moved = f"{name} + {formula.code(called)}".replace("+ -", "- ")
             lines += _assigned("moved", moved)
             lines.append(f"y{i} = min({self._high[i]:.7g}, max({self._low[i]:.7g}, moved))")
+        return lines + self._stops()
+
+    def _stops(self) -> list[str]:
+        """Lines for what a number becomes where another reaches its bound, as a speed does at a wall."""
+        after, lines = self._steps.after, []
+        for i, side, at in self._bounds():
+            reached = after[:, i] <= at if side == "<=" else after[:, i] >= at
+            if reached.sum() < FEW:
+                continue
+            for j in range(after.shape[1]):
+                values = after[reached, j]
+                if j != i and np.ptp(values) == 0 and np.ptp(after[:, j]) > 0:
+                    lines += [f"if y{i} {side} {at:.9g}:", f"    y{j} = {float(values[0]):.7g}"]
         return lines
+
+    def _bounds(self) -> list[tuple[int, str, float]]:
+        """(place, comparison, value) of the finite bounds of the space, a little inside them."""
+        found = []
+        for i in range(len(self._names.seen)):
+            low, high = self._inner(i)
+            found += [(i, "<=", low)] if np.isfinite(low) else []
+            found += [(i, ">=", high)] if np.isfinite(high) else []
+        return found
 
     def _inner(self, place: int) -> tuple[float, float]:
         """Bounds of what counts as not stopped by the space's own bounds."""
@@ -256,6 +290,20 @@ class _Writer:
         going = self._chosen[~self._steps.ended[self._chosen]]
         library = Library(rows[going], candidates(rows.shape[1], names.switches))
         return library.fit(self._steps.rewards[going]), called
+
+    def _caution(self) -> list[str]:
+        """Lines that lower the reward outside what was recorded, so that nothing is gained by what nobody knows."""
+        rewards = self._steps.rewards
+        loss = max(float(np.ptp(rewards)), float(np.abs(rewards).mean()))
+        low, high = self._sure
+        checks = [
+            f"not {low[i]:.7g} <= y{i} <= {high[i]:.7g}"
+            for i in range(len(low))
+            if low[i] > self._space.low[i] or high[i] < self._space.high[i]
+        ]
+        if not checks or not loss:
+            return []
+        return [*_assigned("unknown", " or ".join(checks)), "if unknown:", f"    reward -= {loss:.7g}"]
 
     # What was not seen yet
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def write_table(
         for t, reward in enumerate(episode.rewards):
             ended = episode.terminated and t == len(episode) - 1
             counts[seen[t], int(episode.actions[t]), seen[t + 1], float(reward), ended] += 1
-    lines = [_line(*outcome, count) for outcome, count in _most(counts)]
+    lines = [_line(outcome, count) for outcome, count in _most(counts)]
     start = int(action_space.start)
     return _MODULE.format(
         outcomes="\n".join(lines),
@@ -63,7 +63,7 @@ def _most(counts: Counter[tuple[Any, ...]]) -> list[tuple[tuple[Any, ...], int]]
     """As many of the outcomes as a module can hold, those that occur most, in the order of states."""
     kept, size = [], 0
     for outcome, count in counts.most_common():
-        size += len(_line(*outcome, count)) + 1
+        size += len(_line(outcome, count)) + 1
         if size > MOST_BYTES:
             break
         kept.append((outcome, count))
@@ -74,7 +74,9 @@ def _key(row: Any) -> tuple[int, ...]:
     return tuple(int(value) for value in row)
 
 
-def _line(state: Hashable, action: int, after: Hashable, reward: float, ended: bool, count: int) -> str:
+def _line(outcome: tuple[Any, ...], count: int) -> str:
+    state, action, after, reward, ended = outcome
+
     def text(key: Any) -> str:
         return ",".join(map(str, key))
 

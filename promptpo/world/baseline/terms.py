@@ -87,9 +87,11 @@ def candidates(count: int, switches: Sequence[Sequence[int]] = ()) -> list[Term]
     binary = {place for group in switches for place in group}
     found: list[Term] = [()]
     for d in range(1, degree + 1):
-        for term in combinations_with_replacement(range(count), d):
-            if sum(place in binary for place in term) <= 1:
-                found.append(term)
+        found += [
+            term
+            for term in combinations_with_replacement(range(count), d)
+            if sum(place in binary for place in term) <= 1
+        ]
     if degree == 1 and count < MOST_TERMS:
         found += [(place, place) for place in range(count) if place not in binary][: MOST_TERMS - count]
     return found

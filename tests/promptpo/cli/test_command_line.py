@@ -54,7 +54,7 @@ def newcomer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 def solved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """CartPole-v1 solved by the embedded default, with the run in ``run``."""
     folder = tmp_path_factory.mktemp("cli")
-    few = ("--rounds", "2", "--candidates", "4", "--test-episodes", "20")
+    few = ("--max-steps", "40000", "--test-episodes", "20", "--no-film")
     done = promptpo("optimize", "CartPole-v1", "--out", "run", *few, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done
@@ -191,7 +191,13 @@ def test_quiet_is_quiet(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-@pytest.mark.parametrize("env_id", ["FetchReach-v4", "merge-v1", "MiniGrid-FourRooms-v0"])
+@pytest.mark.parametrize(
+    "env_id",
+    [
+        "FetchReach-v4",
+        *(pytest.param(env_id, marks=pytest.mark.slow) for env_id in ("merge-v1", "MiniGrid-FourRooms-v0")),
+    ],
+)
 def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: str) -> None:
     """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
     for module in ("gymnasium_robotics", "highway_env", "minigrid"):
@@ -258,7 +264,7 @@ def test_mistakes_get_one_sentence(
 
 def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
     """The exit code and the sentence arrive outside; there is no traceback."""
-    done = promptpo("optimize", "CartPol-v1", cwd=tmp_path)
+    done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("promptpo: ")
     assert len(done.stderr.splitlines()) == 1

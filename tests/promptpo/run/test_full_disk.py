@@ -45,7 +45,7 @@ def fill(path: Any, leave: Any) -> None:
 )
 def test_a_run_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, undisturbed: Any, room: Any) -> None:
     """Whenever the disk is full, the run ends with a sentence; resumed with room, it ends as if nothing had been."""
-    expected, _, _ = undisturbed
+    expected, _ = undisturbed
     with small_disk(tmp_path / "run", 8 * KIB * KIB):
         fill(tmp_path / "run" / "filler", room * KIB)
         process = CONTEXT.Process(target=killable.work, args=(tmp_path,))

@@ -49,13 +49,10 @@ def essence(run: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The run that nobody interrupts, its number of events and the seconds it takes."""
-    finish(tmp_path_factory.mktemp("first"))  # the server of processes starts with it
+    """The run that nobody interrupts, and its number of events."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    began = time.monotonic()
     assert finish(folder) == 0
-    seconds = time.monotonic() - began
-    return essence(folder / "run"), len(read_events(folder / "run" / JOURNAL)), seconds
+    return essence(folder / "run"), len(read_events(folder / "run" / JOURNAL))
 
 
 def check(folder: Any, expected: Any) -> None:
@@ -67,7 +64,7 @@ def check(folder: Any, expected: Any) -> None:
 
 def test_killed_once_in_the_middle(tmp_path: Path, undisturbed: Any) -> None:
     """A kill in the middle of round 1: the answered calls are not made again."""
-    expected, events, _ = undisturbed
+    expected, events = undisturbed
     assert finish(tmp_path, kill_at=events // 3) == -signal.SIGKILL
     assert finish(tmp_path) == 0
     check(tmp_path, expected)
@@ -78,7 +75,7 @@ def test_killed_once_in_the_middle(tmp_path: Path, undisturbed: Any) -> None:
 @pytest.mark.timeout(900)
 def test_killed_at_every_event(tmp_path: Path, undisturbed: Any) -> None:
     """Every kind of event is followed by a kill; each run is then finished by one more process."""
-    expected, events, _ = undisturbed
+    expected, events = undisturbed
     for n in range(1, events + 1):
         folder = tmp_path / str(n)
         finish(folder, kill_at=n)
@@ -91,7 +88,10 @@ def test_killed_at_every_event(tmp_path: Path, undisturbed: Any) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_kills_at_random_instants(tmp_path: Path, undisturbed: Any, seed: Any) -> None:
     """Fifty kills that fall anywhere, also into a write: runs are killed again and again until they end."""
-    expected, _, seconds = undisturbed
+    expected, _ = undisturbed
+    began = time.monotonic()
+    assert finish(tmp_path / "whole") == 0
+    seconds = time.monotonic() - began
     dice = random.Random(seed)
     kills = run = 0
     while kills < 50:

@@ -187,3 +187,33 @@ def test_the_parent_of_a_better_tuned_child_is_no_contender(tmp_path: Path) -> N
     field.judged(History([attempts["parent"], attempts["other"], attempts["parentt"]]))
     assert "parent" not in {name for name, _ in field.asked}
     assert {name for name, _ in field.asked} == {"parentt", "other"}
+
+
+def test_the_parent_of_a_tuned_child_that_is_not_worse_is_no_contender(tmp_path: Path) -> None:
+    """Tuning chose the numbers on episodes of its own: a gain on the training starts, clear or not, is enough."""
+    field = Field(tmp_path, parent=(98, 9), parentt=(106, 9), other=(96, 30))
+    attempts = {attempt.id: attempt for attempt in field.attempts()}
+    child = replace(attempts["parentt"].candidate, parents=("parent",), tuned={"a": (0.0, 1.0)})
+    attempts["parentt"] = replace(attempts["parentt"], candidate=child)
+    past = History(list(attempts.values()))
+    difference = past.against(attempts["parentt"], attempts["parent"])
+    assert difference.mean > 0
+    assert difference.verdict == 0
+    field.judged(past)
+    assert "parent" not in {name for name, _ in field.asked}
+
+
+@pytest.mark.parametrize(("second", "looked"), [("x = 2.5\n", False), ("y = [2.5]\nz = y\n", True)])
+def test_copies_with_other_numbers_are_looked_at_once(tmp_path: Path, second: str, looked: bool) -> None:
+    """The same structure, returns within two per cent of each other on every start: one stands for both."""
+    field = Field(tmp_path, a=(1000, 6), b=(1000.2, 6))
+    a, b = field.attempts()
+    past = History(
+        [
+            replace(a, candidate=replace(a.candidate, source="x = 1.5\n")),
+            replace(b, candidate=replace(b.candidate, source=second)),
+        ]
+    )
+    field.judged(past)
+    names = {name for name, _ in field.asked}
+    assert len(names) == (2 if looked else 1)

@@ -66,7 +66,14 @@ def ensemble(asked: Any) -> Any:
     )
 
 
-RUN = {**QUICK, "rounds": 4, "candidates": 4, "repairs": 1, "recipe_options": {"racing": 0}}
+RUN = {
+    **QUICK,
+    "rounds": 4,
+    "candidates": 4,
+    "repairs": 1,
+    "recipe_options": {"racing": 0},
+    "max_episode_steps": 100,
+}
 
 
 def test_a_run_with_several_models_says_what_each_has_brought(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def heads(*episodes: Any, source: str = "pass", spec: Any = FREE) -> Any:
         ([(10, 10, None), (20, 20, None), (30, 30, None)], ["Lasting longer", "Level"]),
         ([(2242, 9, None), (2274, 9, None), (2337, 9, None), (2261, 9, None)], ["Level"]),
         ([(2242, 9, None), (-31, 9, None), (2337, 9, None), (2261, 9, None)], ["Robustness", "Level"]),
+        ([(-91, 115, None), (-92, 118, None), (-93, 121, None)], ["Level"]),
         ([(7, 10, None)], ["Level"]),
     ],
 )

@@ -102,7 +102,7 @@ def test_motors_say_their_factor_and_bodies_their_measures() -> None:
     named, hidden = (describe(Task("HalfCheetah-v5"), reveal=r).text for r in ("named", "anonymous"))
     assert "-1 .. 1 * 120 N m" in named
     assert "-1 .. 1 * 120 N m" in hidden
-    assert "6.25 kg; capsule 1 m long" in named
+    assert "6.25 kg; capsule (-0.5, 0, 0) to (0.5, 0, 0), radius 0.046" in named
     assert "-0.52 .. 1.1 rad" in named
     assert " kg" not in hidden
 
@@ -141,3 +141,27 @@ def test_a_doubtful_spec_file_warns(tmp_path: Path) -> None:
     found = spec("Points", spec_file=str(path))
     assert (found.horizon, found.horizon_source) == (70, "spec file")
     assert any("mood" in warning for warning in found.warnings)
+
+
+@needs("mujoco")
+def test_a_body_says_how_its_joints_turn_and_what_holds_them() -> None:
+    """The axis with its sign, what a positive angle means, springs and damping where there are any, limbs' ends."""
+    import gymnasium as gym
+
+    from promptpo.spec.body import body_of
+
+    def body(name: str) -> str:
+        env: Any = gym.make(name)
+        return body_of(env.unwrapped, env.action_space)
+
+    cheetah, walker = body("HalfCheetah-v5"), body("Walker2d-v5")
+    assert "a positive angle about y turns z towards x" in cheetah
+    assert "joint bthigh (turns about y, spring 240, damping 6) -0.52 .. 1.1 rad" in cheetah
+    assert "joint rooty (turns about y) without limits" in cheetah
+    assert (
+        "capsule (0, 0, 0) to (0, 0, -0.45), radius 0.05; joint thigh_joint (turns about -y, damping"
+        in walker
+    )
+    assert "joint leg_joint (turns about -y at (0, 0, 0.25), damping 0.1)" in walker
+    assert "turns about (-0.71, 0.71, 0)" in body("Ant-v5")
+    assert "e-1" not in cheetah + walker

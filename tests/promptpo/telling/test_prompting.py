@@ -15,7 +15,7 @@ from promptpo.search.history import History
 from promptpo.search.planning import Plan
 from promptpo.telling import feedback, prompting
 from promptpo.telling.known import Known
-from promptpo.telling.standing import Where
+from promptpo.telling.standing import Where, seconds_in_words
 from sandbox import Episode, Trajectory
 
 SPEC = '"""A cart on a track."""\n\nclass State:\n    position: float  # m'
@@ -237,10 +237,9 @@ def test_references_and_what_is_left_are_told() -> None:
     for words in (
         "round 3 of 5",
         "60,000 of 100,000 environment steps and 17 model calls",
-        "about 90 episodes of 100 steps are planned",
+        "about 90 episodes of 100 steps, or more shorter ones, are planned",
         "random actions earn 10 ± 0.58 over 3 episodes; doing nothing earns 8 over 1 episode",
         "solved from a mean return of 195",
-        "less than 1 ms",
     ):
         assert words in text
 
@@ -349,5 +348,61 @@ def test_the_last_round_is_offered_no_new_feedback_class() -> None:
     told = known()
     last = replace(told, where=replace(told.where, round=5))
     asked = plan("improve", aspect="Speed.", may_revise=True)
-    assert "class `Feedback`" in prompting.policy_prompt(asked, told, max_tokens=10_000)
-    assert "class `Feedback`" not in prompting.policy_prompt(asked, last, max_tokens=10_000)
+    assert "second ```python fence" in prompting.policy_prompt(asked, told, max_tokens=10_000)
+    assert "second ```python fence" not in prompting.policy_prompt(asked, last, max_tokens=10_000)
+
+
+def test_only_slow_programs_hear_of_their_seconds() -> None:
+    """Less than ten milliseconds a call are no matter, and differ from machine to machine."""
+    quick = attempt("r1c1", 1.0)
+    slow = replace(quick, evaluation=replace(quick.evaluation, policy_seconds=5.0))
+    assert seconds_in_words(quick) == ""
+    assert seconds_in_words(slow) == "A call of `act` took about 50 ms (allowed: 1 s, and 60 s an episode)."
+
+
+def test_a_failed_candidate_shows_how_it_began() -> None:
+    """As long as there is room, and before the words on its worst episode."""
+    began = Diagnosis(
+        ALIKE.diagnosis.episodes, "", "feedback", "How it began (start of 9 steps):\nstep|lean\n0|0.1"
+    )
+    poor = attempt("r2c4", 1.0, 2.0, 3.0, diagnosis=began)
+    fair = attempt("r2c5", 71.0, 92.0, 13.0, diagnosis=began)
+    told = known(OLD, PARTNER, WRITTEN, BEST, poor, fair)
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
+    others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
+    assert others.count("How it began") == 1
+    assert others.index("r2c4:") < others.index("How it began") < others.index("r2c5:")
+
+
+def test_thoughts_of_giving_up_are_told() -> None:
+    """One of three answers, with its reason."""
+    told = known()
+    told.history.thoughts = (("all poles stand",), 3)
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
+    assert '1 of the 3 answers of the last round saw no way to improve: "all poles stand".' in text
+
+
+def test_a_replaced_feedback_class_is_told_apart() -> None:
+    """Whose words stand where, since when, and that another will write the next ones."""
+    told = known()
+    newer = replace(WRITTEN, diagnosis=replace(WRITTEN.diagnosis, by="r1.c1"))
+    told.history.attempts = [OLD, PARTNER, ALIKE, newer, BEST]
+    both = Known(
+        told.history,
+        told.where,
+        {"feedback": "a = b", "r1.c1": "c = d", "r2.c1": "e = f"},
+        {"r1.c1": 2, "r2.c1": 3},
+    )
+    text = prompting.policy_prompt(plan("improve", aspect="x"), both, max_tokens=10_000)
+    assert "In the summaries of r2c2t, r2c1: a = b" in text
+    assert "In the summaries of r2c2 (by the feedback class in force since round 2): c = d" in text
+    assert "Since round 3 another feedback class is in force" in text
+    assert "e = f" not in text
+
+
+def test_code_and_legend_stay_whole_where_room_is_short() -> None:
+    """Labels are explained as long as they are shown, and no program is cut in the middle."""
+    told = known()
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=1000)
+    assert "return int(self.gain * obs[0] > 0)\n```" in text
+    assert "leans = the largest lean, rad" in text

@@ -141,3 +141,43 @@ def test_who_fails_alike_does_not_behave_alike() -> None:
 def test_errors_have_two_digits(value: Any, text: str) -> None:
     """A standard error of four digits pretends."""
     assert brief(value) == text
+
+
+def test_failures_are_counted_beside_the_difference() -> None:
+    """No clear difference, and yet two of six starts fail: by success, by earning nothing, or by an early end."""
+
+    def records(*episodes: Any) -> Any:
+        return Evidence(
+            tuple(
+                EpisodeRecord(n, r, steps, success, terminated=ended)
+                for n, (r, steps, success, ended) in enumerate(episodes)
+            )
+        )
+
+    good = records(*[(10.0, 100, True, False)] * 6)
+    failing = records(*[(12.0, 100, True, False)] * 4, *[(5.0, 100, False, False)] * 2)
+    assert scores.mishaps(failing, good) == "2 of 6 starts without success"
+    nothing = records(*[(12.0, 100, None, False)] * 4, *[(0.0, 100, None, False)] * 2)
+    assert scores.mishaps(nothing, good) == "2 of 6 shared starts earn 0"
+    early = records(*[(12.0, 100, None, False)] * 5, (4.0, 30, None, True))
+    assert (
+        scores.mishaps(early, good) == "1 of 6 shared starts end before half of the other's steps, with less"
+    )
+    low = records(*[(12.0, 100, None, False)] * 5, (-90.0, 100, None, False))
+    assert scores.mishaps(low, good) == "1 of 6 starts far below its median"
+    assert scores.mishaps(good, good) == ""
+
+
+def test_those_that_fail_alike_are_told_apart() -> None:
+    """Nothing earned by three programs says nothing of how they failed; a return above the marks does."""
+
+    def attempt(id_: str, value: float) -> Attempt:
+        records = tuple(EpisodeRecord(seed, value, 640) for seed in range(3))
+        return Attempt(Candidate(id_, id_, 1), Evaluation("ok", records, 10))
+
+    for value, alike in ((0.0, False), (5.0, True)):
+        past = History([attempt("r1c1", value), attempt("r1c2", value)])
+        past.find_alike()
+        assert past.alike
+        told = [scores.alike(past, one) for one in past.attempts]
+        assert any(told) == alike

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.telling.trace import cell, event, shorter, trace
+from promptpo.telling.trace import beginning, cell, event, shorter, trace
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -99,3 +99,58 @@ def test_codes_are_told_exactly(value: Any, text: str) -> None:
 def test_an_episode_without_a_trajectory_has_none() -> None:
     """What was not recorded cannot be shown."""
     assert trace(Episode(0, 1.0, 5, True, False, None, 0, 0.0, None, None), {}) == ""
+
+
+def test_what_a_policy_keeps_stands_in_the_table() -> None:
+    """Numbers and words, a column each; a bar in a word cannot open another cell."""
+    debug = [{"mode": "a|b", "gap": 0.5} if t else {} for t in range(3)]
+    trajectory = Trajectory([np.array([t / 10]) for t in range(4)], [0, 1, 0], [1.0, 0.0, 2.0], debug)
+    told = trace(Episode(0, 3.0, 3, True, False, None, 0, 0.0, trajectory, None), {})
+    rows = told.splitlines()
+    assert "debug.mode|debug.gap" in rows[1]
+    assert "|a/b|0.5|" in rows[3]
+    assert {row.count("|") for row in rows[1:]} == {rows[1].count("|")}
+
+
+def test_the_beginning_of_an_episode_is_told_in_a_few_rows() -> None:
+    """Forty steps in some eight rows, by what went somewhere rather than to and fro."""
+    n = 200
+    observations = [np.array([0.01 * t, (-1) ** (t // 4) * (1 + t / n), 3.0]) for t in range(n + 1)]
+    trajectory = Trajectory(observations, [t % 2 for t in range(n)], [0.1 * t for t in range(n)])
+    told = beginning(
+        Episode(0, 1.0, n, True, False, None, 0, 0.0, trajectory, None),
+        {"obs[0]": "height", "obs[1]": "sway"},
+    )
+    rows = told.splitlines()
+    assert rows[0] == "How it began (start of 200 steps):"
+    assert rows[1].split("|")[:2] == ["step", "height"]
+    assert "obs[2]" not in rows[1]
+    assert 7 <= len(rows) - 2 <= 10
+    assert rows[-1].startswith("39|0.39|")
+
+
+def test_a_failed_first_step_has_a_beginning_too() -> None:
+    """One row; without a recorded step there is none."""
+    one = Trajectory([np.zeros(1), np.ones(1)], [0], [1.0])
+    assert len(beginning(Episode(0, 1.0, 1, True, False, None, 0, 0.0, one, None), {}).splitlines()) == 3
+    none = Trajectory([np.zeros(1)], [], [])
+    assert beginning(Episode(0, 0.0, 0, False, False, None, 0, 0.0, none, None), {}) == ""
+
+
+def test_an_episode_that_ends_well_is_shown_where_it_cost() -> None:
+    """Three poor steps and then nothing more to gain: the end would show nothing."""
+    told = trace(episode([-1.0] * 3 + [0.0] * 47, terminated=False), {})
+    assert told.splitlines()[0] == "Steps 0 to 19, where least was earned:"
+    assert "|-0" not in told.replace("|-0.", "|")
+
+
+def test_texts_beside_numbers_are_columns_too() -> None:
+    """What an observation says in words is what a policy acts on; one that never changes says nothing."""
+    observations = [{"word": f"go|{n}", "left": 9 - n, "task": "walk"} for n in range(4)]
+    rows = trace(episode([1.0, 0.0, 2.0], observations=observations), {"obs['word']": "command"}).splitlines()
+    assert (
+        rows[1] == "step|obs['left']|command|action|reward"
+        or rows[1] == "step|command|obs['left']|action|reward"
+    )
+    assert "go/1" in rows[3]
+    assert "walk" not in "".join(rows)

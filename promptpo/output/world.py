@@ -1,0 +1,142 @@
+"""What a person gets of a run's world model: an ordinary module, and an environment to train in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import RunError
+from promptpo.program import Program
+from promptpo.run.journal import Event, read_run
+from promptpo.world.words import in_words
+
+MODEL = "model.py"
+
+_STEP = '''
+
+# What can be done with it: one step from an observation
+
+
+def step(obs, action, rng=None):
+    """What the model predicts for one step: (observation, reward, terminated)."""
+    import numpy as np
+
+    return World({values}obs, rng or np.random.default_rng()).step(action)
+'''
+
+_ENVIRONMENT = '''
+
+# The same as an environment; needs gymnasium
+
+
+import gymnasium
+from gymnasium import spaces
+
+STARTS = {starts}
+
+
+class WorldEnv(gymnasium.Env):
+    """Episodes in the model: they start where recorded episodes did and last {horizon} steps at most.
+
+    What is learnt here is worth what the model is worth; try it in the real environment.
+    """
+
+    def __init__(self):
+        self.observation_space = {observation}
+        self.action_space = {action}
+        self.world, self.steps = None, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        obs = {start}
+        self.world, self.steps = World({values}obs, self.np_random), 0
+        return obs, {{}}
+
+    def step(self, action):
+        obs, reward, terminated = self.world.step(action)
+        self.steps += 1
+        return obs, float(reward), bool(terminated), self.steps >= {horizon} and not terminated, {{}}
+'''
+
+
+def usable_world(worlds: Sequence[Event]) -> Mapping[str, Any] | None:
+    """The newest world model that was good enough to be used; None where there is none.
+
+    Args:
+        worlds: The run's events of this kind.
+    """
+    found = [event.data for event in worlds if event.data["score"]["usable"]]
+    return found[-1] if found else None
+
+
+def model_module(data: Mapping[str, Any], task: str) -> str:
+    """A world model as an ordinary module with a function ``step``."""
+    program = Program.parse(data["source"])
+    head = [f"A world model of {task}, learnt by promptpo from {data['steps']:,} recorded steps.", ""]
+    head += in_words(data["score"])
+    docstring = "\n".join(head).replace("\\", "/").replace('"""', "'''")
+    about = program.docstring.replace('"""', "'''").replace("\\", "/")
+    text = f'"""{docstring}\n\n{about}\n"""\n\n{program.without_docstring.strip()}\n'
+    return text + _STEP.format(values=_values(program))
+
+
+def environment_module(data: Mapping[str, Any], task: str) -> str:
+    """A world model as a Gymnasium environment.
+
+    Raises:
+        RunError: Its observations or actions are not of a kind that can be written down here.
+    """
+    observation, action = (_space(space) for space in data["spaces"])
+    starts = [start for start in data["starts"] if start is not None]
+    if not observation or not action or not starts:
+        raise RunError(
+            "only models of Box and Discrete observations and actions are exported as environments."
+        )
+    kind = data["spaces"][0]
+    pick = "STARTS[int(self.np_random.integers(len(STARTS)))]"
+    start = (
+        f"int({pick})"
+        if kind["kind"] == "discrete"
+        else f"np.array({pick}, dtype=np.{kind.get('dtype', 'int64')})"
+    )
+    return model_module(data, task) + _ENVIRONMENT.format(
+        starts=starts,
+        horizon=int(data["horizon"]),
+        observation=observation,
+        action=action,
+        start=start,
+        values=_values(Program.parse(data["source"])),
+    )
+
+
+def exported_world(run: Path, task: str) -> str:
+    """The world model of a run as an environment.
+
+    Raises:
+        RunError: The run has none, or it cannot be written down.
+    """
+    data = usable_world(read_run(run).get("world", []))
+    if data is None:
+        raise RunError(f"{run} has no world model that is good enough to be used; --recipe model learns one.")
+    return environment_module(data, task)
+
+
+def _values(program: Program) -> str:
+    return "{name: entry[0] for name, entry in PARAMS.items()}, " if program.params else ""
+
+
+def _space(data: Mapping[str, Any]) -> str:
+    """The expression of a space; empty for those that are not written down."""
+    if data["kind"] == "discrete":
+        return f"spaces.Discrete({data['n']}, start={data['start']})"
+    if data["kind"] == "box":
+        low, high = (f"np.array({_named(repr(data[name]))})" for name in ("low", "high"))
+        shape = tuple(data["shape"])
+        bounds = (f"np.broadcast_to({bound}, {shape}).astype(np.{data['dtype']})" for bound in (low, high))
+        return f"spaces.Box({', '.join(bounds)}, dtype=np.{data['dtype']})"
+    return ""
+
+
+def _named(text: str) -> str:
+    return text.replace("inf", "np.inf")

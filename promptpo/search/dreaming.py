@@ -1,0 +1,138 @@
+"""Work inside a world model: what policies earn there, and numbers tuned there; no step of the environment is taken."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.program import Program
+from promptpo.rollouts import Job
+from promptpo.run.records import Seeds
+from promptpo.search.programs.library import structures_for, write_program
+from promptpo.search.tuning import Start, Tuning
+from promptpo.world.baseline import write_world
+from promptpo.world.dreams import Dream, dreamt
+from sandbox import Trial, WorldFailedError
+
+if TYPE_CHECKING:
+    from promptpo.rollouts import Executor
+    from promptpo.search.modelling import Modeller
+    from promptpo.search.tuning import Tuned
+
+DREAM_START = 800_000
+"""Episodes in the model use training seeds from here on."""
+
+DREAM_STEPS, DREAM_STRUCTURES = (150_000, 600_000), 3
+"""Steps in the model for tuning, first and where nothing better than chance was found, and how many structures of
+the library share them."""
+
+
+class Dreamer:
+    """Works in the models of a run.
+
+    Args:
+        modeller: Knows the task and what was recorded.
+        executor: Where models and policies run.
+        horizon: Longest episode, in steps.
+        seed: Of the run.
+    """
+
+    def __init__(self, modeller: Modeller, executor: Executor, horizon: int, seed: int) -> None:
+        self._modeller, self._executor, self._horizon, self._seed = modeller, executor, horizon, seed
+        self._spaces, self._seeds = modeller.spaces, Seeds(seed)
+        self._favoured: dict[str, list[dict[str, float]]] = {}
+
+    def dream(self, source: str, params: dict[str, float] | None) -> Dream:
+        """A model with what its episodes start from."""
+        return Dream(source, params, self._modeller.experience.starts(), self._spaces)
+
+    async def promised(
+        self, dream: Dream, source: str, episodes: int = 10, steps: int | None = None
+    ) -> float:
+        """The mean return of a policy in the model; minus infinity where it fails."""
+        values = Program.parse(source).values
+        horizon = min(self._horizon, steps or self._horizon)
+        seeds = self._seeds.train(episodes, start=DREAM_START)
+        size = 1 if steps else episodes  # where acting takes long each episode has a call's time for itself
+        jobs = [
+            Job(source, tuple(Trial(seed, values, horizon) for seed in seeds[i : i + size]))
+            for i in range(0, episodes, size)
+        ]
+        rollouts = await dreamt(self._executor, dream, jobs)
+        if any(rollout.failure is not None for rollout in rollouts):
+            return -math.inf
+        return statistics.fmean(episode.return_ for rollout in rollouts for episode in rollout.episodes)
+
+    async def tuned_better(self, n: int, dream: Dream, chance: float) -> tuple[str, float] | None:
+        """A policy with numbers tuned in the model and what it promises, with more steps where few find nothing.
+
+        None where that is no more than chance.
+
+        Raises:
+            WorldFailedError: The model failed.
+        """
+        for steps in DREAM_STEPS:
+            best = await self._tuned(n, dream, steps)
+            if best is None:
+                return None
+            promised = await self.promised(dream, best.program.source)
+            if better(promised, chance):
+                return best.program.source, promised
+        return None
+
+    async def _tuned(self, n: int, dream: Dream, steps: int) -> Tuned | None:
+        """The library's structures with numbers tuned in the model; None where no numbers made a difference.
+
+        Numbers that earlier models favoured are places to begin at.
+        """
+        library = [genome for genome in structures_for(*self._spaces) if genome.structure != "table"]
+        programs = [
+            Program.parse(write_program(genome, *self._spaces)) for genome in library[:DREAM_STRUCTURES]
+        ]
+        starts = [
+            Start(f"d{i}", program, math.nan, tuple(self._favoured.get(program.skeleton, ())[-3:]))
+            for i, program in enumerate(programs)
+        ]
+        best = await self.tuning(n, dream, starts, steps)
+        if best is not None and best.program.values:
+            self._favoured.setdefault(best.program.skeleton, []).append(best.program.values)
+        return best
+
+    async def tuning(
+        self, n: int, dream: Dream, starts: Sequence[Start], steps: int | None = None
+    ) -> Tuned | None:
+        """The best of some programs with numbers tuned in the model; None where nothing gained."""
+
+        def fresh(start: int, count: int) -> tuple[int, ...]:
+            return self._seeds.train(count, start=DREAM_START + start)
+
+        tuning = Tuning(
+            starts, steps=steps or DREAM_STEPS[0], seeds=fresh, horizon=self._horizon, seed=self._seed + n
+        )
+        while tuning.batches:
+            jobs = [
+                Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False)
+                for batch in tuning.batches
+            ]
+            tuning.step(await dreamt(self._executor, dream, jobs))
+        changed = [one for one in tuning.result() if one.changes and math.isfinite(one.score)]
+        return max(changed, key=lambda one: one.score, default=None)
+
+    async def curious(self, n: int) -> str:
+        """A policy that goes, in the model, where the run has not been; empty where there is none."""
+        source = write_world(*self._spaces, self._modeller.experience.fitting, curious=True)
+        if not source:
+            return ""
+        dream = self.dream(source, None)
+        try:
+            best = await self._tuned(1000 + n, dream, DREAM_STEPS[0])
+        except WorldFailedError:
+            return ""
+        return best.program.source if best else ""
+
+
+def better(one: float, other: float) -> bool:
+    """Whether one mean return is above another by more than rounding."""
+    return one > other + 1e-6 * max(1.0, abs(other))

@@ -1,0 +1,69 @@
+"""What a world model is worth, in words: for prompts, for `promptpo show` and for the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptpo.world.scoring import Score
+
+MOST_QUANTITIES = 30
+
+
+def as_data(score: Score) -> dict[str, Any]:
+    """A score as the journal keeps it."""
+    return {
+        "worth": score.worth,
+        "usable": score.usable,
+        "reward": score.reward,
+        "endings": score.endings,
+        "false_endings": score.false_endings,
+        "calibration": score.calibration,
+        "transitions": score.transitions,
+        "skills": [
+            {
+                "name": skill.name,
+                "discrete": skill.discrete,
+                "ahead": {str(k): v for k, v in skill.ahead.items()},
+            }
+            for skill in score.skills
+        ],
+        "failure": "" if score.failure is None else score.failure.message,
+    }
+
+
+def in_words(data: Mapping[str, Any]) -> list[str]:
+    """A recorded score in lines, the sum of it first."""
+    if data["failure"]:
+        return [f"worth 0: {data['failure']}"]
+    verdict = "used" if data["usable"] else "not used: it knows too little"
+    lines = [f"worth {data['worth']:.2f} of 1 on {data['transitions']:,} held-out steps ({verdict})"]
+    for skill in data["skills"][:MOST_QUANTITIES]:
+        what = "exact" if skill["discrete"] else "explained variance"
+        shares = ", ".join(f"{share:.3g} at {ahead}" for ahead, share in skill["ahead"].items())
+        lines.append(f"{skill['name']}: {what} {shares or 'unknown'} steps ahead")
+    if len(data["skills"]) > MOST_QUANTITIES:
+        lines.append(f"and {len(data['skills']) - MOST_QUANTITIES} quantities more")
+    endings = "none happened" if data["endings"] is None else f"{data['endings']:.0%} foreseen"
+    lines.append(
+        f"reward: explained variance {data['reward']:.3g}; endings: {endings}, "
+        f"{data['false_endings']:.1%} of the other steps taken for one"
+    )
+    if data["calibration"] is not None:
+        lines.append(f"calibration {data['calibration']:.2f} (1 is calibrated, less is too sure)")
+    return lines
+
+
+def mismatches_in_words(score: Score) -> list[str]:
+    """The worst predictions as rows."""
+    found = []
+    for one in score.mismatches:
+        told = [
+            f"{obs}, reward {reward:g}{', ended' if ended else ''}"
+            for obs, reward, ended in (one.predicted, one.real)
+        ]
+        found.append(
+            f"step {one.step}: obs {one.obs}, action {one.action}: predicted {told[0]}; really {told[1]}"
+        )
+    return found

@@ -1,0 +1,130 @@
+"""Networks begin as the program, and the file computes what the trained model computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from baselines.algorithms import algorithm_class
+from baselines.refine.environments import NormalizedAround
+from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
+from baselines.refine.weights import ALPHABET, Network, text_bytes
+from sandbox import check_source
+
+OBSERVED, PASSED = 3, 2
+
+
+class Noise(gymnasium.Env[Any, Any]):
+    """Observations are noise; episodes of ten steps."""
+
+    def __init__(self, action_space: Any) -> None:
+        self.observation_space = spaces.Box(-np.inf, np.inf, (OBSERVED + PASSED,), np.float32)
+        self.action_space, self._left = action_space, 10
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin."""
+        super().reset(seed=seed)
+        self._left = 10
+        return self._noise(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Go on."""
+        self._left -= 1
+        return self._noise(), 0.0, self._left == 0, False, {}
+
+    def _noise(self) -> Any:
+        values = self.np_random.normal(3.0, 2.0, OBSERVED + PASSED)
+        values[-PASSED:] = self.np_random.uniform(-1, 1, PASSED)
+        return values.astype(np.float32)
+
+
+def made(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, NormalizedAround]:
+    """A model as refine makes it, and its normaliser, which has seen something."""
+    envs = NormalizedAround(DummyVecEnv([lambda: Noise(action_space)]))
+    envs.kept = PASSED
+    envs.reset()
+    for _ in range(50):
+        envs.step(np.stack([action_space.sample()]))
+    policy: Any = "MlpPolicy"
+    kwargs: dict[str, Any] = {"net_arch": {"pi": [16, 16], "qf": [8]}}
+    if algorithm in ("ppo", "trpo"):
+        choices = (int(action_space.n),) if isinstance(action_space, spaces.Discrete) else ()
+        policy, kwargs = NearProgramPolicy, {"net_arch": {"pi": [16, 16], "vf": [8]}}
+        kwargs |= {"passed": PASSED, "choices": choices}
+    model = algorithm_class(algorithm)(policy, envs, policy_kwargs=kwargs, seed=0, device="cpu", **arguments)
+    if algorithm not in ("ppo", "trpo"):
+        begin_near_zero(model.policy.actor, -2.0)
+    return model, envs
+
+
+def run_text(network: Network, rows: Any) -> Any:
+    """What the written network computes for whole observations."""
+    scope: dict[str, Any] = {"np": np}
+    exec(network.text, scope)  # noqa: S102 - our own text
+    forward = scope["Network"]()
+    return np.array([forward(row[:OBSERVED], row[OBSERVED:]) for row in rows])
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "trpo", "sac", "tqc", "crossq"])
+def test_an_untrained_network_adds_next_to_nothing(algorithm: str) -> None:
+    """Whoever trains it."""
+    space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    model, envs = made(algorithm, space)
+    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])  # type: ignore[attr-defined]
+    actions = model.predict(envs.normalize_obs(rows), deterministic=True)[0]
+    assert np.abs(actions).max() < 0.05
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "trpo", "sac", "tqc", "crossq"])
+def test_the_file_computes_what_the_model_does(algorithm: str) -> None:
+    """Statistics, layers, normalisation of batches and squashing: to the precision of two characters."""
+    space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    arguments = (
+        {"learning_starts": 5, "buffer_size": 100} if algorithm not in ("ppo", "trpo") else {"n_steps": 32}
+    )
+    model, envs = made(algorithm, space, **arguments)
+    model.learn(40)
+    with torch.no_grad():
+        for parameter in model.policy.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])  # type: ignore[attr-defined]
+    actions = model.predict(envs.normalize_obs(rows), deterministic=True)[0]
+    network = network_of(model, envs, PASSED)
+    np.testing.assert_allclose(np.clip(run_text(network, rows), -1, 1), actions, atol=2e-3)
+
+
+def test_an_untrained_network_trusts_the_program_s_choice() -> None:
+    """The choice enters as a bias on the logits, which learns with the rest."""
+    model, envs = made("ppo", spaces.Discrete(2))
+    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])  # type: ignore[attr-defined]
+    rows[:, OBSERVED:] = np.eye(2)[np.arange(50) % 2]
+    given = torch.as_tensor(envs.normalize_obs(rows))
+    probabilities = model.policy.get_distribution(given).distribution.probs.detach().numpy()
+    chosen = probabilities[np.arange(50), np.arange(50) % 2]
+    np.testing.assert_allclose(chosen, 0.9, atol=0.03)
+    assert model.policy.action_net.weight.requires_grad
+
+
+def test_the_program_s_action_is_not_normalised() -> None:
+    """It ends an observation as it is, whatever the statistics say."""
+    _, envs = made("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
+    row = np.array([[3.0, 5.0, 1.0, 0.7, -0.2]], np.float32)
+    normal = envs.normalize_obs(row)
+    assert normal[0, -PASSED:].tolist() == row[0, -PASSED:].tolist()
+    assert abs(normal[0, 0]) < 0.5
+
+
+def test_weights_are_text_that_the_gate_takes() -> None:
+    """No character of it ends a text or counts as a bracket; its length is what was reckoned with."""
+    model, envs = made("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
+    text = network_of(model, envs, PASSED).text
+    assert not set(ALPHABET) & set("\"'\\()[]{}#")
+    assert check_source("import numpy as np\n" + text) is None
+    weights = [line for line in text.split("\n") if line and set(line) <= set(ALPHABET)]
+    assert sum(map(len, weights)) < 1.2 * text_bytes([5, 16, 16, 2]) + 400

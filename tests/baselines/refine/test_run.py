@@ -1,0 +1,264 @@
+"""Refining a program: the file plays what is reported, and nothing that goes wrong loses what was trained."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import promptpo
+from baselines.progress import Display
+from baselines.refine.start import prior_of, refine
+from baselines.settings import TrainingSettings
+from promptpo.envs.task import Task
+from promptpo.errors import UnsupportedSpaceError, UsageError
+from sandbox import check_source
+
+SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
+SWING = '''"""Push along while it swings, hold it where it stands."""
+import numpy as np
+
+PARAMS = {"gain": (10.0, 0.0, 20.0), "damping": (2.0, 0.0, 5.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.p = params
+        self.debug = {"time": 0, "word": "none"}
+
+    def act(self, obs):
+        self.debug["time"] += 1
+        x, y, speed = obs
+        if x > 0.5:
+            return [-self.p["gain"] * y - self.p["damping"] * speed]
+        return np.array([2.0 if speed > 0 else -2.0])
+'''
+BALANCE = """class Policy:
+    def act(self, obs):
+        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
+"""
+
+
+class Telling(Display):
+    """Keeps the lines that it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        """Keep it."""
+        self.lines.append(text)
+
+
+def small(folder: Path) -> str:
+    """A file of hyperparameters with short rollouts."""
+    path = folder / "small.yml"
+    path.write_text(SMALL)
+    return str(path)
+
+
+def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **changes: Any) -> dict[str, Any]:
+    """Refine a program for a moment."""
+    file = folder / "program.py"
+    file.write_text(source)
+    scale = changes.pop("scale", 1.0)
+    program, task, given = prior_of(file, Task(env_id), scale=scale, allow_weaker=False)
+    settings = {
+        "algorithm": "ppo",
+        "task": task,
+        "steps": 256,
+        "hyperparameters": small(folder),
+        "eval_every": 128,
+        "validation_episodes": 2,
+        "test_episodes": 3,
+        "prior": given,
+    }
+    made = TrainingSettings(**{**settings, **changes})
+    return refine(made, program, folder / "out", resume=resume, display=Telling(), command="test")
+
+
+@pytest.fixture(scope="module")
+def pendulum(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished refinement of a program with parameters and notes."""
+    folder = tmp_path_factory.mktemp("pendulum")
+    run(folder, SWING, "Pendulum-v1")
+    return folder
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """The result on disk."""
+    found: dict[str, Any] = json.loads((folder / "out" / "result.json").read_text())
+    return found
+
+
+def test_the_file_plays_what_is_reported(pendulum: Path) -> None:
+    """Evaluated as any policy file, on the same seeds, it has the same returns."""
+    result = result_of(pendulum)
+    played = promptpo.evaluate(pendulum / "out" / "best.py", episodes=3, seed=20_000_000)
+    assert list(played.evaluation.returns) == result["test"]["returns"]
+
+
+def test_the_result_is_never_worse_than_the_program_on_validation(pendulum: Path) -> None:
+    """The program alone is the first point of the curve, and one of those among which the best is chosen."""
+    result = result_of(pendulum)
+    alone = promptpo.evaluate(pendulum / "program.py", "Pendulum-v1", episodes=2, seed=10_000_000)
+    assert result["curve"][0]["steps"] == 0
+    assert result["curve"][0]["mean_return"] == alone.evaluation.mean_return
+    assert result["validation"]["mean_return"] == max(point["mean_return"] for point in result["curve"])
+    assert result["validation"]["mean_return"] >= alone.evaluation.mean_return
+
+
+def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
+    """Training, validation and test steps; those of the run that wrote the program apart."""
+    assert result_of(pendulum)["steps"] == {
+        "train": 256,
+        "validation": 3 * 2 * 200,
+        "test": 3 * 200,
+        "tune": 0,
+        "total": 256 + 1200 + 600,
+        "program": 0,
+    }
+
+
+def test_the_numbers_of_debug_are_what_the_network_reads(pendulum: Path) -> None:
+    """Words are left out."""
+    assert result_of(pendulum)["program"]["notes"] == ["time"]
+
+
+def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) -> None:
+    """`Policy(residual=False)` acts as the program does; the gate takes the file, and it needs numpy only."""
+    scope: dict[str, Any] = {"__name__": "played"}
+    text = _with_network(pendulum)
+    assert check_source(text) is None
+    exec(text, scope)  # noqa: S102 - our own text
+    alone: dict[str, Any] = {}
+    exec(SWING, alone)  # noqa: S102 - our own text
+    bare, program = scope["Policy"](residual=False), alone["Policy"]({"gain": 10.0, "damping": 2.0})
+    whole = scope["Policy"]()
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    assert all(np.array_equal(bare.act(row), program.act(row)) for row in rows)
+    assert any(not np.array_equal(whole.act(row), bare.act(row)) for row in rows)
+
+
+def _with_network(folder: Path) -> str:
+    """The module of a checkpoint's network, whether or not it won."""
+    from baselines.refine.run import RefineRun
+    from baselines.settings import load_settings
+
+    made = RefineRun(load_settings(folder / "out"), folder / "out", Display())
+    try:
+        return made.source()
+    finally:
+        made.close()
+
+
+def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
+    """The curve grows, what was trained is not trained again; a complete run is not run again."""
+    before = result_of(pendulum)
+    after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384)
+    assert [point["steps"] for point in after["curve"]] == [0, 128, 256, 384]
+    assert after["program"]["episodes"] == before["program"]["episodes"] + 2, "counts go on, too"
+    assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
+    assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384) == after
+
+
+def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
+    """Nor can the same one be started over what is there."""
+    with pytest.raises(UsageError, match="--resume"):
+        run(pendulum, SWING, "Pendulum-v1")
+    with pytest.raises(UsageError, match="other settings"):
+        run(pendulum, SWING.replace("0.5", "0.4"), "Pendulum-v1", resume=True)
+
+
+def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> None:
+    """It is counted, and training goes on to its end."""
+    crashing = SWING.replace("x, y, speed = obs", "x, y, speed = obs\n        assert self.debug['time'] < 50")
+    result = run(tmp_path, crashing, "Pendulum-v1", validation_episodes=1, test_episodes=1)
+    assert result["steps"]["train"] == 256
+    assert result["program"]["failures"] == {"crashed": 2}
+    assert result["program"]["episodes"] == 2
+
+
+def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
+    """CartPole: hardly trained, the network plays what the program plays."""
+    result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=256, validation_episodes=1, test_episodes=1)
+    assert result["validation"]["mean_return"] == 500
+    assert result["residual"]["share"] <= 1
+    text = _with_network(tmp_path)
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102 - our own text
+    policy, rows = scope["Policy"](), np.random.default_rng(0).normal(size=(50, 4)) * 0.1
+    agree = [policy.act(row) == (1 if row[2] + 0.5 * row[3] > 0 else 0) for row in rows]
+    assert np.mean(agree) > 0.9
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "sac", "tqc", "crossq"])
+@pytest.mark.slow
+def test_every_algorithm_refines(algorithm: str, tmp_path: Path) -> None:
+    """The file of each plays what is reported."""
+    rows = tmp_path / "rows.yml"
+    values = "n_steps: 64" if algorithm == "trpo" else "learning_starts: 100"
+    rows.write_text(f"default: {{{values}}}")
+    result = run(tmp_path, SWING, "Pendulum-v1", algorithm=algorithm, hyperparameters=str(rows))
+    played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=3, seed=20_000_000)
+    assert list(played.evaluation.returns) == result["test"]["returns"]
+
+
+@pytest.mark.parametrize(
+    ("source", "env_id", "error", "said"),
+    [
+        ("import os\n" + BALANCE, "CartPole-v1", UsageError, "the sandbox does not take"),
+        ("x = 1\n", "CartPole-v1", UsageError, "no class Policy"),
+        (BALANCE, "CarRacing-v3", UnsupportedSpaceError, "none for images"),
+    ],
+)
+def test_what_cannot_be_refined_is_refused_in_one_sentence(
+    source: str, env_id: str, error: Any, said: str, tmp_path: Path
+) -> None:
+    """Before anything is trained."""
+    with pytest.raises(error, match=said):
+        run(tmp_path, source, env_id)
+    assert not (tmp_path / "out").exists()
+
+
+def test_discrete_actions_want_an_on_policy_learner(tmp_path: Path) -> None:
+    """SAC and its kin act in boxes."""
+    with pytest.raises(UnsupportedSpaceError, match="TQC acts in continuous spaces"):
+        run(tmp_path, BALANCE, "CartPole-v1", algorithm="tqc", hyperparameters="default")
+
+
+def test_a_refined_run_is_not_refined_again(pendulum: Path) -> None:
+    """The sentence says how to go on with it."""
+    with pytest.raises(UsageError, match="--resume"):
+        prior_of(pendulum / "out", None, scale=1.0, allow_weaker=False)
+
+
+COMMAND = "import sys; from baselines.refine.cli import app; app(sys.argv[1:])"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
+    """There is a file to play, and the same command goes on."""
+    (tmp_path / "program.py").write_text(BALANCE)
+    words = ["program.py", "--env", "CartPole-v1", "--steps", "1000000", "--eval-every", "64"]
+    words += ["--hyperparams", small(tmp_path), "--validation-episodes", "1", "--out", "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "best.py").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "--resume" in said
+    assert promptpo.evaluate(tmp_path / "out" / "best.py", episodes=1).evaluation.mean_return == 500

@@ -1,0 +1,15 @@
+"""Rollouts on disk."""
+
+from promptpo.run.packing import deflate, inflate
+from sandbox import Episode, Rollout, Trajectory
+
+
+def test_what_policies_keep_is_on_disk_too() -> None:
+    """So that a killed run tells the same of an episode as one that was not."""
+    debug = [{"mode": "go", "gap": 0.5}, {}]
+    for kept in (debug, ()):
+        trajectory = Trajectory([0, 1, 2], [0, 1], [1.0, 0.5], kept)
+        episode = Episode(0, 1.5, 2, True, False, None, 0, 0.0, trajectory, None)
+        found = inflate(deflate([Rollout((episode,), None, 2, "", 0.0)]))[0].episodes[0].trajectory
+        assert found is not None
+        assert list(found.debug) == list(kept)

@@ -1,0 +1,69 @@
+"""What came of tuning, in words."""
+
+from typing import Any
+
+import pytest
+
+from promptpo.program import Program
+from promptpo.run.records import Sensitivity
+from promptpo.search.tuning import Tuned
+from promptpo.telling.standing import Where
+from promptpo.telling.tuning import NOT_PAID, moved_in_words, outcome_in_words
+
+
+def tuned(**more: Any) -> Tuned:
+    """A result of 41 episodes."""
+    return Tuned("r1c1", Program("x = 1\n"), **{"evaluations": 41, **more})
+
+
+@pytest.mark.parametrize(
+    ("result", "into", "said"),
+    [
+        (tuned(), "", "Tuning its 3 numbers over 41 episodes: no gain"),
+        (tuned(outcome="better"), "r1c1t", "Tuning its 3 numbers over 41 episodes gave r1c1t"),
+        (
+            tuned(outcome="alike"),
+            "",
+            "Tuning its 3 numbers over 41 episodes: no gain, all values that were tried scored alike",
+        ),
+        (
+            tuned(outcome="given up"),
+            "",
+            "Its 3 numbers as written: tuning left it after 41 episodes",
+        ),
+        (tuned(evaluations=0), "", NOT_PAID),
+    ],
+)
+def test_tuning_in_vain_is_told(result: Tuned, into: str, said: str) -> None:
+    """An untuned score must not be read as the most that a structure can do."""
+    assert outcome_in_words(result, 3, into) == said
+
+
+def test_what_moved_the_return_is_told() -> None:
+    """By name and share; the others counted; bounds named."""
+    sensitivity = {
+        "gain": Sensitivity(0.6, "upper"),
+        "lead": Sensitivity(0.2),
+        "fold": Sensitivity(0.0),
+        "sway": Sensitivity(0.0, "lower"),
+    }
+    assert moved_in_words(sensitivity) == (
+        "the return was moved by gain (60%), lead (20%); 2 others made no clear difference; at a bound: gain (upper), "
+        "sway (lower)"
+    )
+    assert moved_in_words({}) == ""
+    assert outcome_in_words(tuned(sensitivity=sensitivity), 4).endswith(moved_in_words(sensitivity))
+
+
+def test_a_plan_of_few_steps_is_no_promise() -> None:
+    """Enough to find something, hardly any, none; and where nothing is ever tuned there is nothing to say."""
+    assert Where(2, 4, tunes=True, tuning_steps=40_735, length=1000.0).tunable
+    few = Where(4, 4, tunes=True, tuning_steps=4_100, length=1000.0)
+    assert not few.tunable
+    assert "Hardly any steps are left for tuning this round's PARAMS (about 4 episodes)" in few.in_words()
+    none = Where(4, 4, tunes=True, tuning_steps=145, length=1000.0)
+    assert not none.tunable
+    assert "No steps are left" in none.in_words()
+    never = Where(4, 4)
+    assert never.tunable
+    assert "tun" not in never.in_words()
