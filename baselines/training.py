@@ -191,13 +191,17 @@ class TrainingRun:
         record.validation_steps += evaluation.steps
         point = curve_point(record, evaluation)
         record.curve.append(point)
-        is_best = record.best is None or _rank(point) >= _rank(record.best)
+        is_best = record.best is None or self._better(_rank(point), _rank(record.best))
         if is_best:
             record.best = point
         self._checkpoint(is_best=is_best)
         self.display.evaluated(point)
         self._since = time.monotonic()
         record.evaluation_seconds += self._since - now
+
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Whether a look replaces the best; ties go to what was trained longer."""
+        return rank >= best
 
     def _validated(self, seeds: Sequence[int]) -> Evaluation:
         """The agent as it is now, on validation seeds."""

@@ -117,6 +117,10 @@ class RefineRun(TrainingRun):
         scale = (self.settings.prior or {})["scale"]
         return refined_source(self.prior, network, scale=scale)
 
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Ties go to what was there before, and so to the program alone, which is easier to read."""
+        return rank > best
+
     def _validated(self, seeds: Sequence[int]) -> Evaluation:
         """Before training the program alone, so that the result is never worse; then the file."""
         self._last_source = self.source() if self.record.curve else self.prior.source

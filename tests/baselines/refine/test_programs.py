@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from baselines.refine.environments import ProgramEnvs, flat_envs
+from baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
 from baselines.refine.files import refined_source
 from baselines.refine.programs import Prior, note_names
 from baselines.refine.weights import Layer, Network
@@ -143,6 +143,16 @@ def test_a_module_without_a_policy_is_refused() -> None:
     """There is nothing to start from."""
     with pytest.raises(UsageError, match="no class Policy"):
         Prior("x = 1", OBSERVED, ACTIONS)
+
+
+def test_an_off_policy_learner_begins_near_the_program() -> None:
+    """Its random actions are small additions, its networks speak from -1 to 1."""
+    space = GuidedBox(-1.0, 1.0, (50,), np.float32)
+    space.seed(0)
+    drawn = space.sample()
+    assert drawn.dtype == np.float32
+    assert 0.1 < np.abs(drawn).max() <= GUIDED
+    assert space.contains(np.ones(50, np.float32))
 
 
 def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> None:
