@@ -17,7 +17,7 @@ from promptpo.world.baseline import write_world
 from promptpo.world.data import Experience, Shelf
 from promptpo.world.fitting import fitted
 from promptpo.world.numbers import quantities
-from promptpo.world.scoring import scored
+from promptpo.world.scoring import scored, traced
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
 if TYPE_CHECKING:
@@ -129,10 +129,12 @@ class Modeller:
             best = max(best, again, key=lambda one: one.worth)
         if self._spender.can("world"):
             best = await self._asked(key, best)
+        executor, held_out = self._spender.executor, self.experience.held_out
         data = {
             "source": best.source,
             "score": best.score,
             "by": best.by,
+            "trace": await traced(executor, best.source, best.params, held_out, self.spaces),
             "steps": self.experience.steps,
             "horizon": self._horizon,
             "spaces": [recorded(space) for space in self.spaces],

@@ -33,6 +33,9 @@ MESSAGE_VALUES = 500_000
 FEWEST = 10
 """Fewer predictions than these say nothing about a horizon."""
 
+TRACED, MOST_TRACED = 200, 6
+"""Steps of a held-out episode that are kept for charts, and quantities."""
+
 USABLE = 0.6
 """A model that is worth less is not used."""
 
@@ -180,6 +183,42 @@ async def replayed(
         np.concatenate([one.rewards for one in found]),
         np.concatenate([one.terminated for one in found]),
     )
+
+
+async def traced(
+    executor: Executor,
+    source: str,
+    params: Mapping[str, float] | None,
+    episodes: Sequence[Recorded],
+    spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]],
+) -> dict[str, Any]:
+    """One held-out episode as it went and as it was predicted, put in step every 25 steps; empty where it cannot be.
+
+    Returns:
+        For charts: "every", and "series" with the name, the real and the predicted values of the quantities that
+        change most often.
+    """
+    known = quantities(spaces[0])
+    if known is None or not episodes:
+        return {}
+    longest = max(episodes, key=len)
+    found = await replayed(executor, source, params, [longest], spaces, every=HORIZONS[-1])
+    if found.failure is not None:
+        return {}
+    real, guess = rows(spaces[0], longest.observations)[1:], rows(spaces[0], found.observations)
+    changes = [len(np.unique(real[:TRACED, i])) for i in range(real.shape[1])]
+    shown = sorted(np.argsort(np.negative(changes), kind="stable")[:MOST_TRACED].tolist())
+    return {
+        "every": HORIZONS[-1],
+        "series": [
+            {
+                "name": known[i].name,
+                "real": [float(f"{value:.5g}") for value in real[:TRACED, i]],
+                "predicted": [float(f"{value:.5g}") for value in guess[:TRACED, i]],
+            }
+            for i in shown
+        ],
+    }
 
 
 def _failed(failure: Failure) -> Score:

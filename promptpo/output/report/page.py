@@ -25,12 +25,14 @@ from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
 from promptpo.output.report.result import REFERENCES, fidelity_in_words, versions
 from promptpo.output.report.svg import RIGHT
+from promptpo.output.report.world_chart import world_chart
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number
+from promptpo.world import words
 
 if TYPE_CHECKING:
     import jinja2
@@ -134,6 +136,9 @@ def page(run: RunView, shown: Shown | str) -> str:
             candidates_chart=charts.candidates_chart(run) if candidates else None,
             spending_charts=charts.spending_charts(run),
             selection_chart=charts.selection_chart(result) if result and result["test"] else None,
+            world=run.state.worlds[-1] if run.state.worlds else None,
+            world_chart=world_chart(run.state.worlds[-1]) if run.state.worlds else None,
+            world_words=words.in_words(run.state.worlds[-1]["score"]) if run.state.worlds else [],
             lineage_chart=lineage_chart(run) if candidates else None,
             episode=shown if not isinstance(shown, str) else None,
             episode_note=shown if isinstance(shown, str) else shown.note,

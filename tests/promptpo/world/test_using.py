@@ -234,6 +234,9 @@ def test_a_run_shows_and_gives_away_its_model(
 
     directory = run[0].directory
     assert "World model after" in overview(directory)
+    page = (directory / "report.html").read_text()
+    assert '<section id="world">' in page
+    assert page.count('class="series predicted"') == 4
     out = tmp_path / "world.py"
     assert command_line(["export", str(directory), "--world", str(out)]) == 0
     for path in (out, directory / "model.py"):  # written by a test's own model, which may be run here

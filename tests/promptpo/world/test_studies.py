@@ -1,0 +1,139 @@
+"""What program search does with world models before the first round, decision by decision."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from gymnasium import spaces
+
+from promptpo.envs.task import Task
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config import RECIPES, Budget, Config
+from promptpo.run.journal import Journal
+from promptpo.run.records import Attempt
+from promptpo.search.history import History
+from promptpo.search.imagination import Found, Imagination
+from promptpo.search.modelling import Known
+
+USABLE = {"usable": True, "worth": 0.9}
+USELESS = {"usable": False, "worth": 0.0}
+
+
+class Sampler:
+    """Measures what it is told to."""
+
+    def __init__(self, returns: list[float]) -> None:
+        self.returns = returns
+        self.watch: Any = None
+
+    async def measure(self, candidate: Any, _history: Any, **_: Any) -> Attempt:
+        """One episode with the next return."""
+        return Attempt(candidate, Evaluation("ok", (EpisodeRecord(1, self.returns.pop(0), 10),), 10))
+
+    def recorded(self, attempt: Attempt) -> Attempt:
+        """As it is."""
+        return attempt
+
+
+def studied(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    worlds: list[dict[str, Any]],
+    found: list[Found | None],
+    tries: list[float],
+    measured: list[float],
+) -> tuple[History, dict[str, list[Any]], list[str]]:
+    """One study with all that costs replaced by what it is to give; the history, the notes, and the probes."""
+    config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
+    assert RECIPES["model"].world
+    history, probes = History(), []
+    with Journal(tmp_path) as journal:
+        ledger = SimpleNamespace(searched_steps=0)
+        spender: Any = SimpleNamespace(
+            journal=journal, ledger=ledger, executor=None, llm=SimpleNamespace(language_model=False)
+        )
+        spec: Any = SimpleNamespace(
+            observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,))
+        )
+        sampler: Any = Sampler(measured)
+        imagination = Imagination(spec, sampler, spender, config, 10, threshold=100.0)
+
+        async def probe(key: str, _source: str, _seeds: Any) -> list[float]:
+            probes.append(key)
+            ledger.searched_steps += 100
+            return [tries.pop(0)] if key.endswith(".try") else [0.0]
+
+        async def model(_key: str) -> Known:
+            return Known("", worlds.pop(0) if worlds else USELESS)
+
+        async def find(_n: int, _world: Known) -> Found | None:
+            return found.pop(0)
+
+        async def curious(_n: int) -> str:
+            return "curious"
+
+        monkeypatch.setattr(imagination, "_probe", probe)
+        monkeypatch.setattr(imagination.modeller, "model", model)
+        monkeypatch.setattr(imagination, "_found", find)
+        monkeypatch.setattr(imagination._dreamer, "curious", curious)
+        asyncio.run(imagination.study(history))
+        notes = {event.key: event.data for event in journal.of_kind("note")}
+        assert imagination.suffices(history) == any(a.evaluation.mean_return >= 100 for a in history.attempts)
+    return history, notes, [key for key in probes if not key.startswith("w0.")]
+
+
+def test_what_earns_as_promised_is_a_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that does in two real episodes what the model says is measured; at the threshold studying ends."""
+    history, notes, probes = studied(tmp_path, monkeypatch, [USABLE], [Found("p", 120.0)], [110.0], [105.0])
+    assert [attempt.id for attempt in history.attempts] == ["w1c1"]
+    assert history.attempts[0].candidate.round == 0
+    assert probes == ["w1.try"]
+    assert notes == {}
+
+
+def test_what_disappoints_is_no_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that earns far less than promised is told of, not measured; the next model is tried."""
+    history, notes, probes = studied(
+        tmp_path, monkeypatch, [USABLE, USABLE], [Found("p", 90.0), Found("q", 120.0)], [20.0, 119.0], [118.0]
+    )
+    assert [attempt.id for attempt in history.attempts] == ["w2c1"]
+    assert "promised 90, earned 20" in notes["w1"]
+    assert probes == ["w1.try", "w2.try"]
+
+
+def test_a_model_that_promises_nothing_sends_a_probe_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the model is useless or knows nothing better than chance, steps go where the run has not been."""
+    history, notes, probes = studied(
+        tmp_path, monkeypatch, [USELESS, USABLE, USABLE], [None, Found("q", 120.0)], [119.0], [118.0]
+    )
+    assert probes == ["w1.elsewhere", "w2.elsewhere", "w3.try"]
+    assert "not good enough" in notes["w1"]
+    assert "nothing better than chance" in notes["w2"]
+    assert [attempt.id for attempt in history.attempts] == ["w3c1"]
+
+
+def test_studies_end_where_their_share_is_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no model is ever good enough, the run goes on as usual after a share of its steps."""
+    history, _, probes = studied(tmp_path, monkeypatch, [], [], [], [])
+    assert history.attempts == []
+    assert probes == [f"w{n}.elsewhere" for n in range(1, len(probes) + 1)]
+    assert 1 <= len(probes) <= 8
+
+
+def test_studies_end_where_nothing_is_gained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second candidate that is no better than the first is the last."""
+    history, _, _ = studied(
+        tmp_path,
+        monkeypatch,
+        [USABLE, USABLE],
+        [Found("p", 60.0), Found("q", 61.0)],
+        [59.0, 60.0],
+        [58.0, 58.5],
+    )
+    assert [attempt.id for attempt in history.attempts] == ["w1c1", "w2c1"]
