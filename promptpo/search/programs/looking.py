@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.search.programs.places import aligned, find_place, slips_in, solid_in
+from promptpo.search.programs.places import aligned, find_place, solid_in
 from promptpo.search.programs.reading import boards_of, split_vector, whole_numbers
 from promptpo.search.programs.scene import Board, Flags, Number, Scene, Seen, Target
 from promptpo.search.programs.targets import targets_in
@@ -67,7 +67,7 @@ def look(
         place.lows,
         tuple(targets[:MOST_TARGETS]),
         solid_in(place, acted),
-        slips_in(place, acted),
+        place.board is not None and any(int(v.max()) > 1 for v in place.board.seen),
         tuple(rows),
     )
 

@@ -220,21 +220,3 @@ def solid_in(place: Place, acted: Sequence[Sequence[Any]]) -> str:
                 (refused if tuple(at[t + 1]) == tuple(at[t]) else entered)[value] += 1
     solid = sorted(value for value, n in refused.items() if n >= 3 and not entered[value])  # noqa: PLR2004
     return f"({place.board.code})[p] in {tuple(solid)}" if solid else ""
-
-
-def slips_in(place: Place, acted: Sequence[Sequence[Any]]) -> bool:
-    """Whether a move that worked at a place later failed there, in the same episode, more than now and then."""
-    failed = tried = 0
-    for at, taken in zip(place.seen, acted, strict=True):
-        worked: set[tuple[Any, ...]] = set()
-        for t, action in enumerate(taken):
-            change = place.moves.get(plain(action))
-            if change is None or t + 1 >= len(at):
-                continue
-            key = (*(int(v) for v in at[t]), plain(action))
-            moved = bool(np.any(at[t + 1] != at[t]))
-            tried += key in worked
-            failed += key in worked and not moved
-            if moved:
-                worked.add(key)
-    return tried > 0 and failed > 0.05 * tried

@@ -32,6 +32,7 @@ def write_decisions(program: DecisionList, scene: Scene, variant: int = 0) -> st
         "place": scene.place,
         "targets": [target for target in scene.targets if target.name in used],
         "solid": scene.solid,
+        "hides": scene.hides,
     }
     template = "places" if scene.place else "decisions"
     if scene.view is not None and scene.board is not None:
@@ -53,7 +54,7 @@ def _decision(program: DecisionList, scene: Scene) -> str:
     lines += [f"some_{row.name} = bool(np.any({row.code}))" for row in scene.rows if row.name in rows]
     for rule in program.rules:
         lines.append(f"# Rule: {line_of(rule)}")
-        lines += _seen_rule(rule, scene) if scene.view is not None else _rule(rule)
+        lines += _seen_rule(rule, scene) if scene.view is not None else _rule(rule, hides=scene.hides)
     lines.append(f"# Rule: {program.fallback!r}")
     if program.fallback == EXPLORE and scene.view is not None:
         lines.append("return self.explore()")
@@ -64,7 +65,7 @@ def _decision(program: DecisionList, scene: Scene) -> str:
     return "\n".join(f"{INDENT}{line}" for line in lines)
 
 
-def _rule(rule: Rule) -> list[str]:
+def _rule(rule: Rule, *, hides: bool = False) -> list[str]:
     terms = [] if rule.stage is None else [f"self.stage == {rule.stage}"]
     terms += map(_term, rule.when)
     then = [] if rule.then is None else [f"self.stage = {rule.then}"]
@@ -72,6 +73,8 @@ def _rule(rule: Rule) -> list[str]:
         act = [*then, f"return {rule.act!r}"]
         return [f"if {' and '.join(terms)}:", *(f"    {line}" for line in act)] if terms else act
     lines = [f"goals = goals_{rule.target}(obs)"]
+    if hides:
+        lines = [f'goals = self.uncovered("{rule.target}", goals_{rule.target}(obs), here)']
     if rule.how == "sweep":
         lines.append("goals = self.ahead(here, goals)")
     elif rule.how == "first":

@@ -123,7 +123,7 @@ class Scene:
         lows: Smallest value of each coordinate.
         targets: Where to go.
         solid: Expression that is true of a place `p` which cannot be entered, by what was seen; empty for none.
-        slips: Whether the same move from the same place sometimes fails.
+        hides: Whether the policy's own mark on a board hides what is under it.
         rows: Rows of flags, by name.
         view: How the board that is seen moves with the policy; None where none does.
         board: That board.
@@ -137,7 +137,7 @@ class Scene:
     lows: tuple[int, ...] = ()
     targets: tuple[Target, ...] = ()
     solid: str = ""
-    slips: bool = False
+    hides: bool = False
     rows: tuple[Flags, ...] = ()
     view: View | None = None
     board: Board | None = None

@@ -146,14 +146,13 @@ class RuleSearch:
             :ELITES
         ]
         self._asked = [*again, *self._children()]
-        whole = clock.horizon
-        horizon = whole
+        length = whole = clock.horizon
         if whole is not None and len({value for k in self._known.values() for value in k.returns}) <= 1:
-            horizon = min(whole, FLAT_STEPS)
+            length = min(whole, FLAT_STEPS)
         fresh = self._seeds(FIRST_SEED + 64 * self._generation, self._episodes)
         return Generation(
             tuple(
-                Batch(self._known[one].program, tuple(Trial(s, None, horizon) for s in fresh), record=True)
+                Batch(self._known[one].program, tuple(Trial(s, None, length) for s in fresh), record=True)
                 for one in self._asked
             )
         )
