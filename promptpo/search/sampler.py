@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
-from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
-from promptpo.search import bad_start, distilling, teacher
+from promptpo.search import bad_start
 from promptpo.search.behaviour import constant_action
 from promptpo.search.strategies import Asked
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -124,7 +122,7 @@ class Sampler:
         self._spec, self._system, self._spender = spec, system, spender
         self._config, self._recipe, self._horizon = config, config.switches, horizon
         self._journal = spender.journal
-        self._summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
+        self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
         self._seeds = Seeds(config.seed)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
@@ -138,18 +136,18 @@ class Sampler:
 
     async def prepare(self) -> None:
         """Have the model write its feedback class, where the recipe asks for one."""
-        await self._summariser.prepare()
+        await self.summariser.prepare()
 
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
         number = history.rounds + 1
-        self._summariser.begin(number)
+        self.summariser.begin(number)
         key = f"r{number}.where"
         found = self._journal.find("decision", key)
         where = from_json(Where, found) if found is not None else self._where(history, threshold)
         if found is None:
             self._journal.add("decision", key, where)
-        summaries = self._summariser
+        summaries = self.summariser
         self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
 
     async def show_bad_start(self, history: History) -> None:
@@ -160,7 +158,7 @@ class Sampler:
                 history,
                 self.subject(best.candidate),
                 self._spender,
-                self._summariser,
+                self.summariser,
                 horizon=self._horizon,
             )
 
@@ -229,7 +227,7 @@ class Sampler:
         if plan.asks_strategies:
             history.strategies = replies.strategies(text)
         if plan.may_revise:
-            self._summariser.revise(text, key)
+            self.summariser.revise(text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
@@ -287,52 +285,6 @@ class Sampler:
                 for a in history.attempts
             ),
         )
-
-    async def given(self, history: History, taught: Rollout | None = None) -> list[Attempt]:
-        """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
-
-        Where no language model learns from a teacher, programs that are fitted to it follow.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-        """
-        found = []
-        fitted = self._distilled(taught) if taught is not None else []
-        for n, source in enumerate((*self._config.start, *fitted), 1):
-            candidate = Candidate(f"r0c{n}", source, 0)
-            distilled = self._config.is_distilled(candidate.id)
-            prose = "Distilled from the teacher." if distilled else "Given by the user."
-            attempt = await self.measure(candidate, history, prose=prose)
-            found.append(self.recorded(attempt))
-            history.attempts.append(attempt)
-        return found
-
-    def _distilled(self, taught: Rollout) -> list[str]:
-        """Programs fitted to the teacher; decided once in a run."""
-        if self._spender.llm.language_model:
-            return []
-        found = self._journal.find("decision", "distilled")
-        if found is None:
-            spec = self._spec
-            sources = distilling.distilled(taught.episodes, spec.observation_space, spec.action_space)
-            found = self._journal.add("decision", "distilled", sources).data
-        return list(found)
-
-    async def be_told(self, history: History, taught: Rollout | None) -> None:
-        """Put into words what a teacher does, for the first prompts, and its return beside the other marks."""
-        if taught is None:
-            return
-        evidence = Evidence.of(evaluation_of(taught).episodes)
-        history.references = {**history.references, teacher.TEACHER: evidence}
-        if self._spender.llm.language_model:
-            history.teacher = await teacher.told(
-                taught, self._spender, self._spec, evidence, self._summariser
-            )
-
-    async def fidelity(self, candidate: Candidate) -> dict[str, Any] | None:
-        """How much a candidate acts like the teacher; None without one."""
-        program = (candidate.digest, candidate.source, self.subject(candidate).params)
-        return await teacher.fidelity(self._spender, self._spec, self._config, program)
 
     async def measure(
         self,
@@ -408,7 +360,7 @@ class Sampler:
             seeds = [episode.seed for episode in played.evaluation.episodes]
             rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
         self._note_constant(name, program, rollout)
-        text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
+        text, diagnosis = await self.summariser.summarise(rollout, played.evaluation)
         self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
         self._spender.told(name)
         return text, diagnosis
