@@ -76,6 +76,10 @@ class Sampler:
         """What policies see."""
         return self._spec.observation_space
 
+    async def prepare(self) -> None:
+        """Have the model write its feedback class, where the recipe asks for one."""
+        await self.summariser.prepare()
+
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
         number = history.rounds + 1
