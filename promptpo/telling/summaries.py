@@ -15,7 +15,7 @@ from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, replies
 from promptpo.telling.maps import maps
-from promptpo.telling.trace from promptpo.telling.trace import course, trace
+from promptpo.telling.trace import course, trace
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
