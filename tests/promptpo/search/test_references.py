@@ -128,7 +128,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
-    """At the start on training and validation seeds within 2 % of the budget, at the end on the test's seeds."""
+    """At the start on training and validation seeds in turn within 2 % of the budget, at the end on the test's seeds."""
     events = read_run(measured.directory)
     found = {event.key: event.data for event in events["reference"]}
     assert set(found) == {"random", "zero", "random.test", "zero.test"}
@@ -138,8 +138,10 @@ def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
     for name in ("random", "zero"):
         assert [e["seed"] for e in found[f"{name}.test"]["evaluation"]["episodes"]] == tested
         seeds = {e["seed"] for e in found[name]["evaluation"]["episodes"]}
-        assert seeds <= trained | validated
-        assert len(seeds) == 4  # 2 % of the budget are 4,000 steps: four episodes of 500 for each of the two
+        assert trained < seeds
+        assert min(validated) in seeds - trained
+        # 2 % of the budget are 4,000 steps: four episodes of 500 for each of the two, but theirs are short
+        assert len(seeds) == 8
         assert found[name]["spent"]["reference"] > 0
 
 

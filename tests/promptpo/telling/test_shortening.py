@@ -32,6 +32,13 @@ def test_any_text_fits(text: Any, most: int) -> None:
     assert len(at_items(text, most)) <= most + 8
 
 
+def test_little_more_is_told_rather_than_counted() -> None:
+    """To say that a line is missing takes as much as the line."""
+    lines = "\n".join(f"line {n}" for n in range(60))
+    assert at_items(lines, len(lines) - 20) == lines
+    assert at_items(lines, len(lines) - 120).endswith("more lines)")
+
+
 @pytest.mark.parametrize(
     ("text", "kept"),
     [

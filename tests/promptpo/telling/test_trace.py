@@ -46,21 +46,33 @@ def test_a_lasting_fall_is_found_in_noise() -> None:
 
 def test_a_trace_has_names_and_twenty_steps() -> None:
     """Columns are called what the spec calls them; one that never changes is left out."""
-    text = trace(episode([1.0] * 100, terminated=True), NAMES)
+    text = trace(episode([1.0] * 90, terminated=True), NAMES)
     lines = text.splitlines()
-    assert lines[0] == "Steps 80 to 99, up to where the episode was terminated:"
+    assert lines[0] == "Steps 70 to 89, up to where the episode was terminated:"
     assert lines[1] == "step|height|push|reward"
-    assert lines[2] == "80|8|0|1"
+    assert lines[2] == "70|7|0|1"
     assert len(lines) == 22
 
 
 def test_a_trace_has_a_short_form() -> None:
     """The rows nearest to the event, and a heading that says which they are."""
-    short = shorter(trace(episode([1.0] * 100, terminated=True), NAMES)).splitlines()
-    assert short[0] == "Steps 90 to 99, up to where the episode was terminated:"
-    assert (len(short), short[2][:3], short[-1][:3]) == (12, "90|", "99|")
+    short = shorter(trace(episode([1.0] * 90, terminated=True), NAMES)).splitlines()
+    assert short[0] == "Steps 80 to 89, up to where the episode was terminated:"
+    assert (len(short), short[2][:3], short[-1][:3]) == (12, "80|", "89|")
     two = trace(episode([1.0, 2.0]), NAMES)
     assert shorter(two) == two
+
+
+def test_what_ends_a_long_episode_is_shown_from_long_before() -> None:
+    """Every tenth of the last hundred steps, and the last ones closer."""
+    seen = [np.array([float(t), -1.0]) for t in range(301)]
+    rows = trace(episode([1.0] * 300, terminated=True, observations=seen), NAMES).splitlines()
+    assert rows[0] == "Steps 200 to 299, up to where the episode was terminated:"
+    assert [int(row.partition("|")[0]) for row in rows[2:]] == [
+        *range(200, 280, 10),
+        *range(280, 299, 2),
+        299,
+    ]
 
 
 def test_entries_of_large_arrays_are_left_out() -> None:
@@ -112,21 +124,29 @@ def test_what_a_policy_keeps_stands_in_the_table() -> None:
     assert {row.count("|") for row in rows[1:]} == {rows[1].count("|")}
 
 
-def test_the_beginning_of_an_episode_is_told_in_a_few_rows() -> None:
+@pytest.mark.parametrize(("n", "terminated"), [(70, True), (200, False)])
+def test_the_beginning_of_an_episode_is_told_in_a_few_rows(n: int, terminated: bool) -> None:
     """Forty steps in some eight rows, by what went somewhere rather than to and fro."""
-    n = 200
     observations = [np.array([0.01 * t, (-1) ** (t // 4) * (1 + t / n), 3.0]) for t in range(n + 1)]
     trajectory = Trajectory(observations, [t % 2 for t in range(n)], [0.1 * t for t in range(n)])
     told = course(
-        Episode(0, 1.0, n, True, False, None, 0, 0.0, trajectory, None),
+        Episode(0, 1.0, n, terminated, False, None, 0, 0.0, trajectory, None),
         {"obs[0]": "height", "obs[1]": "sway"},
     )
     rows = told.splitlines()
-    assert rows[0] == "How it began (start of 200 steps):"
+    assert rows[0] == f"How it began (start of {n} steps):"
     assert rows[1].split("|")[:2] == ["step", "height"]
     assert "obs[2]" not in rows[1]
     assert 7 <= len(rows) - 2 <= 10
     assert rows[-1].startswith("39|0.39|")
+
+
+def test_of_a_long_episode_that_ended_the_end_is_told() -> None:
+    """Its last eighty steps: how it began is not what ended it."""
+    rows = course(episode([1.0] * 215, terminated=True), NAMES).splitlines()
+    assert rows[0] == "How it ended (of 215 steps):"
+    assert (rows[2][:4], rows[-1][:4]) == ("135|", "214|")
+    assert len(rows) <= 12
 
 
 def test_a_failed_first_step_has_a_beginning_too() -> None:

@@ -29,7 +29,10 @@ def tuned(**more: Any) -> Tuned:
         (
             tuned(outcome="given up"),
             "",
-            "Its 3 numbers as written: tuning left it after 41 episodes",
+            (
+                "Tuning tried its 3 numbers over 41 episodes, found little and went on with another program, so its "
+                "return is that of the numbers as written"
+            ),
         ),
         (tuned(evaluations=0), "", NOT_PAID),
     ],
