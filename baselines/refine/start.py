@@ -21,7 +21,11 @@ from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import RESULT, write_atomically
+from promptpo.program import Program
 from sandbox import Limits, Sandbox, check_source
+
+HEADER_END = "\n\nTo play it (needs gymnasium):"
+"""The last paragraph of an exported file's header begins so."""
 
 
 def prior_of(
@@ -54,7 +58,7 @@ def prior_of(
     file, task = file_and_task(run, task, trust=trust)
     if max_episode_steps is not None:
         task = replace(task, max_episode_steps=max_episode_steps)
-    source = policy_part(read_text(file))
+    source = without_header(policy_part(read_text(file)))
     failure = check_source(source)
     if failure is not None:
         raise UsageError(f"the sandbox does not take {file}: {failure.message}")
@@ -82,6 +86,17 @@ def prior_of(
         "allow_weaker": allow_weaker,
     }
     return source, task, given
+
+
+def without_header(source: str) -> str:
+    """An exported program with what it says of itself alone: its own file's results are not those of the next."""
+    program = Program.parse(source)
+    _, header, rest = program.docstring.partition(HEADER_END)
+    if not header:
+        return source
+    own = rest.partition("\n\n")[2].replace("\\", "\\\\").replace('"""', "'''")
+    docstring = f'"""{own}\n"""\n' if own else ""
+    return docstring + program.without_docstring.lstrip("\n")
 
 
 def refine(

@@ -12,9 +12,11 @@ from gymnasium import spaces
 from baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
 from baselines.refine.files import refined_source
 from baselines.refine.programs import Prior, note_names
+from baselines.refine.start import without_header
 from baselines.refine.weights import Layer, Network
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.output.exporting import Provenance, exported, policy_part
 from promptpo.program import Program
 from sandbox import Sandbox, Trial, check_source
 
@@ -175,3 +177,17 @@ def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> No
         assert beside.tally.failures == {}
     finally:
         beside.close()
+
+
+def test_the_header_of_an_exported_program_stays_behind() -> None:
+    """Its own words go on into the next file, its results do not."""
+    told = '"""Push \\\\ along."""\n' + PLAIN
+    task = Task("Pendulum-v1")
+    provenance = Provenance(task, "someone", "0.1", "run", "r1c1", "2026-01-01")
+    bare = without_header(policy_part(exported(told, provenance, action_space=ACTIONS)))
+    assert Program.parse(bare).docstring == Program.parse(told).docstring
+    assert Program.parse(bare).without_docstring.strip() == PLAIN.strip()
+    assert without_header(told) == told
+    silent_one = without_header(policy_part(exported(PLAIN, provenance, action_space=ACTIONS)))
+    assert "someone" not in silent_one
+    assert Program.parse(silent_one).digest == Program.parse(PLAIN).digest
