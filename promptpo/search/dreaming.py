@@ -87,10 +87,10 @@ class Dreamer:
 
         Numbers that earlier models favoured are places to begin at.
         """
-        library = [genome for genome in structures_for(*self._spaces) if genome.structure != "table"]
-        programs = [
-            Program.parse(write_program(genome, *self._spaces)) for genome in library[:DREAM_STRUCTURES]
-        ]
+        written = (
+            Program.parse(write_program(genome, *self._spaces)) for genome in structures_for(*self._spaces)
+        )
+        programs = [program for program in written if program.params][:DREAM_STRUCTURES]
         starts = [
             Start(f"d{i}", program, math.nan, tuple(self._favoured.get(program.skeleton, ())[-3:]))
             for i, program in enumerate(programs)
