@@ -38,6 +38,7 @@ class Record:
         best: The entry of the best one, ties going to the later; None before the first.
         episodes: For each finished training episode: steps of the run when it ended, its return, its length.
         best_source: The best policy as a module, where the run writes one.
+        program: What became of the program beside the network, where there is one, as plain data.
     """
 
     steps: int = 0
@@ -48,6 +49,7 @@ class Record:
     best: dict[str, Any] | None = None
     episodes: list[tuple[int, float, int]] = field(default_factory=list)
     best_source: str = ""
+    program: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:

@@ -48,7 +48,7 @@ EngineName = Annotated[
     ),
 ]
 ProfileChoice = Literal["paper", "fast"]
-"""Names of `baselines.icpi.profile.PROFILES`, and below `Method` and `Kind`: written out, since nothing heavy is imported here."""
+"""Names of `baselines.icpi.profile.PROFILES`, and below of `Method`: written out, since nothing heavy is imported here."""
 
 ProfileName = Annotated[
     ProfileChoice,
@@ -68,9 +68,8 @@ Out = Annotated[Path | None, typer.Option(help="Run directory; the same command 
 NoConstraint = Annotated[
     bool, typer.Option("--no-constraint", help="Examples with any action and termination.")
 ]
-RandomKind = Literal["done", "reward", "next", "policy"]
 Randomize = Annotated[
-    list[RandomKind] | None,
+    list[str] | None,
     typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
 ]
 MethodName = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
@@ -252,10 +251,15 @@ def _probe(
     return rows
 
 
-def _profile(name: ProfileChoice, prompt_tokens: int, randomize: Sequence[RandomKind]) -> Profile:
+def _profile(name: ProfileChoice, prompt_tokens: int, randomize: Sequence[str]) -> Profile:
     from baselines.icpi.profile import PROFILES
+    from baselines.icpi.values import KINDS
 
-    return replace(PROFILES[name], prompt_tokens=prompt_tokens, randomize=frozenset(randomize))
+    wrong = next((kind for kind in randomize if kind not in KINDS), None)
+    if wrong is not None:  # Typer takes no list of words that are written out
+        raise UsageError(f"--randomize takes {', '.join(KINDS)}, not {wrong!r}.")
+    kinds = frozenset(kind for kind in KINDS if kind in randomize)
+    return replace(PROFILES[name], prompt_tokens=prompt_tokens, randomize=kinds)
 
 
 def _budget(calls: int | None, tokens: int | None, usd: float | None, seconds: float | None) -> Budget:

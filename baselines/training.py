@@ -181,9 +181,6 @@ class TrainingRun:
             command=command,
         )
 
-    def rollout_begins(self) -> None:
-        """What is to be done between rollouts besides looking; nothing here."""
-
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
         record, now = self.record, time.monotonic()
@@ -194,13 +191,17 @@ class TrainingRun:
         record.validation_steps += evaluation.steps
         point = curve_point(record, evaluation)
         record.curve.append(point)
-        is_best = record.best is None or _rank(point) >= _rank(record.best)
+        is_best = record.best is None or self._better(_rank(point), _rank(record.best))
         if is_best:
             record.best = point
         self._checkpoint(is_best=is_best)
         self.display.evaluated(point)
         self._since = time.monotonic()
         record.evaluation_seconds += self._since - now
+
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Whether a look replaces the best; ties go to what was trained longer."""
+        return rank >= best
 
     def _validated(self, seeds: Sequence[int]) -> Evaluation:
         """The agent as it is now, on validation seeds."""
@@ -255,7 +256,6 @@ class _Watcher(BaseCallback):
         self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
-        self._run.rollout_begins()
 
     def _on_rollout_end(self) -> None:
         self._run.lengths.prepare()

@@ -164,7 +164,7 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """One line for each environment, trainer and budget."""
     cells = sorted({(row["env_id"], row["algorithm"], row["budget"]) for row in rows})
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for env_id, algorithm, budget in cells:
         mine = [r for r in rows if (r["env_id"], r["algorithm"], r["budget"]) == (env_id, algorithm, budget)]
         refined = [row for row in mine if row["kind"] == "refined"]

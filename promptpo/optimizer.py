@@ -18,19 +18,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
+from promptpo.errors import BudgetSpentError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
-from promptpo.search import references, teacher
+from promptpo.search import references, round_zero, teacher
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
 from promptpo.search.imagination import Imagination
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
 from promptpo.search.planning import Plan, plan_round
-from promptpo.search.sampler import Ceiling, OutOfBudget, Sample, Sampler, Unanswered, ceiling_of, thoughts_of
+from promptpo.search.sampler import Sampler
+from promptpo.search.samples import Ceiling, Sample, Unanswered, ceiling_of, thoughts_of, what_ends
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -112,7 +113,7 @@ async def optimize(
     test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
     return Outcome(
         history, best, history.evidence(best), test, stop, marks, held_out,
-        fidelity=await loop.sampler.fidelity(best.candidate),
+        fidelity=await teacher.fidelity(spender, spec, config, best.candidate),
     )  # fmt: skip
 
 
@@ -144,10 +145,9 @@ class _Loop:
             self.history.references = await references.measured_at_start(
                 self.spender, self.spec.action_space, self.config, self.horizon
             )
-            taught = await teacher.learnt_from(self.spender, self.spec, self.config, self.horizon)
-            await self.sampler.given(self.history, taught)
-            await self.sampler.prepare()
-            await self.sampler.be_told(self.history, taught)
+            await round_zero.prepare(
+                self.sampler, self.history, self.spender, self.spec, self.config, horizon=self.horizon
+            )
             await self.world.study(self.history)
             while self.history.rounds < rounds:
                 stop = await self._round()
@@ -178,7 +178,7 @@ class _Loop:
         new = history.absorb(duplicates=config.switches.duplicates, keep=self.spender.remark)
         if number == 1:
             new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
-        stop = _what_ends(samples, tried=bool(history.attempts))
+        stop = what_ends(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
                 await self.judge.judge(history, new, number, part=f".only{len(new)}")
@@ -236,22 +236,3 @@ class _Loop:
             and self.threshold is not None
             and self.history.evidence(best).mean_return >= self.threshold
         )
-
-
-def _what_ends(samples: Sequence[Sample], *, tried: bool) -> str:
-    """Why no further round can follow these samples, or nothing.
-
-    Raises:
-        ProviderError: Nothing was answered in the whole run.
-    """
-    for sample in samples:
-        if isinstance(sample, OutOfBudget):
-            return sample.reason
-    unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
-    fatal = next((sample for sample in unanswered if sample.fatal), None)
-    if not samples or (fatal is None and len(unanswered) < len(samples)):
-        return ""
-    reason = (fatal or unanswered[0]).reason
-    if not tried:
-        raise FatalProviderError(reason) if fatal else ProviderError(reason)
-    return f"the model no longer answers: {reason.rstrip('.')}"

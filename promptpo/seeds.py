@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SEEDS, SUMMARY = "seeds.json", "summary.json"
 
-STOPPED = ("interrupted by Ctrl-C", "cancelled")
+STOPPED = ("interrupted by Ctrl-C", "cancelled", "the model no longer answers")
 """Reasons for which a run ended that is to go on."""
 
 Watched = Callable[[int], AbstractContextManager[Observer]]

@@ -22,6 +22,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Several processes share the tests by files, so that what a file's tests share is made once."""
-    if getattr(config.option, "dist", None) == "load":
+    """Several processes share the default tests by files, so that what a file's tests share is made once.
+
+    A file's slow tests take minutes each, and share little.
+    """
+    if getattr(config.option, "dist", None) == "load" and config.option.markexpr == "not slow":
         config.option.dist = "loadfile"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from promptpo.cli.arguments import AsJson, EnvOption, Horizon, Quiet, Weaker
+from promptpo.cli.arguments import AsJson, EnvOption, Horizon, Quiet, Trust, Weaker
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 SCALE = 1.0
@@ -63,6 +63,7 @@ def refine_command(
     threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
     device: Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")] = "cpu",
     allow_weaker_sandbox: Weaker = False,
+    trust: Trust = False,
     resume: Annotated[
         bool,
         typer.Option(
@@ -99,6 +100,7 @@ def refine_command(
         scale=checked_scale(scale),
         allow_weaker=allow_weaker_sandbox,
         max_episode_steps=max_episode_steps,
+        trust=trust,
     )
     settings = TrainingSettings(
         algorithm=trainer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,21 @@ def flat_envs(task: Task, n: int, run_seed: int, first_episode: int) -> tuple[Du
     return DummyVecEnv(made), flats  # type: ignore[arg-type]
 
 
+@dataclass
+class ProgramTally:
+    """What became of a program over a run.
+
+    Attributes:
+        asking_seconds: Wall time spent on asking programs.
+        episodes: Episodes begun.
+        failures: How many of them lost their program, by kind.
+    """
+
+    asking_seconds: float = 0.0
+    episodes: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+
+
 class ProgramEnvs(VecEnvWrapper):
     """Vectorised environments whose observations end with the program's notes and its action as numbers.
 
@@ -99,9 +115,7 @@ class ProgramEnvs(VecEnvWrapper):
         allow_weaker: Accept a machine that lacks sandbox layers.
 
     Attributes:
-        asking_seconds: Wall time spent on asking programs.
-        episodes: Episodes begun.
-        failures: How many of them lost their program, by kind.
+        tally: What became of the programs.
     """
 
     def __init__(
@@ -123,14 +137,11 @@ class ProgramEnvs(VecEnvWrapper):
             reach = 1.0 if off_policy else FULL / scale
             action_space = GuidedBox(-reach, reach, (self._size,), np.float32)
         super().__init__(envs, spaces.Box(-np.inf, np.inf, (inputs,), np.float32), action_space)
-        self.asking_seconds = 0.0
-        self.episodes, self.failures = 0, {}
+        self.tally = ProgramTally()
         self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
         self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
         self._params = prior.program.values
         self._answers = np.zeros((envs.num_envs, self._size + self._notes + 1))
-
-    failures: dict[str, int]
 
     def reset(self) -> Any:
         """Start an episode in every environment."""
@@ -171,13 +182,13 @@ class ProgramEnvs(VecEnvWrapper):
         began = time.perf_counter()
         trials = {}
         for lane in lanes:
-            trials[lane] = Trial(self.episodes, self._params)
-            self.episodes += 1
+            trials[lane] = Trial(self.tally.episodes, self._params)
+            self.tally.episodes += 1
         for lane, failure in self._asked.start(trials).items():
             self._lose(lane, failure.kind)
         for lane in trials:
             self._answers[lane] = 0.0
-        self.asking_seconds += time.perf_counter() - began
+        self.tally.asking_seconds += time.perf_counter() - began
 
     def _ask(self, acting: Iterable[int], shown: Mapping[int, Any]) -> None:
         """Ask the programs of some lanes; those of the others rest."""
@@ -191,12 +202,12 @@ class ProgramEnvs(VecEnvWrapper):
             if answer[-1] > self._answers[lane, -1]:
                 self._lose(lane, "crashed")
             self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
-        self.asking_seconds += time.perf_counter() - began
+        self.tally.asking_seconds += time.perf_counter() - began
 
     def _lose(self, lane: int, kind: str) -> None:
         """Note that an episode goes on without its program."""
         self._answers[lane] = 0.0
-        self.failures[kind] = self.failures.get(kind, 0) + 1
+        self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
 
     def _row(self, flat: Any, lane: int) -> Any:
         answer = self._answers[lane]

@@ -102,19 +102,6 @@ def begin_near_zero(actor: Any, log_std: float) -> None:
             actor.log_std.bias.fill_(log_std)
 
 
-def set_learning(policy: Any, learns: bool) -> None:
-    """Switch learning of an actor on or off; its critic learns anyway.
-
-    Args:
-        policy: A `NearProgramPolicy`.
-        learns: Whether it does.
-    """
-    for part in (policy.mlp_extractor.policy_net, policy.action_net):
-        part.requires_grad_(learns)
-    if isinstance(getattr(policy, "log_std", None), nn.Parameter):
-        policy.log_std.requires_grad_(learns)
-
-
 def network_of(model: Any, normalizer: Any, passed: int) -> Network:
     """A model's deterministic policy as plain arrays.
 

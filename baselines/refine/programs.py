@@ -66,7 +66,7 @@ class Prior:
         for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
             program = program.renamed(taken)
         renamed = Program.parse(rename(program.source, "Policy", self.name))
-        numpy = "" if "import numpy as np" in renamed.source else "import numpy as np\n"
+        numpy = "" if "np" in renamed.names else "import numpy as np\n"
         text = renamed.without_docstring.strip("\n")
         if text.startswith("from __future__"):
             first, _, rest = text.partition("\n")

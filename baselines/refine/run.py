@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from baselines.building import check_actions, load_model
-from baselines.checkpoints import BUFFER, MODEL
+from baselines.building import check_actions
 from baselines.progress import Display
-from baselines.refine.environments import NormalizedAround, ProgramEnvs, flat_envs
+from baselines.refine.environments import NormalizedAround, ProgramEnvs, ProgramTally, flat_envs
 from baselines.refine.files import FileEvaluator, refined_source
-from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of, set_learning
+from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
 from baselines.refine.programs import Prior
 from baselines.refine.weights import text_bytes
 from baselines.settings import TrainingSettings
@@ -29,10 +29,6 @@ PROGRAM = "program.py"
 """The program's module, in the directory of the run."""
 WIDTHS = (128, 64, 32)
 """Units of the network's two hidden layers; the widest that fits into the file."""
-import os
-
-WARM_UP = int(os.environ.get("REFINE_WARM", "0"))
-"""Steps in which only the critic of PPO learns."""
 LOG_STD = -2.0
 """Logarithm of the first exploration noise, where the hyperparameters do not say it."""
 
@@ -47,7 +43,6 @@ class RefineRun(TrainingRun):
         self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
         source = (directory / PROGRAM).read_text(encoding="utf-8")
         self.prior = Prior(source, *self.files.spaces, tuple(given["notes"]))
-        self._shares: list[float] = []
         super().__init__(settings, directory, display)
 
     def _envs(self, saved: Path | None) -> VecEnv:
@@ -63,6 +58,7 @@ class RefineRun(TrainingRun):
             off_policy=not self._on_policy,
             allow_weaker=given["allow_weaker"],
         )
+        self.beside.tally = ProgramTally(**(self.record.program or {}))
         if saved is not None:
             return NormalizedAround.load(str(saved / "vecnormalize.pkl"), self.beside)
         gamma = row.values.get("gamma", 0.99)
@@ -113,19 +109,6 @@ class RefineRun(TrainingRun):
                 del arguments["log_std_init"]
         return arguments
 
-    def _model(self, saved: Path | None) -> BaseAlgorithm:
-        if saved is None:
-            return self._new_model()
-        model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
-        if (saved / BUFFER).exists():
-            model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
-        return model
-
-    def rollout_begins(self) -> None:
-        """Let the critic learn what the program is worth before the actor moves away from it."""
-        if self.settings.algorithm == "ppo":
-            set_learning(self.model.policy, self.model.num_timesteps >= WARM_UP)
-
     # Looking at it
 
     def source(self) -> str:
@@ -133,6 +116,10 @@ class RefineRun(TrainingRun):
         network = network_of(self.model, self.envs, self.prior.actions.size)
         scale = (self.settings.prior or {})["scale"]
         return refined_source(self.prior, network, scale=scale)
+
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Ties go to what was there before, and so to the program alone, which is easier to read."""
+        return rank > best
 
     def _validated(self, seeds: Sequence[int]) -> Evaluation:
         """Before training the program alone, so that the result is never worse; then the file."""
@@ -142,6 +129,7 @@ class RefineRun(TrainingRun):
     def _checkpoint(self, *, is_best: bool) -> None:
         if is_best:
             self.record.best_source = self._last_source
+        self.record.program = asdict(self.beside.tally)
         self.checkpoints.write(self.model, self.envs, self.record, is_best=False)
         if is_best:
             self.publish()
@@ -165,16 +153,16 @@ class RefineRun(TrainingRun):
         """Train to the end, test the best file, and write it with what came out."""
         if self.record.best_source:
             self.publish()
-        self._asked_from = self.beside.asking_seconds
         content = super().complete(command)
         share = self.files.share(self.record.best_source, self.prior, self.seeds)
+        del content["final"]  # the last network is tested only where it is the best
         content |= self._additions(content, share)
         self.publish(content)
         return content
 
     def _additions(self, content: dict[str, Any], share: float) -> dict[str, Any]:
         given, record = self.settings.prior or {}, self.record
-        best = record.best or {}
+        best, tally = record.best or {}, self.beside.tally
         network = network_of(self.model, self.envs, self.prior.actions.size)
         return {
             "method": "refine",
@@ -185,9 +173,9 @@ class RefineRun(TrainingRun):
                 "steps": given["steps"],
                 "validation": {key: record.curve[0][key] for key in ("outcome", "mean_return")},
                 "notes": given["notes"],
-                "asking_share": round(self.beside.asking_seconds / max(record.train_seconds, 1e-9), 4),
-                "episodes": self.beside.episodes,
-                "failures": self.beside.failures,
+                "asking_share": round(tally.asking_seconds / max(record.train_seconds, 1e-9), 4),
+                "episodes": tally.episodes,
+                "failures": tally.failures,
             },
             "residual": {
                 "kept": bool(best.get("steps")),

@@ -31,6 +31,7 @@ def prior_of(
     scale: float,
     allow_weaker: bool = False,
     max_episode_steps: int | None = None,
+    trust: bool = False,
 ) -> tuple[str, Task, dict[str, Any]]:
     """What a network is added to.
 
@@ -40,6 +41,7 @@ def prior_of(
         scale: Of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
         max_episode_steps: Longest episode; None keeps the task's.
+        trust: Build the environment that the run or the file names, whoever made it.
 
     Returns:
         The program's module, the task, and the rest as plain data.
@@ -49,7 +51,7 @@ def prior_of(
     """
     if not run.exists():
         raise UsageError(f"there is no run or policy {run}.")
-    file, task = file_and_task(run, task)
+    file, task = file_and_task(run, task, trust=trust)
     if max_episode_steps is not None:
         task = replace(task, max_episode_steps=max_episode_steps)
     source = policy_part(read_text(file))

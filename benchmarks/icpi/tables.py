@@ -20,7 +20,7 @@ POINTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class RegretPoint:
     """A point of a curve.
 
     Attributes:
@@ -59,7 +59,7 @@ def groups(runs: Iterable[Run]) -> Iterator[list[Run]]:
         yield list(some)
 
 
-def curve(runs: Sequence[Run]) -> list[CurvePoint]:
+def curve(runs: Sequence[Run]) -> list[RegretPoint]:
     """The regret of runs that differ in their seeds only, over training steps.
 
     It begins where every run has finished an episode: the first ones to do so are the lucky ones.
@@ -72,7 +72,7 @@ def curve(runs: Sequence[Run]) -> list[CurvePoint]:
         if len(found) == len(runs):
             regret, error = mean_error(found)
             points.append(
-                CurvePoint(first.env_id, first.variant, first.engine, step, regret, error, len(found))
+                RegretPoint(first.env_id, first.variant, first.engine, step, regret, error, len(found))
             )
     return points
 

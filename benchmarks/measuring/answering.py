@@ -30,7 +30,7 @@ class AnsweringServer:
         self._lock = threading.Lock()
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class AnsweringHandler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
@@ -45,7 +45,7 @@ class AnsweringServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), AnsweringHandler)
         self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def complete(self, messages: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 AnySpace = spaces.Space[Any]
 
@@ -31,6 +31,13 @@ def leaves(
             yield from leaves(inner, (*path, index))
     else:
         yield path, space
+
+
+def at(value: Any, path: Iterable[Any]) -> Any:
+    """What is inside a value of a space, at these keys and indices."""
+    for key in path:
+        value = value[key]
+    return value
 
 
 def form_of(space: AnySpace) -> str:

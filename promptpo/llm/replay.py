@@ -20,7 +20,7 @@ _FORMS = "a run directory, a .jsonl file of answers, a .md or .txt file, or a di
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedAnswer:
     """One recorded answer.
 
     Attributes:
@@ -97,7 +97,7 @@ class ReplayLLM:
         """Nothing to release."""
 
 
-def _read(path: Path) -> list[Recorded]:
+def _read(path: Path) -> list[RecordedAnswer]:
     """All answers of a recording, in its order."""
     try:
         if path.is_dir():
@@ -119,12 +119,12 @@ def _read(path: Path) -> list[Recorded]:
     raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
 
 
-def _read_text(path: Path) -> Recorded:
+def _read_text(path: Path) -> RecordedAnswer:
     text = path.read_text(encoding="utf-8", errors="backslashreplace")
-    return Recorded(Completion(text, "replay", cost_usd=0.0), purpose="policy")
+    return RecordedAnswer(Completion(text, "replay", cost_usd=0.0), purpose="policy")
 
 
-def _read_lines(path: Path) -> Iterator[Recorded]:
+def _read_lines(path: Path) -> Iterator[RecordedAnswer]:
     """The answers in a journal, or in a plain file of them; a torn last line is left out."""
     # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
     lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
@@ -144,7 +144,7 @@ def _read_lines(path: Path) -> Iterator[Recorded]:
             raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
 
 
-def _recorded(data: dict[str, Any], key: str | None) -> Recorded:
+def _recorded(data: dict[str, Any], key: str | None) -> RecordedAnswer:
     usage = data.get("usage") or {}
     completion = Completion(
         text=str(data["text"]),
@@ -157,4 +157,4 @@ def _recorded(data: dict[str, Any], key: str | None) -> Recorded:
     purpose = data.get("purpose")
     if purpose is not None and purpose not in ALL_PURPOSES:
         raise ValueError(purpose)
-    return Recorded(completion, key, purpose)
+    return RecordedAnswer(completion, key, purpose)

@@ -29,7 +29,7 @@ AVERAGED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class BaselinePoint:
     """What a baseline was worth at one moment.
 
     Attributes:
@@ -62,7 +62,7 @@ class BaselineRun:
     directory: Path
     result: Mapping[str, Any] | None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    curve: tuple[CurvePoint, ...] = ()
+    curve: tuple[BaselinePoint, ...] = ()
     episodes: tuple[EpisodeRecord, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
@@ -153,7 +153,7 @@ def _record(directory: Path) -> Mapping[str, Any]:
 
 def _training(
     directory: Path, record: Mapping[str, Any]
-) -> tuple[tuple[EpisodeRecord, ...], tuple[CurvePoint, ...]]:
+) -> tuple[tuple[EpisodeRecord, ...], tuple[BaselinePoint, ...]]:
     """Training episodes, and a curve of their returns."""
     ended: list[tuple[float, EpisodeRecord]] = []
     for steps, return_, length in record.get("episodes") or ():
@@ -168,13 +168,13 @@ def _training(
     for n in range(AVERAGED, len(ended) + 1, AVERAGED):
         latest = [episode.return_ for _, episode in ended[n - AVERAGED : n]]
         mean = sum(latest) / len(latest)
-        curve.append(CurvePoint(ended[n - 1][0], mean, mean))
+        curve.append(BaselinePoint(ended[n - 1][0], mean, mean))
     return tuple(episode for _, episode in ended), tuple(curve)
 
 
-def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[CurvePoint, ...]:
+def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[BaselinePoint, ...]:
     return tuple(
-        CurvePoint(
+        BaselinePoint(
             float(point["steps"]),
             _number(point.get("mean_return")),
             _number(point.get("train_mean_return")),

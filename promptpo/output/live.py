@@ -99,10 +99,10 @@ class LiveServer:
     def __init__(self, run: Path, port: int = 0) -> None:
         report = LiveReport(run)
 
-        class Handler(_Handler):
+        class Served(_LivePage):
             draw = staticmethod(report.draw)
 
-        self._server = ThreadingHTTPServer((ADDRESS, port), Handler)
+        self._server = ThreadingHTTPServer((ADDRESS, port), Served)
         self._server.daemon_threads = True
 
     @property
@@ -121,7 +121,7 @@ class LiveServer:
         self._server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _LivePage(BaseHTTPRequestHandler):
     """Answers GET and HEAD for the one page, to who asks for this address by its own name."""
 
     draw: Callable[[], tuple[str, bool]]

@@ -110,8 +110,13 @@ def facts_of(
     """
     looked = [one.evidence for one in state.candidates if one.ran]
     marks = {name: Evidence.of(evaluation.episodes) for name, evaluation in references.items()}
-    started = [Evidence.of(evaluation.episodes) for evaluation in state.references.values()]
-    everything = [*looked, *marks.values(), *started, *([Evidence.of(test.episodes)] if test else [])]
+    started = [
+        Evidence.of(evaluation.episodes)
+        for name, evaluation in state.references.items()
+        if not name.startswith(TEACHER)  # what a policy of this run was not able to is not told by it
+    ]
+    knowing_nothing = [mark for name, mark in marks.items() if name != TEACHER]
+    everything = [*looked, *knowing_nothing, *started, *([Evidence.of(test.episodes)] if test else [])]
     returns = {episode.return_ for evidence in everything for episode in evidence.episodes}
     successes = [e.success for evidence in everything for e in evidence.episodes if e.success is not None]
     return Facts(

@@ -8,6 +8,7 @@ sent a key before the user says so.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hmac
 import os
 import secrets
@@ -90,26 +91,31 @@ def _key(*, create: bool = False) -> bytes:
         OSError: There is none, or it cannot be made.
     """
     path = key_path()
-    with contextlib.suppress(FileNotFoundError):
-        found = path.read_bytes()
-        if len(found) == KEY_BYTES:
-            return found
     if not create:
-        raise FileNotFoundError(path)
+        return _key_in(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mine = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    lock = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes that begin at once, one makes it
+        with contextlib.suppress(FileNotFoundError):
+            return _key_in(path)
+        mine = path.with_name(f".key.{os.getpid()}")
+        mine.unlink(missing_ok=True)
+        descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))
-        if path.exists():
-            mine.replace(path)  # what is there is no key
-        else:
-            with contextlib.suppress(FileExistsError):
-                os.link(mine, path)  # of several processes that begin at once, one makes it
+        mine.replace(path)
+        return _key_in(path)
     finally:
-        mine.unlink(missing_ok=True)
-    return path.read_bytes()
+        os.close(lock)
+
+
+def _key_in(path: Path) -> bytes:
+    """A key that is there; what has another length is none."""
+    found = path.read_bytes()
+    if len(found) != KEY_BYTES:
+        raise FileNotFoundError(path)
+    return found
 
 
 def builds(task: Task) -> str:

@@ -29,6 +29,7 @@ from promptpo.run.state_values import (
     Spent,
     Stopped,
     TuningState,
+    pooled,
 )
 
 
@@ -300,7 +301,7 @@ class RunState:
         looks = self.looks(state.attempt.candidate)
         trained = state.attempt.evaluation
         parts = (trained.episodes, *(look.episodes for look in looks)) if ran(trained, looks) else ()
-        state = replace(state, validation=_pooled(looks), evidence=Evidence.of(*parts))
+        state = replace(state, validation=pooled(looks), evidence=Evidence.of(*parts))
         self._candidates[state.id] = state
         if self._best == state.id:
             self._best = None
@@ -392,21 +393,6 @@ def programs_of(calls: Iterable[ModelCall]) -> list[ModelCall]:
         else:
             found.append(call)
     return found
-
-
-def _pooled(looks: list[Evaluation]) -> Evaluation | None:
-    """Several evaluations as one: the first failure decides the outcome."""
-    if len(looks) < 2:  # noqa: PLR2004 - one, or none
-        return looks[0] if looks else None
-    first = next((look for look in looks if look.outcome != "ok"), looks[0])
-    return replace(
-        first,
-        episodes=Evidence.of(*(look.episodes for look in looks)).episodes,
-        steps=sum(look.steps for look in looks),
-        output="".join(look.output for look in looks),
-        seconds=sum(look.seconds for look in looks),
-        policy_seconds=sum(look.policy_seconds for look in looks),
-    )
 
 
 def _nan_last(value: float) -> float:

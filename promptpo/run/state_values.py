@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -175,3 +175,18 @@ class TuningState:
         """How much of it is done, from 0 to 1."""
         done, of = self.evaluations or (self.steps, self.planned_steps)
         return min(1.0, done / of) if of > 0 else 0.0
+
+
+def pooled(looks: list[Evaluation]) -> Evaluation | None:
+    """Several evaluations as one: the first failure decides the outcome."""
+    if len(looks) < 2:  # noqa: PLR2004 - one, or none
+        return looks[0] if looks else None
+    first = next((look for look in looks if look.outcome != "ok"), looks[0])
+    return replace(
+        first,
+        episodes=Evidence.of(*(look.episodes for look in looks)).episodes,
+        steps=sum(look.steps for look in looks),
+        output="".join(look.output for look in looks),
+        seconds=sum(look.seconds for look in looks),
+        policy_seconds=sum(look.policy_seconds for look in looks),
+    )

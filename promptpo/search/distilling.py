@@ -195,7 +195,7 @@ class Policy:
 
 
 @dataclass(slots=True)
-class _Leaf:
+class _Branch:
     """A set of the teacher's steps, and the best way to split it."""
 
     rows: NDArray[np.int64]
@@ -203,7 +203,7 @@ class _Leaf:
     gain: float = 0.0
     on: int = 0
     at: float = 0.0
-    branches: tuple[_Leaf, _Leaf] | None = None
+    branches: tuple[_Branch, _Branch] | None = None
 
 
 def _tree(pairs: _Pairs) -> str:
@@ -228,9 +228,9 @@ def _tree(pairs: _Pairs) -> str:
     )
 
 
-def _looked(pairs: _Pairs, rows: NDArray[np.int64], depth: int) -> _Leaf:
+def _looked(pairs: _Pairs, rows: NDArray[np.int64], depth: int) -> _Branch:
     """A leaf with its best split: the one that leaves least variance of what the teacher did."""
-    leaf = _Leaf(rows, depth)
+    leaf = _Branch(rows, depth)
     targets = pairs.targets[rows]
     whole = _variation(targets)
     if depth >= DEPTH or len(rows) < 2 * SMALLEST_LEAF or whole <= 1e-9:  # noqa: PLR2004
@@ -256,7 +256,7 @@ def _variation(targets: Numbers) -> float:
     return float(((targets - targets.mean(axis=0)) ** 2).sum())
 
 
-def _lines(leaf: _Leaf, pairs: _Pairs, indent: str) -> Iterator[str]:
+def _lines(leaf: _Branch, pairs: _Pairs, indent: str) -> Iterator[str]:
     if leaf.branches is None:
         yield f"{indent}scores = {_listed(pairs.targets[leaf.rows].mean(axis=0))}"
         return

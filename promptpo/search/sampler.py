@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
-from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
-from promptpo.search import bad_start, distilling, teacher
+from promptpo.search import bad_start
 from promptpo.search.behaviour import constant_action
+from promptpo.search.outlook import outlook
+from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
-from promptpo.search.tuning.split import Round, tuning_steps
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
-from promptpo.telling.shortening import between_words
 from promptpo.telling.standing import Where
 from promptpo.telling.summaries import Summariser
 
@@ -48,64 +45,6 @@ ANSWER_PROBLEMS = {
 }
 
 
-SAID = 600
-"""Characters of all reasons together for which a model sees no way to improve."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """A sample for which the provider gave no answer.
-
-    Attributes:
-        reason: A sentence.
-        fatal: No later call can succeed either.
-    """
-
-    reason: str
-    fatal: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OutOfBudget:
-    """A sample that was not begun, or not rolled out, because a limit is reached.
-
-    Attributes:
-        reason: Which limit, without a full stop.
-    """
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """A sample whose answer is that nothing better is possible.
-
-    Attributes:
-        reason: The model's.
-    """
-
-    reason: str
-
-
-Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
-
-
-def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
-    """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
-    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
-    return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
-
-
-def ceiling_of(samples: Sequence[Sample]) -> str:
-    """Why the model thinks that nothing better is possible, where half of what was answered says so."""
-    thoughts, answers = thoughts_of(samples)
-    if not thoughts or 2 * len(thoughts) < answers:
-        return ""
-    different = list(dict.fromkeys(thoughts))
-    most = SAID // len(different)
-    return "; ".join(between_words(thought, most) for thought in different)
-
-
 class Sampler:
     """Makes attempts out of plans.
 
@@ -117,6 +56,7 @@ class Sampler:
         horizon: Longest episode, in steps.
 
     Attributes:
+        summariser: Says in words what happened in episodes.
         watch: Is shown each training rollout with its name in the journal; None where only its result is known.
     """
 
@@ -124,7 +64,7 @@ class Sampler:
         self._spec, self._system, self._spender = spec, system, spender
         self._config, self._recipe, self._horizon = config, config.switches, horizon
         self._journal = spender.journal
-        self._summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
+        self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
         self._seeds = Seeds(config.seed)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
@@ -136,21 +76,21 @@ class Sampler:
         """What policies see."""
         return self._spec.observation_space
 
-    async def prepare(self) -> None:
-        """Have the model write its feedback class, where the recipe asks for one."""
-        await self._summariser.prepare()
-
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
         number = history.rounds + 1
-        self._summariser.begin(number)
+        self.summariser.begin(number)
         key = f"r{number}.where"
         found = self._journal.find("decision", key)
-        where = from_json(Where, found) if found is not None else self._where(history, threshold)
+        where = from_json(Where, found) if found is not None else self._outlook(history, threshold)
         if found is None:
             self._journal.add("decision", key, where)
-        summaries = self._summariser
+        summaries = self.summariser
         self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+
+    def _outlook(self, history: History, threshold: float | None) -> Where:
+        untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
+        return outlook(history, self._spender, self._config, horizon=self._horizon, threshold=untold)
 
     async def show_bad_start(self, history: History) -> None:
         """Look at the leader's worst start, where it is far worse than all that training has shown of it."""
@@ -160,7 +100,7 @@ class Sampler:
                 history,
                 self.subject(best.candidate),
                 self._spender,
-                self._summariser,
+                self.summariser,
                 horizon=self._horizon,
             )
 
@@ -168,39 +108,6 @@ class Sampler:
     def tunable(self) -> bool:
         """Whether the numbers of this round's programs can be tuned, as far as the steps that are left tell."""
         return self._known is None or self._known.where.tunable
-
-    def _where(self, history: History, threshold: float | None) -> Where:
-        config, ledger = self._config, self._spender.ledger
-        best = history.best()
-        episodes = history.evidence(best).episodes if best else ()
-        length = round(statistics.fmean(e.steps for e in episodes)) if episodes else self._horizon
-        left, calls = ledger.steps_left(), config.budget.calls
-        own = (
-            config.candidates * config.train_episodes * length
-        )  # this round's programs, before they are tuned
-        part = Round(
-            number=history.rounds + 1,
-            left=config.budget.rounds - history.rounds,
-            lengths=[length],
-            measuring=(config.train_episodes + config.score_episodes) * self._horizon,
-            language_model=self._spender.llm.language_model,
-            coming=own + config.score_episodes * length,
-        )
-        planned = tuning_steps(part, None if left is None else max(0, left - own))
-        tunes = self._recipe.tune and config.tune != "none"
-        return Where(
-            round=history.rounds + 1,
-            rounds=config.budget.rounds,
-            candidates=config.candidates,
-            starts=config.train_episodes,
-            steps=config.budget.steps,
-            steps_left=left,
-            calls_left=None if calls is None else max(0, calls - ledger.calls),
-            tunes=tunes,
-            tuning_steps=planned if tunes else 0,
-            length=length,
-            threshold=None if "solved_from" in self._spec.text else threshold,  # the spec has said it
-        )
 
     def subject(self, candidate: Candidate) -> Subject:
         """What is rolled out for a candidate."""
@@ -229,7 +136,7 @@ class Sampler:
         if plan.asks_strategies:
             history.strategies = replies.strategies(text)
         if plan.may_revise:
-            self._summariser.revise(text, key)
+            self.summariser.revise(text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
@@ -287,52 +194,6 @@ class Sampler:
                 for a in history.attempts
             ),
         )
-
-    async def given(self, history: History, taught: Rollout | None = None) -> list[Attempt]:
-        """The user's own policies, rolled out: candidates of round 0, "r0c1" and so on, that nobody was asked for.
-
-        Where no language model learns from a teacher, programs that are fitted to it follow.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-        """
-        found = []
-        fitted = self._distilled(taught) if taught is not None else []
-        for n, source in enumerate((*self._config.start, *fitted), 1):
-            candidate = Candidate(f"r0c{n}", source, 0)
-            distilled = self._config.is_distilled(candidate.id)
-            prose = "Distilled from the teacher." if distilled else "Given by the user."
-            attempt = await self.measure(candidate, history, prose=prose)
-            found.append(self.recorded(attempt))
-            history.attempts.append(attempt)
-        return found
-
-    def _distilled(self, taught: Rollout) -> list[str]:
-        """Programs fitted to the teacher; decided once in a run."""
-        if self._spender.llm.language_model:
-            return []
-        found = self._journal.find("decision", "distilled")
-        if found is None:
-            spec = self._spec
-            sources = distilling.distilled(taught.episodes, spec.observation_space, spec.action_space)
-            found = self._journal.add("decision", "distilled", sources).data
-        return list(found)
-
-    async def be_told(self, history: History, taught: Rollout | None) -> None:
-        """Put into words what a teacher does, for the first prompts, and its return beside the other marks."""
-        if taught is None:
-            return
-        evidence = Evidence.of(evaluation_of(taught).episodes)
-        history.references = {**history.references, teacher.TEACHER: evidence}
-        if self._spender.llm.language_model:
-            history.teacher = await teacher.told(
-                taught, self._spender, self._spec, evidence, self._summariser
-            )
-
-    async def fidelity(self, candidate: Candidate) -> dict[str, Any] | None:
-        """How much a candidate acts like the teacher; None without one."""
-        program = (candidate.digest, candidate.source, self.subject(candidate).params)
-        return await teacher.fidelity(self._spender, self._spec, self._config, program)
 
     async def measure(
         self,
@@ -408,7 +269,7 @@ class Sampler:
             seeds = [episode.seed for episode in played.evaluation.episodes]
             rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
         self._note_constant(name, program, rollout)
-        text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
+        text, diagnosis = await self.summariser.summarise(rollout, played.evaluation)
         self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
         self._spender.told(name)
         return text, diagnosis

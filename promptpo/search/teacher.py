@@ -21,11 +21,12 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import EnvironmentFaultError, UsageError
+from promptpo.program import Program
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.agents import play_agent
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
-from promptpo.run.records import REFERENCE_TEST, Diagnosis, Measured, Seeds, Told
+from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
 from promptpo.run.spender import values_in
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
@@ -143,7 +144,7 @@ class Fidelity:
 
 
 async def fidelity(
-    spender: Spender, spec: TaskSpec, config: Config, program: tuple[str, str, Mapping[str, float] | None]
+    spender: Spender, spec: TaskSpec, config: Config, candidate: Candidate
 ) -> dict[str, Any] | None:
     """How much a program acts like the teacher; None where it cannot be said.
 
@@ -151,17 +152,21 @@ async def fidelity(
         spender: Whose journal has the teacher's episodes, and gets the result.
         spec: With the spaces.
         config: Of the run.
-        program: (digest, source, parameter values).
+        candidate: Which program.
     """
-    digest, source, params = program
-    found = spender.journal.find("fidelity", digest)
+    found = spender.journal.find("fidelity", candidate.digest)
     taught = spender.journal.find("teacher", "episodes")
     if found is None and taught is not None:
         episodes = compared(inflate(taught["rollout"])[0].episodes)
         value = await asyncio.to_thread(
-            agreement, source, params, episodes, spec, allow_weaker=config.allow_weaker_sandbox
+            agreement,
+            candidate.source,
+            Program.parse(candidate.source).values,
+            episodes,
+            spec,
+            allow_weaker=config.allow_weaker_sandbox,
         )
-        found = spender.journal.add("fidelity", digest, value.as_json() if value else {}).data
+        found = spender.journal.add("fidelity", candidate.digest, value.as_json() if value else {}).data
     return dict(found) if found else None
 
 

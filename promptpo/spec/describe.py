@@ -3,61 +3,43 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
-from gymnasium import spaces
 
 from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
-from promptpo.envs.spaces import form_of, leaves
 from promptpo.errors import UsageError
-from promptpo.spec.body import body_of, with_motors
+from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
-from promptpo.spec.fields import (
-    SPANNED,
-    bounds,
-    choices_of,
-    compile_path,
-    example_of,
-    fields_of,
-    named_choices,
-    with_seen,
-)
 from promptpo.spec.fit import fitted
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
-from promptpo.spec.prose import cut_to_aim, ending, note, trimmed
+from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
-from promptpo.spec.rows import finite
 from promptpo.spec.samples import sample_rows
+from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import gymnasium
 
     from promptpo.envs.task import Task
-    from promptpo.spec.documentation import Documentation
     from promptpo.spec.horizon import HorizonSource
-    from promptpo.spec.known import Supplement
     from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Field
 
 Detail = Literal["short", "normal", "full"]
 
@@ -285,127 +267,13 @@ def _parts(
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
         samples=sample_rows(observed, room.samples),
     )
-    parts = _observation(parts, env, docs, extra, observed, room, sources)
-    parts = _action(parts, env, docs, extra, room, sources, clip_actions=clip_actions)
+    parts = with_observation(parts, env, docs, extra, observed, room.note, sources)
+    parts = with_action(parts, env, docs, extra, room.note, sources, clip_actions=clip_actions)
     parts = reward_parts(parts, env, docs, extra, (room.reward_code, room.reward), sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
     return parts, sources
-
-
-def _observation(
-    parts: Parts,
-    env: gymnasium.Env[Any, Any],
-    docs: Documentation,
-    extra: Supplement,
-    observed: Observed,
-    room: Room,
-    sources: dict[str, str],
-) -> Parts:
-    space, section = env.observation_space, docs["observation"]
-    same = space == env.unwrapped.observation_space or not _is_wrapped(env)
-    if extra.observation and same:
-        found: Sequence[Any] = _with_bounds(extra.observation, "obs", space)
-        sources["State"] = "known"
-    else:
-        found = fields_of("obs", space, section)
-        if extra.w_first:
-            found = [_w_first(item) for item in found]
-        sources["State"] = "documentation" if section.tables else "space"
-    text = note(section.text, room.note)
-    if extra.observation_note is not None:
-        text = extra.observation_note if same else ""
-    return replace(
-        parts,
-        observation_form=form_of(space),
-        observation=with_seen(found, "obs", observed.observations),
-        observation_note=text if room.note or extra.observation_note else "",
-    )
-
-
-def _w_first(item: Field) -> Field:
-    """A quaternion in the order that the simulator uses, where the documentation has another."""
-    return replace(item, meaning=re.sub(r"^x, y, z, w\b", "w, x, y, z", item.meaning))
-
-
-def _is_wrapped(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether a wrapper changed the shape of the observations, so that the class's tables do not fit."""
-    return env.observation_space.shape != env.unwrapped.observation_space.shape
-
-
-def _with_bounds(found: Sequence[Any], root: str, space: gymnasium.Space[Any]) -> list[Any]:
-    """Fields of a table of ours, with the bounds of the space where the table gives none."""
-    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-        return list(found)
-    return [_bounded(item, root, space) for item in found]
-
-
-def _bounded(item: Any, root: str, space: spaces.Box) -> Any:
-    """A field with the bounds that the space declares for it."""
-    if np.isfinite(item.low) or np.isfinite(item.high) or "always" in item.meaning:
-        return item
-    read = compile_path(item.path, root)
-    low, high = np.ravel(read(space.low)), np.ravel(read(space.high))
-    if low.size == 1:
-        return replace(item, low=finite(float(low[0])), high=finite(float(high[0])))
-    if low.size <= SPANNED and np.isfinite(low).all() and np.isfinite(high).all():
-        return replace(item, spans=tuple(zip(low.tolist(), high.tolist(), strict=True)))
-    return item
-
-
-def _rescaled(item: Field, space: spaces.Box) -> Field:
-    """A component of an action that a wrapper scales: it has other bounds, and no unit."""
-    low, high = bounds(space)
-    return replace(item, low=low, high=high, spans=(), unit="")
-
-
-def _action(
-    parts: Parts,
-    env: gymnasium.Env[Any, Any],
-    docs: Documentation,
-    extra: Supplement,
-    room: Room,
-    sources: dict[str, str],
-    *,
-    clip_actions: bool,
-) -> Parts:
-    space, section = env.action_space, docs["action"]
-    notes = [
-        extra.action_note if extra.action_note is not None else note(section.text, room.note, choices=True)
-    ]
-    if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
-        notes.append(
-            "Values outside the bounds are clipped to them, and counted."
-            if clip_actions
-            else "Values outside the bounds are not allowed."
-        )
-    choices = []
-    if isinstance(space, spaces.Discrete):
-        choices = list(extra.choices) or choices_of(space, section) or named_choices(env.unwrapped, space)
-    found = () if isinstance(space, spaces.Discrete) else extra.action or fields_of("action", space, section)
-    found = with_motors(found, env.unwrapped, space)
-    own = env.unwrapped.action_space
-    if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
-        found = [_rescaled(item, space) for item in found]
-        notes.append(
-            "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
-        )
-    sources["Action"] = (
-        "known"
-        if extra.action or extra.choices
-        else "documentation"
-        if section.tables or section.choices
-        else "space"
-    )
-    return replace(
-        parts,
-        action_form=form_of(space),
-        action_example=example_of(space),
-        action=found,
-        choices=choices,
-        action_note="\n".join(filter(None, notes)),
-    )
 
 
 def _success(key: str | None, condition: str) -> str:

@@ -13,9 +13,8 @@ from promptpo.envs.building import make_env
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.describe import describe_env
 from promptpo.spec.documentation import docstring_of
-from promptpo.spec.reading import read
+from promptpo.spec.reading import BLOCKS, read
 from promptpo.spec.samples import sample_row
-from promptpo.spec.user import BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -196,27 +195,12 @@ def _without_wrong(
     return next((text for text in (whole, shorter) if not problems(text)), "")
 
 
-def _blocks(text: str) -> dict[str, str]:
-    """Definition to its source; for the reward with the functions that it calls."""
+def _blocks(text: str) -> Mapping[str, str]:
+    """Definition to its source; none where the text is no Python."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+        return read(text).blocks
+    except SyntaxError:
         return {}
-    found: dict[str, str] = {}
-    helpers = []
-    for node in tree.body:
-        source = ast.get_source_segment(text, node) or ""
-        if isinstance(node, ast.ClassDef):
-            found[node.name] = source
-        elif isinstance(node, ast.FunctionDef) and node.name == "reward":
-            found["reward"] = source
-        elif isinstance(node, ast.FunctionDef):
-            helpers.append(source)
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EPISODE":
-            found["EPISODE"] = source
-    if "reward" in found:
-        found["reward"] = "\n\n\n".join([found["reward"], *helpers])
-    return found
 
 
 def _verified(name: str, piece: str, observed: Observed, sandbox: Sandbox) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.building import make_env
-from promptpo.envs.extras import installed
 from promptpo.envs.family import family_of
 from promptpo.spec.horizon import HorizonSource, horizon_and_source
 
@@ -20,17 +18,6 @@ if TYPE_CHECKING:
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
 
-PACKAGES = (
-    "gymnasium",
-    "numpy",
-    "mujoco",
-    "metaworld",
-    "minigrid",
-    "gymnasium-robotics",
-    "highway-env",
-    "box2d",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
@@ -43,7 +30,6 @@ class TaskFacts:
         horizon_source: Who bounds it.
         reward_threshold: The return from which the registry calls the task solved; None where it says none.
         success_key: The name under which ``info`` reports success; None where it does not.
-        versions: Installed package to version: results depend on them.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -52,7 +38,6 @@ class TaskFacts:
     reward_threshold: float | None
     success_key: str | None
     horizon_source: HorizonSource = "none"
-    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
@@ -62,22 +47,6 @@ def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
         one.spec.reward_threshold if one.spec else None for one in (family.everyone() if family else [env])
     }
     return found.pop() if len(found) == 1 else None
-
-
-def task_facts(task: Task) -> TaskFacts:
-    """Build the environment once and look at it; takes one environment step."""
-    env = make_env(task)
-    try:
-        return facts_of(env, task)
-    finally:
-        env.close()
-
-
-def facts_of(env: gymnasium.Env[Any, Any], task: Task | None = None) -> TaskFacts:
-    """What is known about an environment that is already built; takes one environment step."""
-    env.reset(seed=0)
-    env.action_space.seed(0)
-    return facts_from(env, env.step(env.action_space.sample())[4], task)
 
 
 def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], task: Task | None = None) -> TaskFacts:
@@ -90,5 +59,4 @@ def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], task: Task
         horizon_source=source,
         reward_threshold=_threshold(env),
         success_key=next((key for key in SUCCESS_KEYS if key in info), None),
-        versions=installed(PACKAGES),
     )

@@ -16,6 +16,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
+from promptpo.spec.paths import reader
 from promptpo.spec.rows import documented_fields, finite
 from promptpo.spec.source import class_definition
 
@@ -293,15 +294,14 @@ def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list
 
 
 def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
+    read = reader(item.path, root)
+    if read is None or item.whole:
+        return item
     if item.form == "str":
-        read = compile_path(item.path, root)
         texts = dict.fromkeys(str(read(value)) for value in values)
         return replace(item, examples=tuple(text for text in texts if text)[:EXAMPLES])
-    if item.whole or not re.fullmatch(rf"{root}({_KEY.pattern})*", item.path):
-        return item
     if (math.isfinite(item.low) and math.isfinite(item.high)) or item.spans or "always" in item.meaning:
         return item
-    read = compile_path(item.path, root)
     try:
         table = np.array([np.asarray(read(value), dtype=float) for value in values])
     except (TypeError, ValueError, LookupError):
@@ -314,26 +314,3 @@ def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
         spans = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
         return replace(item, spans=tuple(spans), seen=(float(table.min()), float(table.max())))
     return item
-
-
-_KEY = re.compile(r"\[(?:\"([^\"]*)\"|(-?\d+)|(\d*):(\d*))\]")
-"""One step of a path: a key, an index, or a slice."""
-
-
-def compile_path(path: str, root: str) -> Any:
-    """A function that reads a path such as ``obs["goal"][0:3]`` from a value, without evaluating code."""
-    keys: list[Any] = []
-    for text, number, first, last in _KEY.findall(path.removeprefix(root)):
-        if number:
-            keys.append(int(number))
-        elif text or not (first or last):
-            keys.append(text)
-        else:
-            keys.append(slice(int(first) if first else None, int(last) if last else None))
-
-    def read(value: Any) -> Any:
-        for key in keys:
-            value = value[key]
-        return value
-
-    return read

@@ -42,7 +42,6 @@ def fitted(parts: Parts, tokens: int) -> Parts:
 def _steps() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions, the one that costs least first."""
     yield lambda p: replace(p, samples=())
-    yield _without_shapes
     yield lambda p: replace(p, body="")
     yield lambda p: replace(
         p, observation_note=cut(p.observation_note, 250), description=cut_to_aim(p.description, 350)
@@ -58,12 +57,6 @@ def _steps() -> Iterator[Callable[[Parts], Parts]]:
     yield _with_whole_arrays
     yield lambda p: replace(p, observation=_runs(p.observation))
     yield lambda p: replace(p, action=_runs(p.action))
-
-
-def _without_shapes(parts: Parts) -> Parts:
-    """The body with joints and masses alone: where a part hangs on the next tells most of the lengths."""
-    shape = re.compile(r"; (?:capsule|cylinder|sphere|ellipsoid|box) [^;\n]*")
-    return replace(parts, body=shape.sub("", parts.body))
 
 
 def _without_hidden(parts: Parts) -> Parts:

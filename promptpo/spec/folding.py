@@ -6,7 +6,7 @@ import ast
 import copy
 import operator
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from promptpo.spec.source import literal
 
@@ -50,9 +50,8 @@ class _Folder(ast.NodeTransformer):
         self._source, self._module, self._local = source, module, local
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            return self._constant(node, lambda: _no_table(self._source.constant(node.attr)))
-        if isinstance(node.ctx, ast.Load) and node.attr.isupper() and isinstance(node.value, ast.Name):
+        own = isinstance(node.value, ast.Name) and (node.value.id == "self" or node.attr.isupper())
+        if isinstance(node.ctx, ast.Load) and own:
             return self._constant(node, lambda: _no_table(self._source.constant(node.attr)))
         return self.generic_visit(node)
 
@@ -64,20 +63,23 @@ class _Folder(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         visited = self.generic_visit(node)
         if isinstance(visited, ast.Subscript) and isinstance(visited.ctx, ast.Load):
-            return self._constant(visited, lambda: literal(self._value(visited.value)[_index(visited)]))
+            return self._constant(
+                visited, lambda: literal(self._value(visited.value)[ast.literal_eval(visited.slice)])
+            )
         return visited
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``self.settings.get(name, 0)`` looks a weight up: the table is written out with its weights only."""
+        """``self.weights.get("name", 0)`` looks a constant up; for a name that varies the weights are written out."""
         visited = self.generic_visit(node)
-        if (
-            isinstance(visited, ast.Call)
-            and isinstance(visited.func, ast.Attribute)
-            and visited.func.attr == "get"
-        ):
-            attribute = visited.func
-            attribute.value = self._constant(attribute.value, lambda: _weights(self._value(attribute.value)))  # type: ignore[assignment]
-        return visited
+        if not isinstance(visited, ast.Call) or not isinstance(visited.func, ast.Attribute):
+            return visited
+        table, keys = visited.func.value, visited.args
+        if visited.func.attr != "get" or not keys:
+            return visited
+        visited.func.value = self._constant(table, lambda: _weights(self._value(table)))  # type: ignore[assignment]
+        return self._constant(
+            visited, lambda: literal(_table(self._value(table)).get(*map(ast.literal_eval, keys)))
+        )
 
     def _value(self, node: ast.expr) -> Any:
         """The value of an expression that is a literal or a constant attribute."""
@@ -87,58 +89,50 @@ class _Folder(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> Any:
         test = self.visit(node.test)
-        if _known(test):
-            chosen = node.body if test.value else node.orelse
-            kept: list[ast.stmt] = []
-            for statement in chosen:
-                visited = self.visit(statement)
-                kept.extend(visited if isinstance(visited, list) else [visited] if visited else [])
-            return kept
-        return self.generic_visit(node)
+        if not _known(test):
+            return self.generic_visit(node)
+        kept: list[ast.stmt] = []
+        for statement in node.body if test.value else node.orelse:
+            visited = self.visit(statement)
+            kept.extend(visited if isinstance(visited, list) else [visited] if visited else [])
+        return kept
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        visited = self.generic_visit(node)
-        if isinstance(visited, ast.IfExp) and _known(visited.test):
-            return visited.body if visited.test.value else visited.orelse  # type: ignore[attr-defined]
-        return visited
+        visited: Any = self.generic_visit(node)
+        if not _known(visited.test):
+            return cast("ast.AST", visited)
+        return cast("ast.AST", visited.body if visited.test.value else visited.orelse)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        visited = self.generic_visit(node)
-        if isinstance(visited, ast.UnaryOp) and isinstance(visited.op, ast.Not) and _known(visited.operand):
-            return ast.Constant(not visited.operand.value)  # type: ignore[attr-defined]
-        return visited
+        visited: Any = self.generic_visit(node)
+        if isinstance(visited.op, ast.Not) and _known(visited.operand):
+            return ast.Constant(not visited.operand.value)
+        return cast("ast.AST", visited)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        visited = self.generic_visit(node)
-        if not isinstance(visited, ast.BoolOp):
-            return visited
+        visited: Any = self.generic_visit(node)
         decides = isinstance(visited.op, ast.Or)  # True decides an "or", False an "and"
         kept: list[ast.expr] = []
         for value in visited.values:
-            if _known(value):
-                if bool(value.value) is decides:  # type: ignore[attr-defined]
-                    kept.append(value)
-                    break
-                continue
-            kept.append(value)
-        if not kept:
-            return ast.Constant(not decides)
-        return kept[0] if len(kept) == 1 else ast.BoolOp(visited.op, kept)
+            if not _known(value):
+                kept.append(value)
+            elif bool(value.value) is decides:
+                kept.append(value)
+                break
+        if len(kept) > 1:
+            return ast.BoolOp(visited.op, kept)
+        return kept[0] if kept else ast.Constant(not decides)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        visited = self.generic_visit(node)
-        if not isinstance(visited, ast.Compare) or len(visited.ops) != 1:
-            return visited
-        given = isinstance(visited.left, ast.Name) and visited.left.id == "action"
-        if given and ast.unparse(visited.comparators[0]) == "None":  # a policy's action is never missing
+        visited: Any = self.generic_visit(node)
+        compare, left, right = _COMPARE.get(type(visited.ops[0])), visited.left, visited.comparators[0]
+        if len(visited.ops) != 1 or compare is None:
+            return cast("ast.AST", visited)
+        if (
+            ast.unparse(left) == "action" and ast.unparse(right) == "None"
+        ):  # a policy's action is never missing
             return ast.Constant(isinstance(visited.ops[0], ast.IsNot))
-        compare = _COMPARE.get(type(visited.ops[0]))
-        if compare is None:
-            return visited
-        return self._constant(
-            visited,
-            lambda: compare(ast.literal_eval(visited.left), ast.literal_eval(visited.comparators[0])),
-        )
+        return self._constant(visited, lambda: compare(ast.literal_eval(left), ast.literal_eval(right)))
 
     @staticmethod
     def _constant(node: ast.AST, value: Callable[[], Any]) -> ast.AST:
@@ -149,10 +143,6 @@ class _Folder(ast.NodeTransformer):
         return ast.parse(text, mode="eval").body
 
 
-def _index(node: ast.Subscript) -> Any:
-    return ast.literal_eval(node.slice)
-
-
 def _no_table(value: Any) -> Any:
     """The value, unless it is a table: only the entries that are used belong into a text."""
     if isinstance(value, dict):
@@ -160,10 +150,20 @@ def _no_table(value: Any) -> Any:
     return value
 
 
-def _weights(value: Any) -> Any:
+def _table(value: Any) -> dict[Any, Any]:
     if not isinstance(value, dict):
         raise LookupError("no table")  # noqa: TRY004 - it is looked up, not typed, wrongly
-    return {k: v for k, v in value.items() if REWARDING.search(str(k)) and type(v) in {int, float} and v}
+    return value
+
+
+def _weights(value: Any) -> Any:
+    """The entries of a table that are part of a reward: which of them a loop looks up is not known."""
+    found = {
+        key: n
+        for key, n in _table(value).items()
+        if REWARDING.search(str(key)) and type(n) in {int, float} and n
+    }
+    return found or _no_table(value)
 
 
 REWARDING = re.compile(r"reward|shaping|score|cost|bonus|penalty|return", re.IGNORECASE)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import leaves
+from promptpo.envs.spaces import at, leaves
 
 TOLERANCE = 1e-6
 """Relative to a bound: rounding of a bound to 32 bits is no step over it."""
@@ -49,7 +49,7 @@ def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[
     for path, leaf in leaves(space):
         if not isinstance(leaf, spaces.Box):
             continue
-        seen = [_at(observation, path) for observation in observations]
+        seen = [at(observation, path) for observation in observations]
         values = np.array([value for value in seen if np.shape(value) == leaf.shape], dtype=float)
         if not values.size:
             continue
@@ -65,9 +65,3 @@ def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[
                 f"the true range of {name}{others}: seen from {low[first]:.4g} to {high[first]:.4g}, "
                 f"declared {leaf.low[first]:.4g} to {leaf.high[first]:.4g}"
             )
-
-
-def _at(observation: Any, path: Sequence[str | int]) -> Any:
-    for key in path:
-        observation = observation[key]
-    return observation

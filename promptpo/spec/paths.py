@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.spaces import at
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -21,7 +23,7 @@ class PathError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PathEnd:
     """Where a path ends.
 
     Attributes:
@@ -40,7 +42,7 @@ class Leaf:
         return 0 if self.low is None else int(np.size(self.low))
 
 
-def walk(expression: ast.expr, root: str, space: AnySpace) -> Leaf | None:
+def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     """Follow subscripts of `root` into a space.
 
     Returns:
@@ -49,25 +51,30 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> Leaf | None:
     Raises:
         PathError: There is no such key, index or slice.
     """
-    keys: list[Any] = []
-    node = expression
-    while isinstance(node, ast.Subscript):
-        keys.insert(0, _key(node.slice))
-        node = node.value
-    if not isinstance(node, ast.Name) or node.id != root or any(key is _OTHER for key in keys):
+    keys = _keys(expression, root)
+    if keys is None:
         return None
     text = ast.unparse(expression)
     current: Any = space
     for key in keys:
         current = _step(current, key, text, root)
     low, high = _limits(current)
+    return PathEnd(low, high, lambda value: at(value, keys))
 
-    def read(value: Any) -> Any:
-        for key in keys:
-            value = value[key]
-        return value
 
-    return Leaf(low, high, read)
+def reader(path: str, root: str) -> Callable[[Any], Any] | None:
+    """A function that reads a path such as ``obs["goal"][0:3]`` from a value; None where it computes something else."""
+    keys = _keys(ast.parse(path, mode="eval").body, root)
+    return None if keys is None else lambda value: at(value, keys)
+
+
+def _keys(node: ast.expr, root: str) -> list[Any] | None:
+    keys: list[Any] = []
+    while isinstance(node, ast.Subscript):
+        keys.insert(0, _key(node.slice))
+        node = node.value
+    plain = isinstance(node, ast.Name) and node.id == root and all(key is not _OTHER for key in keys)
+    return keys if plain else None
 
 
 _OTHER = object()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.envs.patience import STEPPING, patience
+from promptpo.envs.spaces import AnySpace, at, leaves
 from promptpo.spec.render import number, rough
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def places(env: gymnasium.Env[Any, Any], variables: Sequence[str], name: str) ->
                 observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
             over = terminated or truncated
             steps += 1
-    arrays = _arrays("obs", observations)
+    arrays = _arrays(env.observation_space, observations)
     found = {
         variable: _place([row[variable] for row in rows], {} if EARLIER.search(variable) else arrays)
         for variable in variables
@@ -122,18 +123,15 @@ def _index(text: str) -> Any:
     return int(text)
 
 
-def _arrays(path: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Path of every flat array inside observations, to its values: one row for each observation."""
-    first = values[0]
-    if isinstance(first, dict | tuple):
-        keys = first if isinstance(first, dict) else range(len(first))
-        found: dict[str, Any] = {}
-        for key in keys:
-            shown = f'"{key}"' if isinstance(key, str) else key
-            found |= _arrays(f"{path}[{shown}]", [value[key] for value in values])
-        return found
-    table = np.array([np.ravel(value) for value in values]) if not isinstance(first, str) else None
-    return {} if table is None or np.ndim(first) > 1 else {path: (table, np.ndim(first))}
+def _arrays(space: AnySpace, values: Sequence[Any]) -> dict[str, Any]:
+    """Path of every flat array inside observations, to its values, one row for each observation, and its dimensions."""
+    found: dict[str, Any] = {}
+    for path, _ in leaves(space):
+        inner = [at(value, path) for value in values]
+        if not isinstance(inner[0], str) and np.ndim(inner[0]) <= 1:
+            keys = "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in path)
+            found[f"obs{keys}"] = (np.array([np.ravel(value) for value in inner]), np.ndim(inner[0]))
+    return found
 
 
 def _place(values: Sequence[Any], arrays: Mapping[str, Any]) -> str:

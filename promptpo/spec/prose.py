@@ -8,11 +8,11 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 """Between sentences; an initial, as in "J. Smith", ends none."""
 
 _ASIDE = re.compile(
-    r"\bv\d\b|render|visuali[sz]|gymnasium\.make|\bpass(?:ing|ed)\b|[Aa]rguments?\b|action_mask|`?info`? (?:also )?contains|"
-    r"reset\(\)|id string|can be initialized|https?:|[Cc]redits|no longer maintained|"
-    r"\b(?:introduced|refactored) (?:in|by|from)\b|originates from|first appeared|based on (?:the )?\w*(?:'s)? ?work|"
-    r"\w+_\w+=(?:True|False)|reward threshold|considered a solution|as follows|consists of a dictionary|diagram|More information|"
-    r"aims to increase|\bBox\(|multivariate|set to `?True|In this case, the observation|Regardless of|[Gg]if\b|nbody|inverse kinematics|versions of|algorithms|based on the one|with a dictionary",
+    r"\bv\d\b|render|visuali[sz]|gymnasium|\bpass(?:ing|ed)\b|\barguments?\b|set to `?True|=True|https?:|\bgif\b|credits|to play|"
+    r"\bBox\(|reward threshold|considered a solution|\b(?:introduced|refactored) (?:in|by|from)\b|originates|first appeared|"
+    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|aims to increase|\bversions\b|as follows|multivariate|"
+    r"`?info`? (?:also )?contains|more information|diagram|can be initialized|id string|inverse kinematics|algorithms|Gymnasium environments",
+    re.IGNORECASE,
 )
 """Sentences about the library rather than the task."""
 
@@ -21,30 +21,27 @@ _TRUNCATION = re.compile(
 )
 
 _SHAPE = re.compile(
-    r"^(?:The observation (?:is|space)|By default, however|The action (?:is a `?ndarray|space is a)|An action|"
-    r"The action shape|The agent take|There (?:are|is) \d+ discrete|There are (?:two|three|four|five|six) discrete|"
-    r"If (?:continuous|discrete) there are|The elements)"
+    r"^(?:The (?:observation|action) (?:is|space|shape)|An action|There (?:are|is) \w+ discrete)"
 )
 """Sentences that say in words what the fields say anyway."""
 
 
+_LISTED = re.compile(r"\s*- (?:[\w()]+ \(\d+ element|\w+: (?:its value|this key))")
+"""List items that name parts of an observation: the fields name them better."""
+
+_CHOICE = re.compile(r"- (?:sparse|dense):")
+"""What a reward may be; its code says what it is."""
+
 _AIM = re.compile(r"\b(?:goal|aim|objective|task|purpose)\b[^.]{0,40}\bis\b|\b(?:must|has to|needs? to)\b")
 """A sentence that says what is to be done."""
-
-_LISTED = re.compile(r"- (?:\w+: (?:its value|this key)|[\w()]+ \(\d+ element)")
-"""List items that name parts of an observation: the fields name them better."""
 
 
 def trimmed(text: str, limit: int) -> str:
     """Prose without asides, cut at a sentence before `limit` characters."""
-    lines = [_kept(line) for line in text.splitlines() if not re.match(r"- (?:sparse|dense):", line)]
-    lines = [line for line in lines if line.strip()]
-    lines = [
-        line
-        for line, after in zip(lines, [*lines[1:], ""], strict=False)
-        if not _announces_nothing(line, after)
-    ]
-    return cut("\n".join(line for line in lines if line.strip()), limit)
+    kept = [_kept(line) for line in text.splitlines() if not _CHOICE.match(line)]
+    lines = [line for line in kept if line.strip()]
+    pairs = zip(lines, [*lines[1:], ""], strict=False)
+    return cut("\n".join(line for line, after in pairs if not _announces_nothing(line, after)), limit)
 
 
 def _announces_nothing(line: str, after: str) -> bool:
@@ -56,10 +53,8 @@ def _kept(line: str) -> str:
     if re.match(r"^[+|]", line.strip()):
         return line
     indent = line[: len(line) - len(line.lstrip())]
-    sentences = [s for s in _SENTENCE.split(line.strip()) if not _ASIDE.search(s)]
-    kept = " ".join(sentences)
-    kept = kept.replace("the ranges above", "the ranges below")
-    return "" if re.fullmatch(r"(?:[-\d.]+|Note:|where|By default,?)?", kept) else indent + kept
+    kept = " ".join(s for s in _SENTENCE.split(line.strip()) if not _ASIDE.search(s))
+    return "" if re.fullmatch(r"\W*(?:where|Note|[\d.]+)?\W*", kept) else indent + kept
 
 
 def sentences_of(text: str) -> list[str]:
@@ -93,34 +88,24 @@ def cut_to_aim(text: str, limit: int) -> str:
 
 def note(text: str, limit: int, *, choices: bool = False) -> str:
     """What a section says beyond its table: no lists of values, no restated shapes."""
-    kept = []
-    for line in text.splitlines():
-        if (choices and re.match(r"\s*- \d+\s*[:=]", line)) or _LISTED.match(line):
-            continue
-        sentences = [s for s in _SENTENCE.split(line) if not _SHAPE.search(s.strip())]
-        kept.append(" ".join(sentences))
-    result = trimmed("\n".join(kept), limit)
-    return "" if result.strip().endswith(":") and "\n" not in result else result
+    kept = [
+        " ".join(s for s in _SENTENCE.split(line) if not _SHAPE.search(s.strip()))
+        for line in text.splitlines()
+        if not (_LISTED.match(line) or (choices and re.match(r"\s*- \d+\s*[:=]", line)))
+    ]
+    return trimmed("\n".join(kept), limit)
 
 
 def ending(text: str, limit: int) -> str:
     """When an episode ends, without what the time limit does."""
-    text = re.sub(r"\s*\([^()]*exclude_current[^()]*\)", "", text)
-    text = re.sub(r" argument\b", "", re.sub(r"\s*\((?:which is )?the default\)", "", text))
+    text = re.sub(r"\s*\([^()]*(?:\barguments?\b|the default\b|=True)[^()]*\)| argument\b", "", text)
     lines = [
         " ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()
     ]
     lines = [line for line in lines if line.strip() and not re.fullmatch(r"\s*(?:\d+\.|-)", line)]
     kept = trimmed("\n".join(lines), 10 * limit)
-    kept = re.sub(r"(?m)^(\s*)\d+\.\s*(?:Termination: ?)?", r"\1- ", kept)
-    kept = re.sub(r"(?m)^- Termination:?\s*\n", "", kept)
-    kept = re.sub(r"(?m)^ +- ", "- ", kept)
-    kept = re.sub(r"Termination: ?", "", kept)
-    if re.fullmatch(r"The episode (?:ends|will terminate)[^\n]*:?", kept.strip()) and kept.strip().endswith(
-        ":"
-    ):
-        return ""
-    return cut(kept.strip(), limit)
+    kept = re.sub(r"(?m)^\s*\d+\.\s*|^ +- ", "- ", kept)
+    return cut(re.sub(r"Termination: ?\n?", "", kept).strip(), limit)
 
 
 def without_defaults(text: str) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)"
 RANGE = re.compile(rf"({_NUMBER}) \.\. ({_NUMBER})", re.IGNORECASE)
 
+BLOCKS = ("State", "Action", "reward", "EPISODE")
+"""The definitions that make up a spec."""
+
 DEPTH = 60
 """Levels that the syntax tree of a spec may have."""
 
@@ -70,6 +73,7 @@ class Reading:
         episode: The literal dictionary; None where there is none.
         episode_line: Where it stands.
         classes: Every class name, with its line.
+        blocks: Which of `BLOCKS` it defines, each with its source; the reward with the functions that it calls.
     """
 
     docstring: str
@@ -79,6 +83,7 @@ class Reading:
     episode: Mapping[Any, Any] | None
     episode_line: int
     classes: Mapping[str, int]
+    blocks: Mapping[str, str]
 
 
 def parsed(text: str) -> ast.Module:
@@ -121,7 +126,27 @@ def read(text: str) -> Reading:
         episode=episode,
         episode_line=line,
         classes={node.name: node.lineno for node in classes},
+        blocks=_blocks(tree, text),
     )
+
+
+def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for node in tree.body:
+        names = {ast.unparse(target) for target, _ in _assigned(node)}
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names = {node.name}
+        owner = next((name for name in BLOCKS if name in names), None)
+        if owner is None and isinstance(node, ast.FunctionDef):
+            owner = "reward"
+        elif owner is None:
+            continue
+        source = ast.get_source_segment(text, node) or ""
+        parts = found.setdefault(owner, [])
+        parts.insert(0 if owner in names else len(parts), source)
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "reward" for node in tree.body):
+        found.pop("reward", None)
+    return {name: "\n\n\n".join(found[name]) for name in BLOCKS if name in found}
 
 
 def reward_in(text: str) -> str:

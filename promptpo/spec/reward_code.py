@@ -187,6 +187,7 @@ class _Collector:
             package = getattr(owner, "__package__", None) or ""
             if package.split(".")[0] == module.__name__.split(".")[0]:
                 self.words[node.func.attr] = first_line(getattr(owner, node.func.attr).__doc__)
+                node.func = ast.Name(node.func.attr, ast.Load())
 
 
 def _self_attribute(node: ast.AST) -> str | None:
@@ -245,14 +246,6 @@ class _AsFunctions(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
         return ast.Assign([node.target], node.value) if node.value else ast.Pass()
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``reward_utils.tolerance(...)`` is called ``tolerance(...)``."""
-        self.generic_visit(node)
-        function = node.func
-        if isinstance(function, ast.Attribute) and ast.unparse(function.value) in {"reward_utils", "utils"}:
-            node.func = ast.Name(function.attr, ast.Load())
-        return node
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

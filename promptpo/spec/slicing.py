@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -71,29 +72,31 @@ def sliced(function: Function, wanted: Collection[int] | None, *, is_step: bool 
         if wanted is not None and isinstance(node.value, ast.Tuple):
             elements = [e for i, e in enumerate(node.value.elts) if i in wanted]
             node.value = elements[0] if len(elements) == 1 else ast.Tuple(elements, ast.Load())
-    needed = set().union(*(_names(node.value) for node in returns))
-    readings = _plain_readings(function)
-    while True:
-        before = len(needed)
-        body = _kept(function.body, needed, state - readings)
-        needed |= set().union(*(_names(statement) for statement in body)) if body else set()
-        if any(re.search(r"\bself\.\w+\(", ast.unparse(ast.fix_missing_locations(s))) for s in body):
-            needed.add(OWN_CALLS)
-        if len(needed) == before:
-            break
+    needed = set().union(*(_names(node.value) for node in returns if node.value is not None))
+    body = _body_for(function, needed, state - _plain_readings(function))
     stored = _stored_as(function)
-    body = _with_moves_between(body)
-    function.body = body
-    if not body or any(RANDOM.search(ast.unparse(s)) for s in _flat(body) if not _is_move(s)):
+    body = function.body = _with_moves_between(body)
+    if not body or RANDOM.search("\n".join(map(ast.unparse, body))):
         return None
-    if observation:
-        _Rename(observation, "next_obs").visit(function)
-    assigned = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    unknown = (used & state) - assigned - parameters - {"info"}
+    for name in ast.walk(function):
+        if isinstance(name, ast.Name) and name.id == observation:
+            name.id = "next_obs"
+    unknown = (_locals(function, ast.Load) & state) - _locals(function, ast.Store) - parameters - {"info"}
     return Slice(
         ast.fix_missing_locations(function), {name: stored.get(name, "") for name in sorted(unknown)}
     )
+
+
+def _body_for(function: Function, needed: set[str], opaque: set[str]) -> list[ast.stmt]:
+    """The statements that `needed` names depend on, `opaque` ones never traced back."""
+    while True:
+        before = len(needed)
+        body = _kept(function.body, needed, opaque)
+        needed |= set().union(*map(_names, body))
+        if any(re.search(r"\bself\.\w+\(", ast.unparse(ast.fix_missing_locations(s))) for s in body):
+            needed.add(OWN_CALLS)
+        if len(needed) == before:
+            return body
 
 
 def _kept(body: Sequence[ast.stmt], needed: set[str], opaque: set[str]) -> list[ast.stmt]:
@@ -109,12 +112,16 @@ def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | 
         body = _kept(statement.body, needed, opaque)
         orelse = _kept(getattr(statement, "orelse", []), needed, opaque)
         if not all(map(_is_move, (*body, *orelse))):
-            return _around(statement, body or [ast.Pass()], orelse)
+            kept = copy.copy(statement)
+            kept.body = body or [ast.Pass()]
+            if not isinstance(kept, ast.With):
+                kept.orelse = orelse if isinstance(kept, ast.If) else []
+            return kept
         return _move() if body or orelse else None
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if any(_wanted(target, statement, needed, opaque) for target in targets):
-            return _without_old_state(statement, opaque)
+        if any(_wanted(target, needed, opaque) for target in targets):
+            return statement
         matters = _stored(targets) & needed or OWN_CALLS in needed
         counts = re.fullmatch(r"self\.\w+ \+= 1", ast.unparse(statement)) and not _stored(targets) & needed
         moves = (_stored(targets) and matters and not counts) or RANDOM.search(ast.unparse(statement))
@@ -123,74 +130,38 @@ def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | 
         changed = changed_in_place(statement.value)
         if changed in needed and changed not in opaque:
             return statement
-        return _move() if "self" in _read(statement) else None
+        return _move() if _reads_self(statement) else None
     return None
-
-
-def _without_old_state(statement: ast.stmt, opaque: set[str]) -> ast.stmt:
-    """``x, v = self.state`` without the names that get another value later on."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if isinstance(target, ast.Tuple):
-        for item in target.elts:
-            if isinstance(item, ast.Name) and item.id in opaque:
-                item.id = "_"
-    return statement
 
 
 def _stored(targets: Sequence[ast.expr]) -> set[str]:
     """The environment's attributes that an assignment changes: "self.x" for ``self.x[0] = ...`` too."""
-    found = set()
-    for target in targets:
-        for item in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
-            match = re.match(r"self\.\w+", ast.unparse(item))
-            found |= {match[0]} if match else set()
-    return found
+    items = (re.match(r"self\.\w+", ast.unparse(item)) for target in targets for item in _targets(target))
+    return {match[0] for match in items if match}
 
 
-def _read(statement: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-
-
-def _around(
-    statement: ast.If | ast.For | ast.While | ast.With, body: list[ast.stmt], orelse: list[ast.stmt]
-) -> ast.stmt:
-    """A compound statement with other bodies."""
-    if isinstance(statement, ast.If):
-        return ast.If(statement.test, body, orelse)
-    if isinstance(statement, ast.For):
-        return ast.For(statement.target, statement.iter, body, [])
-    if isinstance(statement, ast.While):
-        return ast.While(statement.test, body, [])
-    return ast.With(statement.items, body)
-
-
-def _wanted(target: ast.expr, statement: ast.stmt, needed: set[str], opaque: set[str]) -> bool:
+def _wanted(target: ast.expr, needed: set[str], opaque: set[str]) -> bool:
     if isinstance(target, ast.Tuple | ast.List):
-        return any(_wanted(item, statement, needed, opaque) for item in target.elts)
+        return any(_wanted(item, needed, opaque) for item in target.elts)
     if isinstance(target, ast.Name):
         return target.id in needed and target.id not in opaque
     if isinstance(target, ast.Subscript):
-        return _wanted(target.value, statement, needed, opaque)
+        return _wanted(target.value, needed, opaque)
     dotted = ast.unparse(target)
     return dotted in needed and bool(REWARDING.search(dotted))
 
 
 def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: bool) -> Iterator[str]:
     """Local names that carry the environment's state from or into its attributes."""
-    packed: set[str] = set()
-    if is_step:
-        for returned in returns:
-            if isinstance(returned.value, ast.Tuple) and returned.value.elts:
-                packed |= _locals(returned.value.elts[0])
-    assignments = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
-    for node in assignments:
+    for node in (part for part in ast.walk(function) if isinstance(part, ast.Assign)):
         for target in node.targets:
-            names = _locals(target)
             if any(isinstance(t, ast.Attribute) and not REWARDING.search(t.attr) for t in _targets(target)):
                 yield from _locals(node.value)
             elif isinstance(target, ast.Tuple) and re.fullmatch(r"self\.\w+", ast.unparse(node.value)):
-                yield from names
-    yield from packed
+                yield from _locals(target)
+    for returned in returns if is_step else ():
+        if isinstance(returned.value, ast.Tuple) and returned.value.elts:
+            yield from _locals(returned.value.elts[0])
 
 
 def _targets(target: ast.expr) -> list[ast.expr]:
@@ -199,18 +170,16 @@ def _targets(target: ast.expr) -> list[ast.expr]:
 
 def _plain_readings(function: Function) -> set[str]:
     """Names assigned once, from something that is merely read: ``pos = self.hull.position``."""
-    count: dict[str, int] = {}
-    plain: set[str] = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.AugAssign):
-            for name in _locals(node.target):
-                count[name] = count.get(name, 0) + 2
-        if isinstance(node, ast.Assign):
-            for name in set().union(*(_locals(target) for target in node.targets)):
-                count[name] = count.get(name, 0) + 1
-                if re.fullmatch(r"self(\.\w+|\[\w+\])+(\.copy\(\))?", ast.unparse(node.value)):
-                    plain.add(name)
-    return {name for name in plain if count[name] == 1}
+    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    plain = {
+        name
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        and re.fullmatch(r"self(\.\w+|\[\w+\])+(\.copy\(\))?", ast.unparse(node.value))
+        for target in node.targets
+        for name in _locals(target)
+    }
+    return {name for name in plain if stored.count(name) == 1}
 
 
 def _observation_name(returns: Sequence[ast.Return]) -> str | None:
@@ -222,19 +191,23 @@ def _observation_name(returns: Sequence[ast.Return]) -> str | None:
     return first.id if isinstance(first, ast.Name) else None
 
 
-def _names(node: ast.AST | None) -> set[str]:
-    """Local names and ``self.attributes`` that a piece of code mentions."""
-    found: set[str] = set()
-    for part in ast.walk(node) if node is not None else ():
-        if isinstance(part, ast.Name):
-            found.add(part.id)
-        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
+def _names(node: ast.AST, ctx: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    """Local names and ``self.attributes`` that a piece of code mentions, or that it loads or stores only."""
+    found = _locals(node, ctx)
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
             found.add(f"self.{part.attr}")
-    return found - {"self"}
+    return found
 
 
-def _locals(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - {"self", "np", "math"}
+def _locals(node: ast.AST, ctx: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    """Local names that a piece of code mentions."""
+    found = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ctx)}
+    return found - {"self", "np", "math"}
+
+
+def _reads_self(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == "self" for part in ast.walk(node))
 
 
 def _move() -> ast.stmt:
@@ -256,18 +229,15 @@ def _with_moves_between(body: list[ast.stmt]) -> list[ast.stmt]:
     """
     spread: list[ast.stmt] = []
     for statement in body:
-        inside = not _is_move(statement) and MOVED in _read(statement)
-        _NoMoves().visit(statement)
+        inside = not _is_move(statement) and MOVED in _locals(statement)
+        _drop_moves(statement)
         spread += [statement, _move()] if inside else [statement]
-    reads = [not _is_move(s) and "self" in _read(s) for s in spread]
+    reads = [not _is_move(s) and _reads_self(s) for s in spread]
     read = [index for index, reading in enumerate(reads) if reading]
     marks = [index for index, statement in enumerate(spread) if _is_move(statement)]
-    if not read or not marks:
-        kept = []
-    else:
-        kept = [index for index in marks if read[0] < index < read[-1]]
-        if not kept and marks[0] > read[-1]:
-            kept = marks[:1]
+    kept = [index for index in marks if read and read[0] < index < read[-1]]
+    if not kept and read and marks and marks[0] > read[-1]:
+        kept = marks[:1]
     return [
         statement
         for index, statement in enumerate(spread)
@@ -304,30 +274,11 @@ def _stored_as(function: Function) -> dict[str, str]:
     return found
 
 
-class _NoMoves(ast.NodeTransformer):
-    """Removes the marks below a statement."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
+def _drop_moves(statement: ast.stmt) -> None:
+    """Remove the marks below a statement."""
+    for node in ast.walk(statement):
         for name in ("body", "orelse"):
             inner = getattr(node, name, None)
-            if isinstance(inner, list):
+            if isinstance(inner, list) and inner:
                 left = [s for s in inner if not _is_move(s)]
-                setattr(node, name, left or [ast.Pass()] if inner and name == "body" else left)
-        return super().generic_visit(node)
-
-
-def _flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    for statement in body:
-        if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
-            yield from _flat(statement.body)
-            yield from _flat(getattr(statement, "orelse", []))
-        else:
-            yield statement
-
-
-class _Rename(ast.NodeTransformer):
-    def __init__(self, old: str, new: str) -> None:
-        self._old, self._new = old, new
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Name(self._new if node.id == self._old else node.id, node.ctx)
+                setattr(node, name, left or ([ast.Pass()] if name == "body" else []))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.spec.reading import parsed
+from promptpo.spec.reading import BLOCKS, read
 from promptpo.spec.render import block_of
 
 if TYPE_CHECKING:
     from promptpo.spec.parts import Parts
-
-BLOCKS = ("State", "Action", "reward", "EPISODE")
-"""The definitions that make up a spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +59,7 @@ def parse_spec(text: str, path: str = "the spec") -> UserSpec:
     Raises:
         SyntaxError: It is no valid Python.
     """
-    names = {name for node in parsed(text).body for name in _defined(node)}
-    return UserSpec(text, tuple(name for name in BLOCKS if name in names), path)
-
-
-def _defined(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return [node.target.id]
-    return []
+    return UserSpec(text, tuple(read(text).blocks), path)
 
 
 def merged(user: UserSpec, parts: Parts) -> tuple[str, tuple[str, ...]]:

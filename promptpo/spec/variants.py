@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.envs.family import ShownVariant, family_of
-from promptpo.envs.spaces import leaves
+from promptpo.envs.spaces import at, leaves
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.known import known
 from promptpo.spec.parts import Field
@@ -110,7 +110,7 @@ def telling(task: Task, observed: Observed, space: AnySpace) -> tuple[str, list[
         if leaf.dtype is None or leaf.dtype.kind not in "iufb":
             continue
         rows = [
-            np.array([np.ravel(_at(observation, path)) for observation in by_variant[index]], dtype=float)
+            np.array([np.ravel(at(observation, path)) for observation in by_variant[index]], dtype=float)
             for index in sorted(by_variant)
         ]
         if rows[0].shape[1] > LARGEST:
@@ -121,12 +121,6 @@ def telling(task: Task, observed: Observed, space: AnySpace) -> tuple[str, list[
             if len(set(values)) == len(values):
                 return _expression(path, leaf.shape or (), int(place)), values
     return None
-
-
-def _at(observation: Any, path: tuple[str | int, ...]) -> Any:
-    for key in path:
-        observation = observation[key]
-    return observation
 
 
 def _expression(path: tuple[str | int, ...], shape: tuple[int, ...], place: int) -> str:

@@ -80,6 +80,18 @@ def test_one_that_is_not_done(runs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "has no result yet" in capsys.readouterr().err
 
 
+def test_the_live_report_of_a_baseline(runs: Path) -> None:
+    """Refreshed while it goes on, then no more."""
+    from promptpo.output.live import LiveReport
+
+    page, going_on = LiveReport(runs / "going").draw()
+    assert going_on
+    assert "Learning curve" in page
+    page, going_on = LiveReport(runs / "ppo").draw()
+    assert not going_on
+    assert "held-out mean return" in page
+
+
 def test_a_monitor_file_has_training_and_test_episodes(runs: Path, tmp_path: Path) -> None:
     """Lengths where they are recorded; stable-baselines3 reads the file."""
     assert command_line(["track", str(runs / "ppo"), "--to", f"monitor:{tmp_path / 'monitor.csv'}"]) == 0

@@ -13,6 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.run.journal import read_run
+from promptpo.telling.feedback import number
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import FEEDBACK, WEAK
 
@@ -52,8 +53,8 @@ def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest
     """On the test seeds of the run, in the verdict, the header, the report and `show`; steps are a reference's."""
     _, result = taught
     mark = result.data["references"]["teacher"]
-    assert mark["episodes"] == 10
-    assert "the teacher: 42.8 against " in result.data["verdict"]
+    assert mark["episodes"] == result.data["test"]["episodes"]
+    assert f"the teacher: {number(result.mean_return)} against " in result.data["verdict"]
     assert "the teacher " in result.policy_path.read_text()
     reference = read_run(result.directory)["reference"]
     steps = {event.key: event.data["spent"]["reference"] for event in reference}

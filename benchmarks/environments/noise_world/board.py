@@ -65,7 +65,7 @@ class BoardRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class NoiseBoard:
     """One board.
 
     Attributes:
@@ -132,7 +132,7 @@ BOARDS: tuple[BoardRecipe, ...] = (
 
 
 @lru_cache
-def board(number: int) -> Board:
+def board(number: int) -> NoiseBoard:
     """The board of a number.
 
     Raises:
@@ -143,7 +143,7 @@ def board(number: int) -> Board:
     return draw(BOARDS[number])
 
 
-def draw(recipe: BoardRecipe) -> Board:
+def draw(recipe: BoardRecipe) -> NoiseBoard:
     """Draw a board; the same recipe gives the same board."""
     rng = np.random.default_rng(recipe.seed)
     size = recipe.size
@@ -159,7 +159,7 @@ def draw(recipe: BoardRecipe) -> Board:
         codes[cell] = code
     misfortune = {kind: float(rng.uniform(*CHANCES)) for kind in (SLIPPERY, TRAP)}
     codes.setflags(write=False)
-    return Board(codes, misfortune, start, goal, milestones)
+    return NoiseBoard(codes, misfortune, start, goal, milestones)
 
 
 def _regions(rng: np.random.Generator, size: int) -> NDArray[np.int64]:

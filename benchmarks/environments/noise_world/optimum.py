@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.environments.noise_world.board import MOVES, Board, State, board
+from benchmarks.environments.noise_world.board import MOVES, NoiseBoard, State, board
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def optimal_return(number: int) -> float:
     return cached_solution(number).value
 
 
-def solve(a_board: Board) -> Optimum:
+def solve(a_board: NoiseBoard) -> Optimum:
     """Backward induction: V_t(s) = max_a sum p (r + V_{t+1}(s')), and V at the horizon is 0."""
     following, probability, reward = _tables(a_board)
     states = following.shape[0]
@@ -53,7 +53,7 @@ def solve(a_board: Board) -> Optimum:
     return Optimum(float(values[number_of(State(a_board.start), a_board.size)]), actions)
 
 
-def _tables(a_board: Board) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def _tables(a_board: NoiseBoard) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Following state, probability and reward of each result, all of shape (states, actions, 2)."""
     size, levels = a_board.size, len(a_board.milestones) + 1
     states = levels * size**2

@@ -7,6 +7,8 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gymnasium import spaces
+
 from promptpo.program import Program
 from promptpo.program.literals import Range
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
@@ -35,24 +37,26 @@ def propose(situation: Situation) -> str:
     with narrower ranges (slot 0), add a term to it with its tuned numbers kept (slot 1), and try what
     has not been tried: first the rest of the library, then random variants.
 
-    Where a table fits, it is all that is written, with another planning horizon each round: any other
-    program of the same observation is a special case of it, and sharing the steps would only slow it.
+    Where a table fits, it is written with another planning horizon each round: any other program of the same
+    observation is a special case of it, and sharing the steps would only slow it. Only a decision list about
+    several numbers races it, since it need not see every state; the better of the two goes on.
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
     if library[0].structure in {"tracker", "oscillator"} and situation.round == 1:
         situation = replace(situation, slot=situation.slot % FOCUS)
     if library[0].structure == "table":
+        best = _best(situation)
+        rules = situation.slot == 1 if best is None else best[0].structure == "agent"
+        if rules and Genome("agent") in library and not isinstance(observation, spaces.Discrete):
+            return write_program(Genome("agent", (), situation.round - 1), observation, action)
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None
     if parent is None or situation.slot >= REFINED_SLOTS:
         return write_program(_untried(situation, library, first=parent is None), observation, action)
     genome, tuned = parent
     if genome.structure == "agent":  # its rules are evolved further, from where they are
-        genome = Genome("agent", (), situation.round - 1)
-        return write_program(
-            genome if situation.slot == 0 else _untried(situation, library, first=False), observation, action
-        )
+        return write_program(Genome("agent", (), situation.round - 1), observation, action)
     child = genome if situation.slot == 0 else _with_another_term(situation, genome)
     return write_program(child, observation, action, tuned)
 

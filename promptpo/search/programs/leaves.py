@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,28 @@ MOST_CELLS = 1200
 """Arrays with more entries are pictures, not boards."""
 
 MOST_LEVELS = 256
+
+TAKEN = frozenset(
+    [
+        "obs",
+        "self",
+        "here",
+        "goals",
+        "action",
+        "board",
+        "place",
+        "moved",
+        "distance",
+        "solid",
+        "np",
+        "math",
+        "any",
+        "sorted",
+        "int",
+        "tuple",
+    ]
+)
+"""Names that programs use for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +83,7 @@ def leaves_of(space: spaces.Space[Any]) -> list[Leaf] | None:
     found: list[Leaf] = []
     for path, part in _parts(space, ()):
         name = "_".join(map(_word, path)) or "seen"
+        name = f"{name}_" if keyword.iskeyword(name) or name in TAKEN else name
         if isinstance(part, spaces.Discrete):
             low = np.array([float(part.start)])
             leaf = Leaf(name, path, (), low, low + float(part.n) - 1)

@@ -50,6 +50,9 @@ DISCOUNTS = (0.99, 0.995, 0.98, 0.999, 0.95)
 
 SWITCHES = 4
 
+SIGN_BIAS = 0.1
+"""Where only the sign of one sum counts, a bias as large as the weights would leave nothing to these."""
+
 
 def structures_for(observation: Space, action: Space) -> list[Genome]:
     """The structures that suit two spaces, the most promising first.
@@ -119,6 +122,7 @@ def write_program(
             writer=writer,
             outputs=range(head.outputs),
             gain=5.0 if head.continuous else 1.0,
+            bias=SIGN_BIAS if count_actions(action) == 2 else 1.0,  # noqa: PLR2004
             switches=[Input(f"h{i}", f"h{i}") for i in range(SWITCHES)],
             action=head.expression,
         )

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 MOST_RULES = 7
 MOST_CONDITIONS = 2
+MOST_LIKELY = 4
+"""So many targets, and values of a mode, are tried one after the other; what else there is comes by chance."""
+
 HOWS = ("nearest", "sweep", "first", "beside")
 EXPLORE = "explore"
 
@@ -106,6 +109,7 @@ class Grammar:
 
     def __init__(self, scene: Scene, rng: random.Random) -> None:
         self.scene, self._rng = scene, rng
+        self._moves = bool(scene.place) or scene.view is not None
         self._targets = {target.name for target in scene.targets}
 
     def fits(self, program: DecisionList) -> bool:
@@ -125,7 +129,7 @@ class Grammar:
     def first(self) -> Iterator[DecisionList]:
         """Lists to begin with: nothing but a fallback, then one target and one act each."""
         scene = self.scene
-        fallbacks = [EXPLORE, *scene.acts[:1]] if scene.place else list(scene.actions)
+        fallbacks = [EXPLORE, *scene.acts[:1]] if self._moves else list(scene.actions)
         for fallback in fallbacks:
             yield DecisionList((), fallback)
         acts = [*scene.acts, None]
@@ -133,14 +137,35 @@ class Grammar:
             for act in acts:
                 yield DecisionList((Rule(target=target.name, act=act),))
 
+    def longer(self, best: DecisionList) -> Iterator[DecisionList]:
+        """A list with one rule more: after its own for what they leave open, before them in some mode, before them."""
+        scene = self.scene
+        if len(best.rules) >= MOST_RULES:
+            return
+        likely = scene.targets[:MOST_LIKELY]
+        aims = [(target.name, act) for target in likely for act in (*scene.acts, None)]
+        modes = [
+            (m.name, "==", v) for m in scene.modes if len(m.values) <= MOST_LIKELY for v in m.values[::-1]
+        ]
+        for target, act in aims:
+            yield replace(best, rules=(*best.rules, Rule(target=target, act=act)))
+        for mode in modes[: 2 * MOST_LIKELY]:
+            for act in scene.acts if aims else scene.actions:
+                yield replace(best, rules=(Rule((mode,), act=act), *best.rules))
+            for target, act in aims:
+                yield replace(best, rules=(Rule((mode,), target, act=act), *best.rules))
+        for target, act in aims:
+            yield replace(best, rules=(Rule(target=target, act=act), *best.rules))
+
     def random_rule(self) -> Rule:
         """Any rule, of the likely kinds more often."""
         rng, scene = self._rng, self.scene
         when: list[Condition] = []
         while len(when) < MOST_CONDITIONS and rng.random() < (0.6 if not when else 0.25):
             condition = self._condition()
-            if condition is not None and condition not in when:
-                when.append(condition)
+            if condition is None or any(condition[0] == name for name, _, _ in when):
+                break
+            when.append(condition)
         acts = scene.acts or scene.actions
         if scene.targets and rng.random() < 0.75:  # noqa: PLR2004
             targets = scene.targets
@@ -152,7 +177,7 @@ class Grammar:
             return Rule(tuple(when), target.name, how, act)
         if not when and (condition := self._condition()) is not None:
             when.append(condition)
-        return Rule(tuple(when), "", "nearest", rng.choice(scene.actions if not scene.place else acts))
+        return Rule(tuple(when), "", "nearest", rng.choice(acts if self._moves else scene.actions))
 
     def _condition(self) -> Condition | None:
         rng, scene = self._rng, self.scene
@@ -162,7 +187,7 @@ class Grammar:
             options += 2 * [(mode.name, rng.choice(("==", "==", "!=")), rng.choice(mode.values))]
         if scene.rows:
             options.append((rng.choice(scene.rows).name, rng.choice(("some", "no")), ""))
-        if len(scene.numbers) > 1 and not scene.place:
+        if len(scene.numbers) > 1 and not self._moves:
             one, other = rng.sample(scene.numbers, 2)
             options += 2 * [(one.name, rng.choice(("<", "is")), other.name)]
         return rng.choice(options) if options else None
@@ -189,7 +214,7 @@ class Grammar:
             rules[i] = self._changed(rules[i])
         fallback = parent.fallback
         if rng.random() < 0.07:  # noqa: PLR2004
-            fallback = rng.choice((EXPLORE, *self.scene.actions) if self.scene.place else self.scene.actions)
+            fallback = rng.choice((EXPLORE, *self.scene.actions) if self._moves else self.scene.actions)
         unique = tuple(dict.fromkeys(rules))[:MOST_RULES]
         return DecisionList(unique, fallback)
 
@@ -207,8 +232,8 @@ class Grammar:
             when.pop(rng.randrange(len(when)))
         condition = self._condition()
         if condition is not None and rng.random() < 0.8:  # noqa: PLR2004
-            when.append(condition)
-        return replace(rule, when=tuple(dict.fromkeys(when[:MOST_CONDITIONS])))
+            when = [one for one in when if one[0] != condition[0]] + [condition]
+        return replace(rule, when=tuple(when[:MOST_CONDITIONS]))
 
     def _staged(self, rules: Sequence[Rule]) -> list[Rule]:
         """Two stages: one rule leads from the first to the second, another back; or none any more."""

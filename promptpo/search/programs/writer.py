@@ -111,9 +111,18 @@ class Writer:
         self.params[name] = (value, low, high)
         return f'p["{name}"]'
 
-    def weighted(self, target: str, name: str, inputs: Iterable[Input], span: float, deeper: int = 0) -> str:
-        """Lines that assign a weighted sum with a bias to a variable."""
-        terms = [self.param(name, 0.0, -span, span)]
+    def weighted(
+        self,
+        target: str,
+        name: str,
+        inputs: Iterable[Input],
+        span: float,
+        deeper: int = 0,
+        *,
+        bias: float = 1.0,
+    ) -> str:
+        """Lines that assign a weighted sum with a bias to a variable; the bias has that share of the weights' span."""
+        terms = [self.param(name, 0.0, -bias * span, bias * span)]
         terms += [f"{self.param(f'{name}_{i.label}', 0.0, -span, span)} * {i.expression}" for i in inputs]
         return sum_lines(target, terms, INDENT + "    " * deeper)
 

@@ -10,7 +10,7 @@ from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned, return_of, steps_of
 from promptpo.search.tuning.clock import SHORTEST, Clock
 from promptpo.search.tuning.cma_search import CmaSearch
-from promptpo.search.tuning.evolution import RuleSearch, grows
+from promptpo.search.tuning.evolution import Generation, RuleSearch, grows
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
 from promptpo.search.tuning.tabular import TableSearch
@@ -233,11 +233,16 @@ class Tuning:
                 arm.tell(episodes)
             if all(arm.short_sighted for arm in running) and not clock.failing:
                 clock.lengthen()
-            if self._target is not None:
-                yield from self._prove(running)
-                if self._choice or any(arm.reached(self._target) for arm in self._alive):
-                    break
+            yield from self._prove(running)
+            if self._reached():
+                break
         self._keep(1)
+
+    def _reached(self) -> bool:
+        """Whether the target is."""
+        if self._target is None:
+            return False
+        return self._choice is not None or any(arm.reached(self._target) for arm in self._alive)
 
     def _prove(self, arms: Sequence[Arm]) -> Steps[None]:
         """Whole episodes of what may have reached the target; once it has, nothing is left to choose."""
@@ -286,7 +291,7 @@ class Tuning:
                 break
             del alive[math.ceil(len(alive) / 2) :]
 
-    def _roll(self, asks: Sequence[Batch]) -> Steps[list[list[Episode | None]]]:
+    def _roll(self, asks: Sequence[Batch | Generation]) -> Steps[list[list[Episode | None]]]:
         """Cut what structures ask for into smaller batches, and put the episodes together again, one per trial."""
         batches, owners = [], []
         lanes = 8 * LANES if 0 < self._clock.longest < SHORT_EPISODES else LANES

@@ -123,7 +123,7 @@ class CmaSearch:
         self._asked = [np.asarray(x) for x in self._es.ask()]
         self._extra = self._recheck + self._elites()
         if self._generation % 5 == 4:  # noqa: PLR2004 - now and then
-            self._extra.append(np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0))
+            self._extra.append(self._centre())
         self._recheck = []
         first = FIRST_SEED + self._generation * SEED_BLOCK
         seeds = self._seeds(first, self._per_vector)
@@ -164,14 +164,17 @@ class CmaSearch:
         """The elites that would reach the target in whole episodes at their present rate, best first."""
         cut = self._horizon is not None and clock.horizon is not None and not self._at_full_length
         rate = clock.horizon / self._horizon if cut and clock.horizon and self._horizon else 1.0
-        for entry in self.archive.entries:
-            if max(entry.mean, entry.mean * rate) >= target:
+        hopeful = [e for e in self.archive.entries if max(e.mean, e.mean * rate) >= target]
+        if hopeful:  # where returns are noisy, the middle of the distribution is better than the luckiest
+            yield Finalist(self.start.program, self.space.decode(self._centre()))
+        for entry in hopeful:
+            if entry.mean >= target or len(entry.returns) > 1:
                 yield Finalist(self.start.program, self.space.decode(entry.vector))
 
     def finalists(self, n: int) -> list[Finalist]:
         """Parameter values worth a last look: the originals, the distribution's mean, the elites."""
         elites = [entry.vector for entry in self.archive.entries] + self._veterans
-        centre = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
+        centre = self._centre()
         finalists: list[Finalist] = []
         for values in map(self.space.decode, [*elites[:1], centre, *elites[1:]]):
             finalist = Finalist(self.start.program, values)
@@ -196,6 +199,11 @@ class CmaSearch:
         if entry.vector is self._original.vector or entry.mean <= before:
             return None
         return Finalist(self.start.program, self.space.decode(entry.vector)), entry.mean
+
+    def _centre(self) -> Vector:
+        """The middle of the distribution."""
+        centre: Vector = np.clip(np.asarray(self._es.result.xfavorite), 0.0, 1.0)
+        return centre
 
     def begin_at(self, params: Mapping[str, float]) -> None:
         """Search anew around some parameter values, which proved themselves in whole episodes."""

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.search.tuning.batches import Batch
 from promptpo.search.tuning.cma_search import CmaSearch
 
 if TYPE_CHECKING:
+    from promptpo.search.tuning.batches import Batch
     from promptpo.search.tuning.clock import Clock
+    from promptpo.search.tuning.evolution import Generation, RuleSearch
     from promptpo.search.tuning.tabular import TableSearch
 
 GENERATIONS = 3
@@ -39,7 +40,7 @@ class FirstLook:
         clock: The budget.
     """
 
-    def __init__(self, arms: Sequence[CmaSearch | TableSearch], clock: Clock) -> None:
+    def __init__(self, arms: Sequence[CmaSearch | TableSearch | RuleSearch], clock: Clock) -> None:
         self.arms, self._clock = list(arms), clock
         self._generations = 0
         while len(self.arms) > 1 and self._cost() > MOST * clock.steps:
@@ -69,7 +70,7 @@ class FirstLook:
         """Whether no number of any structure has made a difference yet."""
         return all(arm.flat for arm in self.arms)
 
-    def ranked(self) -> list[CmaSearch | TableSearch]:
+    def ranked(self) -> list[CmaSearch | TableSearch | RuleSearch]:
         """The structures by what a brief tuning gave; tables, which begin by exploring, stay in front."""
         return sorted(
             self.arms,
@@ -77,7 +78,7 @@ class FirstLook:
             reverse=True,
         )
 
-    def asks(self) -> list[Batch]:
+    def asks(self) -> list[Batch | Generation]:
         """A generation of each structure."""
         return [arm.ask(self._clock) for arm in self.arms]
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from promptpo.search.tuning.clock import Clock
     from promptpo.search.tuning.cma_search import CmaSearch
 
-LOOKS = (1, 2, 3, 6)
+LOOKS = (1, 2, 3, 4)
 """Whole episodes of one vector, look by look: the first tells most that fail."""
 
-FEWEST = 6
+FEWEST = 10
 """With so many at the least the target may count as reached."""
 
 MARGIN = 2.0

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.folding import folded
 from promptpo.spec.known.base import Supplement
 from promptpo.spec.parts import ActionValue, Field
-from promptpo.spec.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,17 +32,6 @@ CONTROLS = {
     "FASTER": "raise the speed to hold",
     "SLOWER": "lower the speed to hold",
 }
-
-ENDS = {
-    r"\bbool\(([^()]*)\)": r"\1",
-    r"any\(\(vehicle\.crashed for vehicle in self\.controlled_vehicles\)\)": "self.vehicle.crashed",
-    r"all\(\(self\.has_arrived\(vehicle\) for vehicle in self\.controlled_vehicles\)\)": "it has arrived",
-    r"(?:self\.vehicle\.)?\bcrashed\b": "your vehicle has crashed",
-    r"not self\.vehicle\.on_road": "it has left the road",
-    r"self\.vehicle\.position\[0\] > ([\d.]+)": r"its x exceeds \1 m",
-    r"\bsuccess\b": "it is parked at the goal, as info reports",
-}
-"""What the code that ends an episode says, in words."""
 
 UNDOCUMENTED = {
     "IntersectionEnv": "Cross an intersection without traffic lights, where others cross too, and leave it on "
@@ -75,7 +61,6 @@ def known(env: Any) -> Supplement:
         action_note="Lane changes and speeds that the road does not allow have no effect."
         if _choices(env.action_type)
         else "",
-        end=_end(env),
     )
 
 
@@ -86,21 +71,6 @@ def _description(cls: type[Any]) -> str:
         for base in cls.__mro__
     )
     return next((text for text in texts if text and not re.search("variant|mixin", text)), "")
-
-
-def _end(env: Any) -> str:
-    """The condition on which the environment's source ends an episode."""
-    source = Source(env)
-    method = source.method("_is_terminated")
-    if method is None:
-        return ""
-    returned = [n.value for n in ast.walk(folded(method, source)) if isinstance(n, ast.Return) and n.value]
-    if not returned:
-        return ""
-    condition = ast.unparse(returned[-1])
-    for code, words in ENDS.items():
-        condition = re.sub(code, words, condition)
-    return f"When {condition.replace('self.', 'env.')}."
 
 
 def _choices(action_type: Any) -> Sequence[ActionValue]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
-from promptpo.spec.folding import folded
 from promptpo.spec.known.base import Supplement, fields
 from promptpo.spec.source import Source
 
@@ -68,7 +66,7 @@ HEIGHT = "x points to the right, y away from the robot, z up; the table is near 
 
 
 def known(env: Any) -> Supplement | None:
-    """The 39 numbers of a task, and what counts as success."""
+    """The 39 numbers of a task."""
     name = env.spec.id.split("/")[-1].removesuffix("-v3") if env.spec else ""
     if name not in TASKS:
         return None
@@ -104,7 +102,6 @@ def known(env: Any) -> Supplement | None:
         action_note="",
         start="The gripper near its home position; the objects and the goal differ from episode to episode.",
         end="Never before the horizon.",
-        success=_success(source),
     )
 
 
@@ -116,64 +113,3 @@ def _orientation(source: Source) -> str:
     if "zeros" in text:
         return "always 0 in this task"
     return "its orientation as w, x, y, z"
-
-
-def _success(source: Source) -> str:
-    """The condition for success, from the line of the source that computes it."""
-    evaluate, compute = source.method("evaluate_state"), source.method("compute_reward")
-    if evaluate is None or compute is None:
-        return ""
-    names = _result_names(source)
-    condition = _assigned(folded(evaluate, source), "success")
-    if condition in {"", "success"}:
-        condition = _reported(folded(evaluate, source))
-    condition = _plain(condition, names)
-    for method in (compute, source.method("_reward_pos")) if condition.isidentifier() else ():
-        found = _assigned(folded(method, source), condition) if method else ""
-        if found:
-            return _plain(found, {})
-    return condition
-
-
-def _assigned(function: ast.FunctionDef, name: str) -> str:
-    """What a function assigns to a name; empty where it does not."""
-    for node in ast.walk(function):
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if (
-            isinstance(node, ast.Assign | ast.AnnAssign)
-            and node.value
-            and ast.unparse(target or node) == name
-        ):
-            return ast.unparse(node.value)
-    return ""
-
-
-def _reported(function: ast.FunctionDef) -> str:
-    """What a function puts into its info under "success"."""
-    for node in ast.walk(function):
-        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
-            if isinstance(key, ast.Constant) and key.value == "success":
-                return ast.unparse(value)
-    return ""
-
-
-def _result_names(source: Source) -> dict[str, str]:
-    """What ``evaluate_state`` calls the results of ``compute_reward``, to what these are called there."""
-    evaluate, compute = source.method("evaluate_state"), source.method("compute_reward")
-    if evaluate is None or compute is None:
-        return {}
-    returned = [n.value for n in ast.walk(folded(compute, source)) if isinstance(n, ast.Return)]
-    for node in ast.walk(evaluate.node):
-        if isinstance(node, ast.Assign) and "compute_reward" in ast.unparse(node.value):
-            targets, results = node.targets[0], returned[-1]
-            if isinstance(targets, ast.Tuple) and isinstance(results, ast.Tuple):
-                pairs = zip(targets.elts, results.elts, strict=False)
-                return {ast.unparse(a): ast.unparse(b) for a, b in pairs}
-    return {}
-
-
-def _plain(code: str, names: dict[str, str]) -> str:
-    for _ in range(2):
-        code = re.sub(r"^(?:float|bool)\((.*)\)$", r"\1", code)
-    code = re.sub(r"\b\w+\b", lambda m: names.get(m[0], m[0]), code)
-    return code.replace("self._target_pos", "goal").replace("self.", "env.")

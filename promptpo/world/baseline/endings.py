@@ -21,7 +21,7 @@ STEPS, RIDGE = 30, 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EndingRule:
     """A threshold beyond which episodes end."""
 
     place: int
@@ -47,7 +47,7 @@ class Ending:
         formula: The formula, if there is one.
     """
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[EndingRule, ...] = ()
     formula: Formula | None = None
 
     def code(self, names: Sequence[str]) -> str:
@@ -79,9 +79,9 @@ def find_ending(numbers: Floats, ended: Any) -> Ending:
     return Ending(tuple(rules))
 
 
-def _rules(numbers: Floats, ended: Any) -> tuple[list[Rule], Any]:
+def _rules(numbers: Floats, ended: Any) -> tuple[list[EndingRule], Any]:
     """Thresholds that no other step passes, each the one that explains most of the endings that are left."""
-    rules: list[Rule] = []
+    rules: list[EndingRule] = []
     others, left = numbers[~ended], ended.copy()
     if not len(others):
         return [], left
@@ -99,7 +99,7 @@ def _rules(numbers: Floats, ended: Any) -> tuple[list[Rule], Any]:
             if above
             else (low[place] + column[column < low[place]].max()) / 2
         )
-        rules.append(Rule(place, bool(above), float(level)))
+        rules.append(EndingRule(place, bool(above), float(level)))
         left &= ~rules[-1](numbers)
     return rules, left
 

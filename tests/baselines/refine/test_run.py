@@ -165,6 +165,7 @@ def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
     before = result_of(pendulum)
     after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384)
     assert [point["steps"] for point in after["curve"]] == [0, 128, 256, 384]
+    assert after["program"]["episodes"] == before["program"]["episodes"] + 2, "counts go on, too"
     assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
     assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384) == after
 
@@ -189,8 +190,10 @@ def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> No
 def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     """CartPole: hardly trained, the network plays what the program plays."""
     result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=256, validation_episodes=1, test_episodes=1)
-    assert result["validation"]["mean_return"] == 500
-    assert result["residual"]["share"] <= 1
+    assert result["validation"]["mean_return"] == result["curve"][-1]["mean_return"] == 500
+    assert (result["residual"]["kept"], result["residual"]["share"]) == (False, 0), "no network is better"
+    assert "No network" in (tmp_path / "out" / "best.py").read_text()
+    assert "NETWORK" not in (tmp_path / "out" / "best.py").read_text()
     text = _with_network(tmp_path)
     scope: dict[str, Any] = {}
     exec(text, scope)  # noqa: S102 - our own text

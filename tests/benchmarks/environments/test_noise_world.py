@@ -15,7 +15,7 @@ from benchmarks.environments.noise_world.board import (
     PIT,
     TRAP,
     WALL,
-    Board,
+    NoiseBoard,
     State,
     board,
     draw,
@@ -30,7 +30,7 @@ def corridor(milestones: Any = (), misfortune: Any = None, codes: Any = (0, 0, 0
     grid = np.full((3, 3), WALL)
     grid[1] = codes
     grid[1, 2] = GOAL
-    return Board(grid, misfortune or {}, (1, 0), (1, 2), milestones)
+    return NoiseBoard(grid, misfortune or {}, (1, 0), (1, 2), milestones)
 
 
 def test_a_board_is_drawn_the_same_every_time() -> None:

@@ -112,7 +112,7 @@ def test_solved_says_so_and_no_more() -> None:
     ("teacher", "words", "advice"),
     [
         ([5, 6, 7], "Behind the teacher: 2 against 6", True),
-        ([0.1, 0.2, 0.1], "Better than the teacher: 2 against 0.1333", False),
+        ([0.1, 0.2, 0.1], "Better than the teacher: 2 against 0.133", False),
         ([2, 2, 2.1], "Not to be told from the teacher: ", False),
         ([1.9, 2, 2.1], "The same as the teacher: ", False),
     ],

@@ -18,7 +18,8 @@ from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender
 from promptpo.search.history import History
 from promptpo.search.planning import plan_round
-from promptpo.search.sampler import OutOfBudget, Sampler, Unanswered
+from promptpo.search.sampler import Sampler
+from promptpo.search.samples import OutOfBudget, Unanswered
 from promptpo.spec import describe
 from sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK

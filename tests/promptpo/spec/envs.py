@@ -1,6 +1,6 @@
 """Environments that somebody else might have written, for the tests of specs."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -60,6 +60,23 @@ class Chores(gymnasium.Env):
         return float(len(self.done))
 
 
+class Tank(Thermostat):
+    """Keep a tank warm, by a table of weights whose names say nothing of rewards."""
+
+    weights: ClassVar = {"error": 2.0, "pump": 0.5}
+
+    def error(self) -> float:
+        """How far it is from what it should be."""
+        return abs(self.temperature - self.comfort)
+
+    def step(self, action: Any) -> Any:
+        heat = float(action[0])
+        self.temperature += 0.5 * heat - 0.05
+        error = self.error()
+        reward = -self.weights["error"] * error - self.weights.get("pump", 0.0) * heat**2
+        return self._observation(), reward, False, False, {}
+
+
 class Silent(gymnasium.Env):  # noqa: D101 - an undocumented environment is what it is for
     observation_space = spaces.Box(-1.0, 1.0, (3,))
     action_space = spaces.Discrete(2)
@@ -113,6 +130,7 @@ class Graphs(Silent):
 for name, cls in (
     ("Thermostat", Thermostat),
     ("Chores", Chores),
+    ("Tank", Tank),
     ("Silent", Silent),
     ("Forgetful", Forgetful),
     ("Broken", Broken),

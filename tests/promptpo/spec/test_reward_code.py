@@ -41,6 +41,16 @@ def test_a_list_that_grows_is_no_constant() -> None:
     assert len(rewards) > 1
 
 
+def test_weights_in_a_table_are_those_that_are_looked_up() -> None:
+    """By index or by ``get``, whatever they are called; a function and its result of one name are told apart."""
+    env, code = shown(f"{HERE}:Mine/Tank-v0")
+    reward = compiled(code, env)
+    for heat in (0.0, 0.5, -1.0):
+        action = np.array([heat], np.float32)
+        _, real, *_ = env.step(action)
+        assert reward(action) == pytest.approx(real)
+
+
 PASSING = [
     ("return super().step(action)", True),
     ("o, r, e, t, i = super().step(action)\n    self.n += 1\n    return o, r, e, t, i", True),

@@ -1,0 +1,57 @@
+"""Where a run is when a round begins, as its requests are told."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from promptpo.search.tuning.split import Round, tuning_steps
+from promptpo.telling.standing import Where
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Spender
+    from promptpo.search.history import History
+
+
+def outlook(
+    history: History, spender: Spender, config: Config, *, horizon: int, threshold: float | None
+) -> Where:
+    """What is left of the run, and how much of it tuning will get.
+
+    Args:
+        history: All attempts so far.
+        spender: Counts calls and steps.
+        config: What decides the run.
+        horizon: Longest episode, in steps.
+        threshold: Return from which on the task counts as solved, where requests should say it.
+    """
+    ledger = spender.ledger
+    best = history.best()
+    episodes = history.evidence(best).episodes if best else ()
+    length = round(statistics.fmean(e.steps for e in episodes)) if episodes else horizon
+    left, calls = ledger.steps_left(), config.budget.calls
+    own = config.candidates * config.train_episodes * length  # this round's programs, before they are tuned
+    part = Round(
+        number=history.rounds + 1,
+        left=config.budget.rounds - history.rounds,
+        lengths=[length],
+        measuring=(config.train_episodes + config.score_episodes) * horizon,
+        language_model=spender.llm.language_model,
+        coming=own + config.score_episodes * length,
+    )
+    planned = tuning_steps(part, None if left is None else max(0, left - own))
+    tunes = config.switches.tune and config.tune != "none"
+    return Where(
+        round=history.rounds + 1,
+        rounds=config.budget.rounds,
+        candidates=config.candidates,
+        starts=config.train_episodes,
+        steps=config.budget.steps,
+        steps_left=left,
+        calls_left=None if calls is None else max(0, calls - ledger.calls),
+        tunes=tunes,
+        tuning_steps=planned if tunes else 0,
+        length=length,
+        threshold=threshold,
+    )

@@ -1,0 +1,87 @@
+"""How one sample of a round ends, and what a round's samples say together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.run.records import Attempt
+from promptpo.telling.shortening import between_words
+
+SAID = 600
+"""Characters of all reasons together for which a model sees no way to improve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A sample for which the provider gave no answer.
+
+    Attributes:
+        reason: A sentence.
+        fatal: No later call can succeed either.
+    """
+
+    reason: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBudget:
+    """A sample that was not begun, or not rolled out, because a limit is reached.
+
+    Attributes:
+        reason: Which limit, without a full stop.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A sample whose answer is that nothing better is possible.
+
+    Attributes:
+        reason: The model's.
+    """
+
+    reason: str
+
+
+Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
+
+
+def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
+    """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
+    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
+    return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
+
+
+def ceiling_of(samples: Sequence[Sample]) -> str:
+    """Why the model thinks that nothing better is possible, where half of what was answered says so."""
+    thoughts, answers = thoughts_of(samples)
+    if not thoughts or 2 * len(thoughts) < answers:
+        return ""
+    different = list(dict.fromkeys(thoughts))
+    most = SAID // len(different)
+    return "; ".join(between_words(thought, most) for thought in different)
+
+
+def what_ends(samples: Sequence[Sample], *, tried: bool) -> str:
+    """Why no further round can follow these samples, or nothing.
+
+    Raises:
+        ProviderError: Nothing was answered in the whole run.
+    """
+    for sample in samples:
+        if isinstance(sample, OutOfBudget):
+            return sample.reason
+    unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
+    fatal = next((sample for sample in unanswered if sample.fatal), None)
+    if not samples or (fatal is None and len(unanswered) < len(samples)):
+        return ""
+    reason = (fatal or unanswered[0]).reason
+    if not tried:
+        raise FatalProviderError(reason) if fatal else ProviderError(reason)
+    return f"the model no longer answers: {reason.rstrip('.')}"

@@ -1,0 +1,177 @@
+"""Programs of all kinds beside a network: their names, constructors, notes and mishaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
+from baselines.refine.files import refined_source
+from baselines.refine.programs import Prior, note_names
+from baselines.refine.weights import Layer, Network
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.program import Program
+from sandbox import Sandbox, Trial, check_source
+
+OBSERVED = spaces.Box(-10.0, 10.0, (2,), np.float64)
+ACTIONS = spaces.Box(-2.0, 2.0, (1,), np.float32)
+
+PLAIN = "class Policy:\n    def act(self, obs):\n        return [obs[0]]\n"
+CROWDED = """from __future__ import annotations
+import numpy
+
+class Program:
+    gain = 1.0
+
+class Network:
+    pass
+
+def finite(x):
+    return numpy.array([x * Program.gain])
+
+class Policy:
+    def act(self, obs):
+        import numpy as np
+        return finite(np.float64(obs[0]))
+"""
+PARAMETERS = """
+import numpy as np
+PARAMS = {"gain": (1.0, 0.0, 2.0)}
+
+class Policy:
+    def __init__(self, params):
+        self.gain = params["gain"]
+    def reset(self):
+        self.offset = 0.0
+    def act(self, obs):
+        return np.array([obs[0] * self.gain + self.offset])
+"""
+ALIASED = """
+class Controller:
+    def __init__(self, params):
+        self.gain = 1.0
+    def act(self, obs):
+        return (self.gain * obs[0],)
+
+Policy = Controller
+"""
+
+
+@pytest.fixture(scope="module")
+def prior_box() -> Iterator[Sandbox]:
+    """One sandbox for all."""
+    with Sandbox() as box:
+        yield box
+
+
+def silent(size: int) -> Network:
+    """A network that adds nothing."""
+    layer = Layer(np.zeros((1, size + 1)), np.zeros(1))
+    return Network(np.zeros(size), np.ones(size), 10.0, [layer], "", passes_on=False, squash=False)
+
+
+@pytest.mark.parametrize(
+    "source", [PLAIN, CROWDED, PARAMETERS, ALIASED], ids=["plain", "crowded", "params", "alias"]
+)
+def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box: Sandbox) -> None:
+    """In training and in the file, whatever names it has and however it is made."""
+    prior = Prior(source, OBSERVED, ACTIONS)
+    asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+    assert asked.start({0: Trial(0, prior.program.values)}) == {}
+    answer = asked.act({0: prior.asked(np.array([1.5, 0.0]), act=True)})[0]
+    np.testing.assert_allclose(answer, [0.75, 0.0])
+    text = refined_source(prior, silent(2), scale=1.0)
+    assert check_source(text) is None
+    assert Program.parse(text).contract.takes_params
+    whole = prior_box.asked(text, OBSERVED, ACTIONS)
+    whole.start({0: Trial(0, Program.parse(text).values)})
+    np.testing.assert_allclose(whole.act({0: np.array([1.5, 0.0])})[0], [1.5])
+
+
+def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
+    """It gives its last answer again, and its memory does not move."""
+    counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n]\n"
+    prior = Prior(counting, OBSERVED, ACTIONS)
+    asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+    asked.start({0: Trial(0)})
+    given = np.zeros(2)
+    answers = [asked.act({0: prior.asked(given, act=act)})[0][0] for act in (True, False, False, True)]
+    assert answers == [0.5, 0.5, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("debug", "names"),
+    [
+        ('{"b": 1, "a": 2.5, "word": "x", "vector": np.zeros(3), "flag": True}', ("a", "b", "flag")),
+        ("[1, 2]", ()),
+        ("None", ()),
+    ],
+)
+def test_the_probe_finds_the_numbers_of_debug(debug: str, names: tuple[str, ...], prior_box: Sandbox) -> None:
+    """By name, in order; what is no number is left out, and so is what is no dict."""
+    source = f"import numpy as np\n{PLAIN}        \n"
+    source = source.replace("return [obs[0]]", f"self.debug = {debug}\n        return [obs[0]]")
+    prior = Prior(source, OBSERVED, ACTIONS)
+    found = prior_box.call(prior.probe_source, "Probe.names", np.zeros(2))
+    assert found.failure is None
+    assert note_names(found.value or "") == names
+    noted = Prior(source, OBSERVED, ACTIONS, names)
+    asked = prior_box.asked(noted.training_source, noted.asked_space, noted.answer_space)
+    asked.start({0: Trial(0)})
+    answer = asked.act({0: noted.asked(np.zeros(2), act=True)})[0]
+    assert answer[1:-1].tolist() == [{"a": 2.5, "b": 1.0, "flag": 1.0}[name] for name in names]
+
+
+def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box: Sandbox) -> None:
+    """Dicts, with text in them."""
+    space = spaces.Dict(n=spaces.Discrete(5), says=spaces.Text(10))
+    source = (
+        "class Policy:\n    def act(self, obs):\n        return [obs['n'] if obs['says'] == 'go' else -1]\n"
+    )
+    prior = Prior(source, space, ACTIONS)
+    asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+    asked.start({0: Trial(0)})
+    assert asked.act({0: prior.asked({"n": 1, "says": "go"}, act=True)})[0][0] == 0.5
+
+
+def test_a_module_without_a_policy_is_refused() -> None:
+    """There is nothing to start from."""
+    with pytest.raises(UsageError, match="no class Policy"):
+        Prior("x = 1", OBSERVED, ACTIONS)
+
+
+def test_an_off_policy_learner_begins_near_the_program() -> None:
+    """Its random actions are small additions, its networks speak from -1 to 1."""
+    space = GuidedBox(-1.0, 1.0, (50,), np.float32)
+    space.seed(0)
+    drawn = space.sample()
+    assert drawn.dtype == np.float32
+    assert 0.1 < np.abs(drawn).max() <= GUIDED
+    assert space.contains(np.ones(50, np.float32))
+
+
+def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> None:
+    """What a critic makes of it is what it would be worth to go on; the next episode begins afresh."""
+    counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n / 10]\n"
+    envs, flats = flat_envs(Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0)
+    prior = Prior(counting, flats[0]._raw, envs.action_space)
+    beside = ProgramEnvs(envs, flats, prior, scale=1.0, off_policy=False)
+    try:
+        seen: Any = [beside.reset()]
+        for _ in range(3):
+            observations, _, _, infos = beside.step(np.zeros((2, 1)))
+            seen.append(observations)
+        shown = [float(row[0, -1]) for row in seen]
+        np.testing.assert_allclose(shown, [0.05, 0.1, 0.15, 0.05], atol=1e-6)
+        np.testing.assert_allclose(
+            [info["terminal_observation"][-1] for info in infos], [0.2, 0.2], atol=1e-6
+        )
+        assert beside.tally.episodes == 4
+        assert beside.tally.failures == {}
+    finally:
+        beside.close()

@@ -1,0 +1,74 @@
+"""A target that is reached ends tuning, once enough whole episodes say so."""
+
+from typing import Any
+
+from promptpo.program import Program
+from promptpo.search.tuning import Start
+from promptpo.search.tuning.clock import CLEAR, SHORTEST, Clock
+from tests.promptpo.search.tuning.conftest import run_tuner
+from tests.promptpo.search.tuning.test_clock import rollout
+
+SOURCE = """
+PARAMS = {"a": (0.1, 0.0, 1.0), "b": (0.1, 0.0, 1.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.params = params
+
+    def act(self, obs):
+        return 0
+"""
+
+
+def start() -> Start:
+    return Start("c1", Program(SOURCE), 0.0)
+
+
+def good(trial: Any) -> float:
+    """Reaches 10 where both numbers are above a quarter."""
+    return 10.0 if min(trial.params["a"], trial.params["b"]) > 0.25 else trial.params["a"] + trial.params["b"]
+
+
+def test_tuning_ends_soon_after_the_target_is_reached() -> None:
+    """A tenth of the budget does where every episode of the vector reaches it; the result is that vector."""
+    (tuned,), _ = run_tuner([start()], good, steps=60_000, target=9.5)
+    assert tuned.steps < 6000
+    values = tuned.program.values
+    assert values is not None
+    assert good(type("Trial", (), {"params": values})) == 10.0
+
+
+def test_a_lucky_vector_does_not_end_it() -> None:
+    """One whose episodes reach the target half of the time is found out, whatever its best were."""
+    (tuned,), jobs = run_tuner([start()], lambda trial: float(20 * (trial.seed % 2)), steps=8000, target=15.0)
+    assert sum(10 * len(job.trials) for job in jobs) > 6000
+    assert tuned.score < 15.0 or tuned.program.source == SOURCE
+
+
+def test_the_first_structure_has_its_chance_alone() -> None:
+    """Where it reaches the target by itself, no other structure takes a step."""
+    other = Start("c2", Program(SOURCE.replace('"b"', '"c"')), 0.0)
+    (first, second), _ = run_tuner(
+        [start(), other], lambda t: good(t) if "b" in t.params else 0.0, steps=100_000, target=9.5
+    )
+    assert first.steps > 0
+    assert second.steps == 0
+
+
+def test_without_a_target_nothing_is_proven() -> None:
+    """All of the budget is spent on finding better numbers, as before."""
+    _, jobs = run_tuner([start()], lambda trial: trial.params["a"] + 0.001 * trial.seed, steps=8000)
+    assert sum(10 * len(job.trials) for job in jobs) > 6000
+
+
+def test_where_every_step_earns_the_same_ending_is_a_failure_at_once() -> None:
+    """A few episodes that ended tell it; episodes are then cut, so that surviving ones cost little."""
+    clock = Clock(100_000, 1000, population=16)
+    clock.add(rollout(*[(float(n), n, True) for n in (9, 12, 30, 25, 40)]))
+    assert clock.endings >= CLEAR
+    assert clock.failing
+    assert clock.stage_horizon() == SHORTEST
+    other = Clock(100_000, 1000, population=16)
+    other.add(rollout(*[(-float(n), n, True) for n in (9, 12, 30, 25, 40)]))
+    assert not other.failing
