@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 STUDIES = 8
 """Times that a model is fitted, used and corrected before the first round, at most."""
 
-FIRST_STEPS, FIRST_EPISODES, MOST_FIRST = 600, 4, 4
-"""Random episodes come in batches, until there are so many steps or so many batches."""
+FIRST_STEPS, FIRST_EPISODES, MOST_EPISODES, MOST_FIRST = 600, 2, 60, 4
+"""Random episodes come in batches, the first of two, until there are so many steps or so many batches."""
 
 PROBE_EPISODES = 2
 """Real episodes that a policy from the model plays before it is a candidate."""
@@ -60,8 +60,11 @@ SHARE = 0.1
 DISAPPOINTS = 0.25
 """A policy disappoints where it earns less than the model says by this share of what the model promises above chance."""
 
-GAIN = 0.02
-"""A gain of less than this share ends the studies."""
+GAIN, IDLE = 0.02, 2
+"""So many candidates in a row that gain less than this share end the studies."""
+
+MOST_TIMES = 4
+"""Later models, which know more, are searched in so many times as long at most."""
 
 UNSEEN = 900_000
 """Probes that look for what was not seen use training seeds from here on."""
@@ -132,6 +135,7 @@ class Imagination:
 
     async def _studies(self, history: History) -> None:
         best: float | None = None
+        idle = 0
         for n in range(1, STUDIES + 1):
             if not self._goes_on(n):
                 return
@@ -146,9 +150,11 @@ class Imagination:
                 continue
             attempt = await self._candidate(n, found, history)
             mean = attempt.evaluation.mean_return
-            if self._reached(mean) or (best is not None and mean <= best + GAIN * abs(best - self._chance)):
+            gained = best is None or mean > best + GAIN * abs(best - self._chance)
+            idle = 0 if gained else idle + 1
+            if self._reached(mean) or idle >= IDLE:
                 return
-            best = mean
+            best = mean if best is None else max(best, mean)
 
     def suffices(self, history: History) -> bool:
         """Whether what was found in the model reaches the threshold, so that nobody need be asked for more."""
@@ -165,7 +171,7 @@ class Imagination:
             return bool(found)
         steps = self._config.budget.steps
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
-        goes_on = self._spender.ledger.searched_steps <= allowed
+        goes_on = self._spender.ledger.steps["probe"] <= allowed
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
@@ -191,10 +197,13 @@ class Imagination:
         """Random episodes: the first steps that anything can be learnt from."""
         returns: list[float] = []
         for n in range(MOST_FIRST):
-            seeds = self._seeds.train(FIRST_EPISODES * 4**n, start=PROBE_START + 1000 * n)
-            returns += await self._probe(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
-            if self.modeller.experience.steps >= FIRST_STEPS:
+            lacking = FIRST_STEPS - self.modeller.experience.steps
+            length = self.modeller.experience.steps / max(1, len(returns))
+            if lacking <= 0:
                 break
+            count = FIRST_EPISODES if not length else min(MOST_EPISODES, math.ceil(lacking / length))
+            seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
+            returns += await self._probe(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
         finite = [one for one in returns if math.isfinite(one)]
         self._chance = statistics.fmean(finite) if finite else 0.0
 
@@ -335,7 +344,7 @@ class Imagination:
         dream = self._dreamer.dream(world.source, world.params)
         try:
             chance = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
-            found = await self._dreamer.tuned_better(n, dream, chance)
+            found = await self._dreamer.tuned_better(n, dream, chance, times=min(n, MOST_TIMES))
         except WorldFailedError:
             return None
         return None if found is None else Found(*found)
