@@ -78,7 +78,7 @@ def table(rows: Sequence[WorldRow]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for env, recipe in dict.fromkeys((row.env, row.recipe) for row in rows):
         mine = [row for row in rows if (row.env, row.recipe) == (env, recipe)]
-        steps = ", ".join("–" if row.steps is None else f"{row.steps:,}" for row in mine)
+        steps = ", ".join("-" if row.steps is None else f"{row.steps:,}" for row in mine)
         reached = sum(row.steps is not None for row in mine)
         tests = ", ".join(f"{row.test:g}" for row in mine)
         yield f"| {env} | {recipe} | {reached} of {len(mine)} | {steps} | {tests} |"

@@ -76,13 +76,13 @@ class Dreamer:
             n: Which study this is.
             dream: The model.
             chance: What random actions earn.
-            times: Factor on the steps in the model.
+            times: Factor on the steps in the model, up to the larger number of them.
 
         Raises:
             WorldFailedError: The model failed.
         """
         for steps in DREAM_STEPS:
-            best = await self._tuned(n, dream, times * steps)
+            best = await self._tuned(n, dream, min(times * steps, DREAM_STEPS[-1]))
             if best is None:
                 return None
             promised = await self.promised(dream, best.program.source)

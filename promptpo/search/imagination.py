@@ -22,7 +22,7 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
-from promptpo.search.modelling import Known, Modeller
+from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.references import random_policy
 from promptpo.search.tuning import Start
 from promptpo.world.dreams import Dream
@@ -83,7 +83,7 @@ class Found:
     promised: float
 
 
-class Imagination:
+class WorldSearch:
     """Learns a world model and uses it, as far as it can be trusted.
 
     Args:
@@ -207,7 +207,7 @@ class Imagination:
         finite = [one for one in returns if math.isfinite(one)]
         self._chance = statistics.fmean(finite) if finite else 0.0
 
-    async def _look_elsewhere(self, n: int, world: Known) -> None:
+    async def _look_elsewhere(self, n: int, world: Modelled) -> None:
         """More steps where the model knows too little: where it has not been, if it knows how to get there."""
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
@@ -267,7 +267,7 @@ class Imagination:
         return found
 
     async def _proposed(
-        self, number: int, world: Known, history: History, attempts: Sequence[Attempt]
+        self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
     ) -> list[tuple[Candidate, float]]:
         """Candidates that the model promises more of than of what there is; worked out once in a run."""
         key = f"r{number}"
@@ -281,7 +281,7 @@ class Imagination:
         return [(from_json(Candidate, one), float(promised)) for one, promised in recorded]
 
     async def _worked_out(
-        self, number: int, world: Known, history: History, attempts: Sequence[Attempt]
+        self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
     ) -> list[tuple[Candidate, float]]:
         dream = self._dreamer.dream(world.source, world.params)
         proposed: list[tuple[Candidate, float]] = []
@@ -317,7 +317,7 @@ class Imagination:
         return proposed
 
     async def _planned(
-        self, number: int, world: Known, dream: Dream, others: Sequence[str]
+        self, number: int, world: Modelled, dream: Dream, others: Sequence[str]
     ) -> list[tuple[Candidate, float]]:
         """A policy that plans in the model, where it promises more than others in episodes that are not long."""
         plan = planning_policy(world.source, world.params, *self._spaces)
@@ -328,7 +328,7 @@ class Imagination:
         promised = await self._dreamer.promised(dream, plan, PROBE_EPISODES, PLANNED)
         return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []
 
-    async def _found(self, n: int, world: Known) -> Found | None:
+    async def _found(self, n: int, world: Modelled) -> Found | None:
         """The best policy that the model promises; None where it tells no difference between policies."""
         recorded = self._journal.find("dream", f"w{n}")
         if recorded is not None:
@@ -340,7 +340,7 @@ class Imagination:
         self._journal.add("dream", f"w{n}", data)
         return found
 
-    async def _dreamt_up(self, n: int, world: Known) -> Found | None:
+    async def _dreamt_up(self, n: int, world: Modelled) -> Found | None:
         dream = self._dreamer.dream(world.source, world.params)
         try:
             chance = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))

@@ -16,8 +16,8 @@ from promptpo.run.config import RECIPES, Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
-from promptpo.search.imagination import Found, Imagination
-from promptpo.search.modelling import Known
+from promptpo.search.imagination import Found, WorldSearch
+from promptpo.search.modelling import Modelled
 
 USABLE = {"usable": True, "worth": 0.9}
 USELESS = {"usable": False, "worth": 0.0}
@@ -60,17 +60,17 @@ def studied(
             observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,))
         )
         sampler: Any = Sampler(measured)
-        imagination = Imagination(spec, sampler, spender, config, 10, threshold=100.0)
+        imagination = WorldSearch(spec, sampler, spender, config, 10, threshold=100.0)
 
         async def probe(key: str, _source: str, _seeds: Any) -> list[float]:
             probes.append(key)
             ledger.steps["probe"] += 100
             return [tries.pop(0)] if key.endswith(".try") else [0.0]
 
-        async def model(_key: str) -> Known:
-            return Known("", worlds.pop(0) if worlds else USELESS)
+        async def model(_key: str) -> Modelled:
+            return Modelled("", worlds.pop(0) if worlds else USELESS)
 
-        async def find(_n: int, _world: Known) -> Found | None:
+        async def find(_n: int, _world: Modelled) -> Found | None:
             return found.pop(0)
 
         async def curious(_n: int) -> str:
