@@ -1,13 +1,12 @@
 """Prompted policy optimization: the loop.
 
-A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It
-writes N policies; each is rolled out in the sandbox; the best of them and what happened go into the next
-prompt; and so on (Prompted Policy Optimization, 2026). Three things differ from the published procedure
-in every recipe: the result is the best candidate of the whole run, not the last; the number reported
-comes from test seeds that nothing else ever saw; and numbers declared in ``PARAMS`` are tuned by CMA-ES
-between rounds. What is asked for in each round is decided in `promptpo.search.planning`, one sample is
-made in `promptpo.search.sampler`, numbers are tuned in `promptpo.search.tuner`, and who is best is
-decided in `promptpo.search.judge`.
+A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It writes N
+policies; each is rolled out in the sandbox; the best of them and what happened go into the next prompt; and so
+on (Prompted Policy Optimization, 2026). Three things differ from the published procedure in every recipe: the
+result is the best candidate of the whole run, not the last; the number reported comes from test seeds that
+nothing else ever saw; and numbers declared in ``PARAMS`` are tuned by CMA-ES between rounds. What is asked for
+in each round is decided in `promptpo.search.planning`, one sample is made in `promptpo.search.sampler`, numbers
+are tuned in `promptpo.search.tuner`, and who is best is decided in `promptpo.search.judge`.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
-from promptpo.search import references, round_zero, teacher
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
 from promptpo.search.imagination import WorldSearch
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
+from promptpo.search.opening import Opening
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import Ceiling, Sample, Unanswered, ceiling_of, thoughts_of, what_ends
@@ -111,10 +110,8 @@ async def optimize(
     if best is None:
         return Outcome(history, None, None, None, stop)
     test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
-    return Outcome(
-        history, best, history.evidence(best), test, stop, marks, held_out,
-        fidelity=await teacher.fidelity(spender, spec, config, best.candidate),
-    )  # fmt: skip
+    fidelity = await loop.opening.fidelity(best.candidate)
+    return Outcome(history, best, history.evidence(best), test, stop, marks, held_out, fidelity)
 
 
 class _Loop:
@@ -133,6 +130,7 @@ class _Loop:
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
+        self.opening = Opening(self.sampler, spender, spec, config, horizon)
         self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
         self.judge = Judge(self.sampler, spender, config, horizon, self.threshold)
         self.tuner = Tuner(self.sampler, spender, config, horizon)
@@ -142,12 +140,7 @@ class _Loop:
         """Round after round until there is a reason to stop, which is returned."""
         rounds = self.config.budget.rounds
         try:
-            self.history.references = await references.measured_at_start(
-                self.spender, self.spec.action_space, self.config, self.horizon
-            )
-            await round_zero.prepare(
-                self.sampler, self.history, self.spender, self.spec, self.config, horizon=self.horizon
-            )
+            await self.opening.begin(self.history)
             await self.world.study(self.history)
             while self.history.rounds < rounds:
                 stop = await self._round()

@@ -144,10 +144,12 @@ class RefineRun(TrainingRun):
     def _save_final(self) -> None:
         """The network as training left it is in the checkpoint."""
 
-    def _tests(self) -> tuple[Evaluation, Evaluation]:
-        seeds = self.seeds.test(self.settings.test_episodes)
-        best = self.files.evaluate(self.record.best_source, seeds)
-        return best, best
+    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
+        seeds, source = self.seeds.test(self.settings.test_episodes), self.record.best_source
+        best = self.files.evaluate(source, seeds)
+        if not self.settings.task.held_out:
+            return best, best, None
+        return best, best, self.files.evaluate(source, self.seeds.held_out(self.settings.test_episodes))
 
     def complete(self, command: str) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""

@@ -236,7 +236,7 @@ def _causes(facts: Facts) -> Iterator[str]:
             "give the environment a reward that shows progress, or allow longer episodes (--max-episode-steps)."
         )
     if facts.never_succeeded:
-        limit = "" if facts.language_model else "Program search weighs observed numbers and plans nothing. "
+        limit = "" if facts.language_model else "Program search knows nothing of the task. "
         yield (
             f"No episode of any policy succeeded. {limit}To help, {hint}, start from a controller of your own "
             "(--start), or raise --max-steps."
@@ -270,7 +270,7 @@ def _advice(facts: Facts) -> str:
     if facts.language_model:
         return "Describe the task (--hint), start from a controller of your own (--start), or raise --rounds and --max-steps."  # fmt: skip
     return (
-        "Program search weighs observed numbers and cannot plan a route: use a language model (--model), "
+        "Program search tries sums, tables and short lists of rules, and knows nothing of the task: use a language model (--model), "
         "start from a controller of your own (--start), or raise --max-steps."
     )
 

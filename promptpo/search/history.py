@@ -170,9 +170,16 @@ class History:
             self.alike.update({a.id: stands.id for a in group if a is not stands})
 
     def close_round(self, before: Attempt | None) -> None:
-        """Count the round, and whether it brought a best that is clearly better than the one `before`."""
+        """Count the round, and whether it brought a best that is better than the one `before`.
+
+        A new best whose lead is larger than its standard error counts: where returns fall into two groups, a single
+        round has too few episodes to put a real gain beyond doubt.
+        """
         best = self.best()
-        gained = best is not None and (before is None or self.against(best, before).verdict > 0)
+        gained = best is not None and before is None
+        if best is not None and before is not None and best.id != before.id:
+            lead = self.against(best, before)
+            gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
         self.stalled = 0 if gained else self.stalled + 1
         self.rounds += 1
 

@@ -25,7 +25,7 @@ DIFFERENT_FROM = 3
 """From so many samples on, one looks elsewhere while the others refine."""
 
 STALLED = 2
-"""After so many rounds without gain all samples look elsewhere."""
+"""After so many rounds without gain all samples but one look elsewhere."""
 
 
 TWO_PROGRAMS = 9000
@@ -95,7 +95,7 @@ def plan_round(
     The paper's recipe asks N times for the same thing. In the others no two requests of a round are the
     same: most samples improve the best in a respect that the evidence suggests, one may merge two programs,
     one tries another strategy; after a round without gain every other sample starts afresh, after two all
-    do. A round whose numbers can no longer be tuned refines what there is instead, and asks at most one sample for
+    but one do. A round whose numbers can no longer be tuned refines what there is instead, and asks at most one sample for
     something new, of a kind that needs no tuning. The evolutionary recipe gives each sample an island and samples its parents by score and shortness
     (FunSearch, Romera-Paredes et al. 2023).
 
@@ -169,7 +169,7 @@ def _direction(
         return "first"
     if not recipe.directions or not parents:
         return "improve"
-    if history.stalled >= STALLED:
+    if history.stalled >= STALLED and (slot or candidates == 1):
         return "fresh"
     partner = _partner(parents, history)
     if history.stalled:
@@ -182,13 +182,18 @@ def _direction(
 
 
 def _partner(parents: Sequence[Attempt], history: History) -> Attempt | None:
-    """The best of the others that differs from the first in more than its numbers, has something to give, and is short."""
+    """The best of the others that differs from the first in more than its numbers, has something to give, and is short.
+
+    What two programs give together is asked for once.
+    """
     mine = parents[0].candidate.source
+    merged = [{one.base, one.other} for one in history.asked.values() if one.direction == "merge"]
     return next(
         (
             a
             for a in parents[1:]
-            if merger(history, parents[0], a)
+            if {parents[0].id, a.id} not in merged
+            and merger(history, parents[0], a)
             and Program.parse(a.candidate.source).skeleton != Program.parse(mine).skeleton
             and len(mine) + len(a.candidate.source) <= TWO_PROGRAMS
         ),

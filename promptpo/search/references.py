@@ -56,20 +56,33 @@ async def measured_at_start(
 ) -> dict[str, Evidence]:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
-    There are fewer episodes, or none, where they could take more than a small share of the step budget.
-    What has no result, since the budget is spent or the environment fails, is left out.
+    There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
+    where the first ones turn out to be short. What has no result, since the budget is spent or the environment fails, is left out.
     """
     steps, wanted, seeds = config.budget.steps, config.train_episodes, Seeds(config.seed)
-    most = 2 * wanted if steps is None else min(2 * wanted, int(SHARE * steps) // (2 * horizon))
-    training = (most + 1) // 2
-    chosen = (*seeds.train(training), *seeds.validation(most - training))
+    allowed = None if steps is None else int(SHARE * steps) // 2  # for each of the two
+    certain = 2 * wanted if allowed is None else min(2 * wanted, allowed // horizon)
+    pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
+    chosen = [seed for pair in pairs for seed in pair]
+
+    def are_short(early: Evaluation) -> bool:
+        expected = early.steps / max(1, len(early.episodes)) * len(chosen)
+        return early.outcome == "ok" and (allowed is None or expected <= allowed)
 
     async def one(name: str, source: str) -> Evaluation | None:
-        if not chosen and spender.journal.find("reference", name) is None:
+        if not certain and spender.journal.find("reference", name) is None:
             return None
-        subject = Subject(source, None, name)
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
-            return (await spender.roll_out("reference", name, subject, chosen, horizon=horizon)).evaluation
+            played = await spender.roll_out(
+                "reference",
+                name,
+                Subject(source, None, name),
+                chosen,
+                horizon=horizon,
+                first=certain,
+                go_on=are_short,
+            )
+            return played.evaluation
         return None
 
     found = await _each(one, action_space)

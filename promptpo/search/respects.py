@@ -36,6 +36,11 @@ programs that behave nearly alike take turns by chance."""
 WORST = 3
 """Starts named as the worst."""
 
+WEAKEST = (
+    "Weakest part: say which part of the program loses most of what is missing, by the evidence, and write that part anew "
+    "by another idea; leave the rest as it is."
+)
+
 _EFFORT = re.compile(r"ctrl|control|effort|torque|energy|fuel|action\b.*(\*\*|square|norm)", re.IGNORECASE)
 
 
@@ -56,8 +61,9 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None, *, final
         _length(evidence),
         _level(evidence),
         "" if final else _bounds(attempt),
-        _effort(spec),
+        WEAKEST,
         "" if final else _simplicity(attempt),
+        _effort(spec),
     ]
     return [text for text in found if text]
 

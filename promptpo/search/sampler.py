@@ -76,6 +76,10 @@ class Sampler:
         """What policies see."""
         return self._spec.observation_space
 
+    async def prepare(self) -> None:
+        """Have the model write its feedback class, where the recipe asks for one."""
+        await self.summariser.prepare()
+
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
         number = history.rounds + 1
@@ -127,14 +131,16 @@ class Sampler:
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
         said = replies.strategy(text) if plan.direction in {"different", "fresh"} else ""
+        if plan.asks_strategies:
+            history.strategies = replies.strategies(text)
+            said = next(iter(history.strategies), "")  # it was to write the program of the first
         history.asked[f"r{plan.round}c{plan.slot + 1}"] = Asked(
             plan.direction,
             plan.parents[0].id if plan.parents else "",
             said or plan.strategy,
             plan.respect,
+            plan.parents[1].id if plan.direction == "merge" and len(plan.parents) > 1 else "",
         )
-        if plan.asks_strategies:
-            history.strategies = replies.strategies(text)
         if plan.may_revise:
             self.summariser.revise(text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""

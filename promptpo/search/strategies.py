@@ -72,12 +72,14 @@ class Asked:
         base: Id of the program to build on; empty without one.
         strategy: The strategy that was named, by the request or by the answer; empty where none was.
         respect: In which respect to improve, one word; empty where none was named.
+        other: Id of the program to merge with; empty without one.
     """
 
     direction: str
     base: str = ""
     strategy: str = ""
     respect: str = ""
+    other: str = ""
 
 
 def open_strategies(history: History, spec: TaskSpec | None) -> list[str]:

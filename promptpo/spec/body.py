@@ -79,19 +79,41 @@ def body_of(env: Any, space: AnySpace) -> str:
     model = driven(env, space)
     if model is None or not 1 < model.nbody <= MOST_BODIES:
         return ""
-    lines = [_line(model, index) for index in range(1, model.nbody)]
+    lines, seen = [], dict[str, str]()
+    for index in range(1, model.nbody):
+        name = str(model.body(index).name or index)
+        told, joints = _part(model, index), _joint_names(model, index)
+        like = seen.setdefault(_without(told, joints), name)
+        if like != name:  # limbs on both sides are told once
+            told = ", ".join([f"like {like}", *(f"joint {joint}" for joint in joints)])
+        lines.append(f"{name}{_where(model, index)}: {told}")
     head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with limits, springs and damping"
     turning = any(int(kind) == HINGE for kind in model.jnt_type)
     return "\n".join([head, *([SENSE] if turning else []), *lines])
 
 
-def _line(model: Any, index: int) -> str:
+def _part(model: Any, index: int) -> str:
+    """What is told of a part but for its place."""
+    mass = f"{float(model.body(index).mass[0]):.3g} kg"
+    return "; ".join([mass, *_shapes(model, index), *_joints(model, index)])
+
+
+def _joint_names(model: Any, body: int) -> list[str]:
+    first = int(model.body_jntadr[body])
+    return [str(model.joint(first + i).name) for i in range(int(model.body_jntnum[body]))]
+
+
+def _without(told: str, joints: Sequence[str]) -> str:
+    for joint in joints:
+        told = told.replace(f"joint {joint} (", "joint (")
+    return told
+
+
+def _where(model: Any, index: int) -> str:
     body = model.body(index)
     parent = model.body(int(body.parentid[0])).name
     at = ", ".join(rough(float(value)) for value in body.pos)
-    where = f" on {parent} at ({at})" if parent != "world" else ""
-    parts = [f"{float(body.mass[0]):.3g} kg", *_shapes(model, index), *_joints(model, index)]
-    return f"{body.name or index}{where}: {'; '.join(parts)}"
+    return f" on {parent} at ({at})" if parent != "world" else ""
 
 
 def _shapes(model: Any, body: int) -> Iterator[str]:

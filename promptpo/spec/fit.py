@@ -42,12 +42,12 @@ def fitted(parts: Parts, tokens: int) -> Parts:
 def _steps() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions, the one that costs least first."""
     yield lambda p: replace(p, samples=())
-    yield lambda p: replace(p, body="")
     yield lambda p: replace(
         p, observation_note=cut(p.observation_note, 250), description=cut_to_aim(p.description, 350)
     )
     yield lambda p: replace(p, start=_cut_prose(p.start, 320), end=_cut_prose(p.end, 350))
     yield _without_long_reward_text
+    yield lambda p: replace(p, body="")
     yield _without_ranges
     yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
     yield lambda p: replace(p, action=[replace(f, meaning=cut(f.meaning, 40)) for f in p.action])

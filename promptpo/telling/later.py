@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AIM = 12_000
 """Characters of a prompt, the system's included, that are aimed at."""
 
-LEAST = 2_000
+LEAST = 3_600
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
 
@@ -153,7 +153,7 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
     every = ("worst", "low", "median", "best", "typical")
     few = ("worst", "low", "typical") if _mends(plan) else ("worst", "best", "typical")
     least = few if _mends(plan) else ("worst", "typical")
-    return Part([texts(every, 1200), texts(few, 700), texts(least, 420)], [20, 50])
+    return Part([texts(every, 1200), texts(few, 700), texts(least, 640)], [20, 50])
 
 
 def _trace(plan: Plan, base: Attempt) -> list[Part]:

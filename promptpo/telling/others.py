@@ -57,7 +57,8 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
     if earlier:
         every = [_line(a, known, 120) for a in earlier]
         few = [_line(a, known, 80) for a in earlier[-4:]]
-        title = f"# Earlier candidates{', clearly worse where no difference is told' if known.leader else ''}"
+        worse = known.leader and any(history.against(a, known.leader).verdict < 0 for a in earlier)
+        title = f"# Earlier candidates{', clearly worse where no difference is told' if worse else ''}"
         parts.append(Part(["\n".join([title, "", *every]), "\n".join([title, "", *few]), ""], [10, 65]))
     return parts
 

@@ -77,7 +77,13 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
     if len(set(evidence.returns)) == 1:
         return f"Every episode returned {number(evidence.returns[0])}."
     if len(episodes) <= ALL:
-        listed = ", ".join(f"{names.get(e.seed, e.seed)}: {number(e.return_)}" for e in episodes)
+        ended = [e.terminated and not e.success for e in episodes]
+        some = any(ended) and not all(ended)
+        listed = ", ".join(
+            f"{names.get(e.seed, e.seed)}: {number(e.return_)}"
+            + (f" (ended at step {e.steps})" if some and early else "")
+            for e, early in zip(episodes, ended, strict=True)
+        )
         return f"Return by start: {listed}."
     low, middle, high = statistics.quantiles(evidence.returns, n=4)
     return (

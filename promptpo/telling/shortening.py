@@ -7,6 +7,9 @@ import re
 SEPARATORS = ("\n", "; ", ". ", " | ", ", ")
 """Where a text may end, the coarsest first."""
 
+SLACK = 80
+"""Characters that are rather told than left out: saying that something is missing takes nearly as many."""
+
 _NOTE = 24
 """Characters that are kept free for what says how much is left out."""
 
@@ -18,7 +21,7 @@ def at_items(text: str, most: int) -> str:
     Only a text without any of these ends between two words.
     """
     text = text.strip()
-    if len(text) <= most:
+    if len(text) <= most + min(SLACK, most // 5):
         return text
     for separator in SEPARATORS:
         items = text.split(separator)

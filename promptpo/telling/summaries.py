@@ -15,7 +15,7 @@ from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, replies
 from promptpo.telling.maps import maps
-from promptpo.telling.trace import beginning, trace
+from promptpo.telling.trace import course, trace
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
@@ -131,7 +131,7 @@ class Summariser:
         drawn = maps(shown, self._names) if shown else ""
         failed = next((e for e in rollout.episodes if e.failure is not None), None)
         first = failed or shown
-        began = beginning(first, self._names) if first and not every else ""
+        began = course(first, self._names) if first and not every else ""
         parts = [feedback.aggregate(evaluation), *map(feedback.episode_in_words, episodes), table]
         if evaluation.output:
             parts.append(f"It printed:\n{evaluation.output[:500]}")

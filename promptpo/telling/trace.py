@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 STEPS, AFTER = 20, 5
 """Steps shown, and how many of them come after the event."""
 
+BEFORE_END, APART, LAST, LAST_APART = 100, 10, 20, 2
+"""Of a long episode that was terminated: so many steps before its end are shown that far apart, and the last ones
+closer, since what ends an episode begins long before."""
+
 FEW = 10
 """Rows of its short form."""
 
@@ -41,7 +45,7 @@ MOST_KEPT = 4
 """Columns of what a policy keeps in its ``debug``."""
 
 BEGINNING, BEGINNING_ROWS = 40, 8
-"""Steps at the beginning of a failed episode that are shown, in about so many rows."""
+"""Steps at the beginning of a failed episode that are shown, in about so many rows; twice as many before its end."""
 
 BEGUN, BEGUN_DONE = 5, 3
 """Columns of these rows: of the observation, and of the action."""
@@ -60,7 +64,9 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     rewards = [float(reward) for reward in trajectory.rewards]
     at, what = event(rewards, terminated=episode.terminated)
     end = min(len(rewards), max(STEPS, at + 1 + AFTER))
-    steps = range(max(0, end - STEPS), end)
+    steps: Sequence[int] = range(max(0, end - STEPS), end)
+    if episode.terminated and at == len(rewards) - 1 and len(rewards) >= BEFORE_END:
+        steps = _before_the_end(len(rewards))
     observed = _columns([trajectory.observations[t] for t in steps], "obs", names, MOST_OBSERVED)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
     columns = {**observed, **_debug(trajectory.debug, steps), **done}
@@ -73,8 +79,17 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", "|".join(heading), *table])
 
 
-def beginning(episode: Episode, names: Mapping[str, str]) -> str:
-    """The first steps of an episode in a few rows: where something goes wrong at once, they say how.
+def _before_the_end(length: int) -> list[int]:
+    """Steps before the end of an episode, the last ones closer to each other."""
+    return [
+        *range(length - BEFORE_END, length - LAST, APART),
+        *range(length - LAST, length - 1, LAST_APART),
+        length - 1,
+    ]
+
+
+def course(episode: Episode, names: Mapping[str, str]) -> str:
+    """Steps of an episode that failed, in a few rows: its beginning, or, if it went on for long, what led to its end.
 
     The columns are those that went furthest, seen against how much they go to and fro.
 
@@ -85,8 +100,11 @@ def beginning(episode: Episode, names: Mapping[str, str]) -> str:
     trajectory = episode.trajectory
     if trajectory is None or not len(trajectory.rewards):
         return ""
-    end = min(len(trajectory.rewards), BEGINNING)
-    steps = [t for t in range(end) if t % max(1, math.ceil(end / BEGINNING_ROWS)) == 0 or t == end - 1]
+    length = len(trajectory.rewards)
+    at_once = length <= 2 * BEGINNING or not episode.terminated
+    first, end = (0, min(length, BEGINNING)) if at_once else (length - 2 * BEGINNING, length)
+    apart = max(1, math.ceil((end - first) / BEGINNING_ROWS))
+    steps = [t for t in range(first, end) if (t - first) % apart == 0 or t == end - 1]
     observed = _columns([trajectory.observations[t] for t in steps], "obs", names, BEGUN, moved=True)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, BEGUN_DONE)
     columns = {**observed, **_debug(trajectory.debug, steps), **done}
@@ -94,7 +112,9 @@ def beginning(episode: Episode, names: Mapping[str, str]) -> str:
         [str(t), *(column[i] for column in columns.values()), cell(float(trajectory.rewards[t]))]
         for i, t in enumerate(steps)
     ]
-    about = f"How it began (start of {len(trajectory.rewards):,} steps):"
+    about = (
+        f"How it began (start of {length:,} steps):" if at_once else f"How it ended (of {length:,} steps):"
+    )
     return "\n".join([about, "|".join(["step", *columns, "reward"]), *_folded(rows)])
 
 

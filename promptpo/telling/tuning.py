@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 """Numbers that are named of those that moved the return."""
 
+FEW = 5
+"""Episodes for each number below which tuning in vain says little of the numbers."""
+
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
 NO_STEPS = "Not tuned: no steps were left, so its return is that of the numbers as written"
 NOT_PAID = "Not tuned: the steps paid for more promising programs only, so its return is that of the numbers as written"
@@ -34,12 +37,14 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"{what[0].upper()}{what[1:]} as written: tuning left it after {_episodes(tuned.evaluations)}"
+        return f"Tuning tried {what} over {_episodes(tuned.evaluations)}, found little and went on with another program, so its return is that of the numbers as written"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":
         return f"Tuning {tried}: no gain, all values that were tried scored alike"
-    return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")
+    few = ", though so few episodes do not show that they are at their best"
+    gain = f"no gain{few if tuned.evaluations < FEW * numbers else ''}"
+    return f"Tuning {tried}: {gain}" + (f"; {matters}" if matters else "")
 
 
 def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:

@@ -67,7 +67,7 @@ def test_what_takes_ids_takes_round_0(tmp_path: Path, own: Any, capsys: pytest.C
     model = Model(default=WEAK)
     run = optimize(model, tmp_path / "run", rounds=2, candidates=2, start=[own], recipe="evolve")
     assert command_line(["show", str(run.directory)]) == 0
-    assert "Given at the start" in capsys.readouterr().out
+    assert "Before the first round" in capsys.readouterr().out
     assert command_line(["show", str(run.directory), "r0c1"]) == 0
     assert "Given by the user." in capsys.readouterr().out
     assert "0.5 * obs[3]" in promptpo.export(run.directory, candidate="r0c1")

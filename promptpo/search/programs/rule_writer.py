@@ -55,7 +55,7 @@ def _decision(program: DecisionList, scene: Scene) -> str:
     for rule in program.rules:
         lines.append(f"# Rule: {line_of(rule)}")
         lines += _seen_rule(rule, scene) if scene.view is not None else _rule(rule, hides=scene.hides)
-    lines.append(f"# Rule: {program.fallback!r}")
+    lines.append(f"# Rule: {line_of(program.fallback)}")
     if program.fallback == EXPLORE and scene.view is not None:
         lines.append("return self.explore()")
     elif program.fallback == EXPLORE and scene.place:

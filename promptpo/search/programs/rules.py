@@ -13,10 +13,9 @@ want one and set another when its act is done.
 
 from __future__ import annotations
 
-import ast
-import contextlib
+import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -80,9 +79,10 @@ class DecisionList:
         return sum(rule.size for rule in self.rules)
 
 
-def line_of(rule: Rule) -> str:
-    """A rule as a literal, for a comment that `read_rules` understands."""
-    return repr((rule.when, rule.target, rule.how, rule.act, rule.stage, rule.then))
+def line_of(part: Any) -> str:
+    """A rule or a fallback as JSON, for a comment that `read_rules` understands."""
+    told = list(astuple(part)) if isinstance(part, Rule) else part
+    return json.dumps(told, default=int)  # numpy's whole numbers too
 
 
 def read_rules(source: str) -> DecisionList | None:
@@ -90,13 +90,19 @@ def read_rules(source: str) -> DecisionList | None:
     rules: list[Rule] = []
     fallback: Any = None
     for found in _LINE.finditer(source):
-        with contextlib.suppress(ValueError, SyntaxError, TypeError):
-            value = ast.literal_eval(found[1])
-            if isinstance(value, tuple):
-                rules.append(Rule(*value))
-            else:
-                fallback = value
+        try:
+            value = json.loads(found[1], object_hook=lambda _: None)
+        except ValueError:
+            continue
+        if isinstance(value, list) and len(value) == len(fields(Rule)):
+            rules.append(Rule(*_tuples(value)))
+        elif not isinstance(value, list):
+            fallback = value
     return DecisionList(tuple(rules), fallback) if rules and fallback is not None else None
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 class Grammar:

@@ -37,7 +37,7 @@ LOOK_STEPS = 2000
 """Later looks at fewer finalists take more episodes, where so many steps pay for them."""
 
 ALONE = 0.06
-"""Where there is a target to reach, the most promising structure alone gets this share of the budget: the
+"""Where there is a target to reach and lasting longer is all there is, the most promising structure alone gets this share of the budget: the
 simplest one may do, and is found sooner by itself."""
 
 CHOICE_SEED = 500_000
@@ -223,7 +223,8 @@ class Tuning:
                 self._for_nothing = not foresight.gains and foresight.idle >= IDLE_LOOKS
                 break
             running = [arm for arm in self._alive if not arm.finished]
-            clock.cheap = self._proof is not None and not self._earning and clock.fraction < ALONE
+            alone = self._proof is not None and not self._earning and clock.fraction < ALONE
+            clock.cheap = alone and (clock.spent == 0 or clock.lasting)
             running = running[:1] if clock.cheap else running
             asks = [arm.ask(clock) for arm in running]
             if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:

@@ -103,8 +103,12 @@ class Clock:
             self.failing = self.failing or (self.worse >= CLEAR and self.worse > 3 * self.better)
         if len(self.rates) <= 1:
             self.rates.update(return_of(episode) / max(1, episode.steps) for episode in rollout.episodes)
-        if self.endings >= CLEAR and len(self.rates) == 1 and min(self.rates) > 0:
-            self.failing = True
+        self.failing = self.failing or (self.endings >= CLEAR and self.lasting)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether every episode so far earned the same positive reward for each step."""
+        return len(self.rates) == 1 and min(self.rates) > 0
 
     def lengthen(self) -> None:
         """Double the shortest horizon: the present one tells too little."""

@@ -38,6 +38,7 @@ FIRST_SEED = 1000
 
 MOST_SEEDS = 16
 SEED_BLOCK = 64
+CHEAP_SEEDS = 4
 ENOUGH_GENERATIONS = 150
 """Where the budget would pay for more generations than this, it buys more seeds per vector instead."""
 
@@ -82,6 +83,7 @@ class CmaSearch:
         self._first_step = float(np.clip(STEP_LENGTH / math.sqrt(len(self.space)), NARROW_STEP, WIDE_STEP))
         self._generation = 0
         self._per_vector = 0
+        self._tied = False
         self._horizon: int | None = -1
         self._at_full_length = False
         self._restarts = 0
@@ -288,7 +290,9 @@ class CmaSearch:
         affordable = clock.left / (self.population * length)
         if self._per_vector == 0:
             self._per_vector = int(np.clip(affordable / ENOUGH_GENERATIONS, 1, 4))
-        most = 1.0 if clock.cheap else max(1.0, affordable / 15)
+        most = max(1.0, affordable / 15)
+        if clock.cheap:  # one episode each, until several vectors are as good as it can tell
+            self._per_vector = most = CHEAP_SEEDS if self._tied else 1
         self._per_vector = int(np.clip(self._per_vector, 1, most))
 
     def _adapt_seeds(self, means: Sequence[float]) -> None:
@@ -313,6 +317,7 @@ class CmaSearch:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
             self.finished = 2 * equal > len(means) and improved and self._seen_worse and self._at_full_length
+        self._tied = means.count(max(means)) > 1
         alike = 2 * means.count(max(means)) > len(means)
         self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))
         self._seen_worse = self._seen_worse or min(means) < max(means)

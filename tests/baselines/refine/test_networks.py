@@ -76,7 +76,7 @@ def test_an_untrained_network_adds_next_to_nothing(algorithm: str) -> None:
     """Whoever trains it."""
     space = spaces.Box(-1.0, 1.0, (2,), np.float32)
     model, envs = made(algorithm, space)
-    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])  # type: ignore[attr-defined]
+    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])
     actions = model.predict(envs.normalize_obs(rows), deterministic=True)[0]
     assert np.abs(actions).max() < 0.05
 
@@ -93,7 +93,7 @@ def test_the_file_computes_what_the_model_does(algorithm: str) -> None:
     with torch.no_grad():
         for parameter in model.policy.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
-    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])  # type: ignore[attr-defined]
+    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])
     actions = model.predict(envs.normalize_obs(rows), deterministic=True)[0]
     network = network_of(model, envs, PASSED)
     np.testing.assert_allclose(np.clip(run_text(network, rows), -1, 1), actions, atol=2e-3)
@@ -102,7 +102,7 @@ def test_the_file_computes_what_the_model_does(algorithm: str) -> None:
 def test_an_untrained_network_trusts_the_program_s_choice() -> None:
     """The choice enters as a bias on the logits, which learns with the rest."""
     model, envs = made("ppo", spaces.Discrete(2))
-    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])  # type: ignore[attr-defined]
+    rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])
     rows[:, OBSERVED:] = np.eye(2)[np.arange(50) % 2]
     given = torch.as_tensor(envs.normalize_obs(rows))
     probabilities = model.policy.get_distribution(given).distribution.probs.detach().numpy()

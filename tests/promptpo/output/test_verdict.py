@@ -87,7 +87,7 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
         ({"at_bounds": ("a", "b", "c", "d")}, "a, b, c and 1 more stand at the end"),
         ({"out_of_steps": True, "rounds": (2, 5)}, "after 2 of 5 rounds"),
         ({}, "(--hint)"),
-        ({"language_model": False}, "cannot plan a route: use a language model"),
+        ({"language_model": False}, "knows nothing of the task: use a language model"),
     ],
 )
 def test_the_cause_is_named_with_what_to_do(facts: Any, words: str) -> None:

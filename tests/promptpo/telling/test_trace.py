@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.telling.trace import beginning, cell, event, shorter, trace
+from promptpo.telling.trace import cell, course, event, shorter, trace
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -117,7 +117,7 @@ def test_the_beginning_of_an_episode_is_told_in_a_few_rows() -> None:
     n = 200
     observations = [np.array([0.01 * t, (-1) ** (t // 4) * (1 + t / n), 3.0]) for t in range(n + 1)]
     trajectory = Trajectory(observations, [t % 2 for t in range(n)], [0.1 * t for t in range(n)])
-    told = beginning(
+    told = course(
         Episode(0, 1.0, n, True, False, None, 0, 0.0, trajectory, None),
         {"obs[0]": "height", "obs[1]": "sway"},
     )
@@ -132,9 +132,9 @@ def test_the_beginning_of_an_episode_is_told_in_a_few_rows() -> None:
 def test_a_failed_first_step_has_a_beginning_too() -> None:
     """One row; without a recorded step there is none."""
     one = Trajectory([np.zeros(1), np.ones(1)], [0], [1.0])
-    assert len(beginning(Episode(0, 1.0, 1, True, False, None, 0, 0.0, one, None), {}).splitlines()) == 3
+    assert len(course(Episode(0, 1.0, 1, True, False, None, 0, 0.0, one, None), {}).splitlines()) == 3
     none = Trajectory([np.zeros(1)], [], [])
-    assert beginning(Episode(0, 0.0, 0, False, False, None, 0, 0.0, none, None), {}) == ""
+    assert course(Episode(0, 0.0, 0, False, False, None, 0, 0.0, none, None), {}) == ""
 
 
 def test_an_episode_that_ends_well_is_shown_where_it_cost() -> None:

@@ -53,7 +53,7 @@ def known(here: Here, name: str, episodes: int, **how: Any) -> tuple[Experience,
     experience.add([played(here, env, episodes)])
     source = write_world(env.observation_space, env.action_space, experience.fitting)
     both = (env.observation_space, env.action_space)
-    score = asyncio.run(scored(here, source, None, experience.held_out, both))  # type: ignore[arg-type]
+    score = asyncio.run(scored(here, source, None, experience.held_out, both))
     return experience, source, score
 
 
@@ -93,7 +93,7 @@ def test_a_model_of_nothing_is_not_usable(here: Here) -> None:
         "    def step(self, action):\n        return self.obs, 0.0, False\n"
     )
     both = (experience.observation_space, experience.action_space)
-    score = asyncio.run(scored(here, idle, None, experience.held_out, both))  # type: ignore[arg-type]
+    score = asyncio.run(scored(here, idle, None, experience.held_out, both))
     assert all(skill.ahead[1] == pytest.approx(0.0, abs=1e-6) for skill in score.skills)
     assert score.endings == 0.0
     assert not score.usable
@@ -106,7 +106,7 @@ def test_a_broken_model_is_worth_nothing(here: Here) -> None:
     """A model that fails has its failure in the score and is never used."""
     experience, _, _ = known(here, "CartPole-v1", 8)
     both = (experience.observation_space, experience.action_space)
-    score = asyncio.run(scored(here, "class World:\n    pass\n", None, experience.held_out, both))  # type: ignore[arg-type]
+    score = asyncio.run(scored(here, "class World:\n    pass\n", None, experience.held_out, both))
     assert score.failure is not None
     assert (score.worth, score.usable) == (0.0, False)
 

@@ -124,7 +124,7 @@ def test_planners_reach_what_they_are_to_reach(
 def test_value_iteration_solves_a_table(box: Sandbox) -> None:
     """With a table of everything that can happen the plan is the best policy, chance included."""
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=True)
-    outcomes: Any = env.unwrapped.P  # type: ignore[attr-defined]
+    outcomes: Any = env.unwrapped.P
     world = (
         f"import numpy as np\nTABLE_OF = {outcomes!r}\n"
         "class World:\n    def __init__(self, obs, rng):\n        self.rng = rng\n        self.s = obs\n"
@@ -170,12 +170,12 @@ def test_numbers_of_a_model_are_found_by_least_squares(box: Sandbox) -> None:
             Recorded(np.array(seen), np.array(actions, np.int64), np.ones(len(actions)), terminated=True)
         )
     both = (env.observation_space, env.action_space)
-    found = asyncio.run(fitted(Here(box), CART, episodes, both))  # type: ignore[arg-type]
+    found = asyncio.run(fitted(Here(box), CART, episodes, both))
     assert found is not None
     assert found["force"] == pytest.approx(10.0, abs=0.05)
     assert found["gravity"] == pytest.approx(9.8, abs=0.5)
     broken = CART.replace("force = self.p", "force = self.q")
-    assert asyncio.run(fitted(Here(box), broken, episodes, both)) is None  # type: ignore[arg-type]
+    assert asyncio.run(fitted(Here(box), broken, episodes, both)) is None
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from promptpo.program import Program
-from promptpo.search.tuning import Start
+from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.clock import CLEAR, SHORTEST, Clock
 from tests.promptpo.search.tuning.conftest import run_tuner
 from tests.promptpo.search.tuning.test_clock import rollout
@@ -49,9 +49,21 @@ def test_a_lucky_vector_does_not_end_it() -> None:
 def test_the_first_structure_has_its_chance_alone() -> None:
     """Where it reaches the target by itself, no other structure takes a step."""
     other = Start("c2", Program(SOURCE.replace('"b"', '"c"')), 0.0)
-    (first, second), _ = run_tuner(
-        [start(), other], lambda t: good(t) if "b" in t.params else 0.0, steps=100_000, target=9.5
+    tuning = Tuning(
+        [start(), other],
+        steps=100_000,
+        horizon=100,
+        seed=0,
+        target=95.0,
+        seeds=lambda a, n: tuple(range(a, a + n)),
     )
+    while tuning.batches:
+        rollouts = []
+        for job in tuning.batches:
+            lasted = [round(10 * good(t)) if "b" in t.params else 1 for t in job.trials]
+            rollouts.append(rollout(*[(float(n), n, n < 100) for n in (max(1, n) for n in lasted)]))
+        tuning.step(rollouts)
+    first, second = tuning.result()
     assert first.steps > 0
     assert second.steps == 0
 
