@@ -36,7 +36,7 @@ def overview(run: Path) -> str:
     ]
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}" if round_ else f"\n{_before(view)}")
+        lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
         lines.extend(
             f"  {clean_line(_line(one, best=one is view.best))}"
             for one in view.candidates
@@ -60,12 +60,6 @@ def overview(run: Path) -> str:
         lines.append(clean_line(view.result["verdict"]))
         lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
-
-
-def _before(view: RunView) -> str:
-    """What the candidates are that no round asked for."""
-    learnt = any(one.round == 0 and one.id.startswith("w") for one in view.candidates)
-    return "Before the first round" if learnt else "Given at the start"
 
 
 def _world(view: RunView) -> list[str]:
