@@ -24,7 +24,7 @@ from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
-from promptpo.search.imagination import Imagination
+from promptpo.search.imagination import WorldSearch
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
 from promptpo.search.opening import Opening
@@ -134,7 +134,7 @@ class _Loop:
         self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
         self.judge = Judge(self.sampler, spender, config, horizon, self.threshold)
         self.tuner = Tuner(self.sampler, spender, config, horizon)
-        self.world = Imagination(spec, self.sampler, spender, config, horizon, self.threshold)
+        self.world = WorldSearch(spec, self.sampler, spender, config, horizon, self.threshold)
 
     async def run(self) -> str:
         """Round after round until there is a reason to stop, which is returned."""

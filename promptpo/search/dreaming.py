@@ -65,16 +65,24 @@ class Dreamer:
             return -math.inf
         return statistics.fmean(episode.return_ for rollout in rollouts for episode in rollout.episodes)
 
-    async def tuned_better(self, n: int, dream: Dream, chance: float) -> tuple[str, float] | None:
+    async def tuned_better(
+        self, n: int, dream: Dream, chance: float, *, times: int = 1
+    ) -> tuple[str, float] | None:
         """A policy with numbers tuned in the model and what it promises, with more steps where few find nothing.
 
         None where that is no more than chance.
+
+        Args:
+            n: Which study this is.
+            dream: The model.
+            chance: What random actions earn.
+            times: Factor on the steps in the model, up to the larger number of them.
 
         Raises:
             WorldFailedError: The model failed.
         """
         for steps in DREAM_STEPS:
-            best = await self._tuned(n, dream, steps)
+            best = await self._tuned(n, dream, min(times * steps, DREAM_STEPS[-1]))
             if best is None:
                 return None
             promised = await self.promised(dream, best.program.source)
@@ -87,10 +95,10 @@ class Dreamer:
 
         Numbers that earlier models favoured are places to begin at.
         """
-        library = [genome for genome in structures_for(*self._spaces) if genome.structure != "table"]
-        programs = [
-            Program.parse(write_program(genome, *self._spaces)) for genome in library[:DREAM_STRUCTURES]
-        ]
+        written = (
+            Program.parse(write_program(genome, *self._spaces)) for genome in structures_for(*self._spaces)
+        )
+        programs = [program for program in written if program.params][:DREAM_STRUCTURES]
         starts = [
             Start(f"d{i}", program, math.nan, tuple(self._favoured.get(program.skeleton, ())[-3:]))
             for i, program in enumerate(programs)

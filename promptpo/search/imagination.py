@@ -22,7 +22,7 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
-from promptpo.search.modelling import Known, Modeller
+from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.references import random_policy
 from promptpo.search.tuning import Start
 from promptpo.world.dreams import Dream
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 STUDIES = 8
 """Times that a model is fitted, used and corrected before the first round, at most."""
 
-FIRST_STEPS, FIRST_EPISODES, MOST_FIRST = 600, 4, 4
-"""Random episodes come in batches, until there are so many steps or so many batches."""
+FIRST_STEPS, FIRST_EPISODES, MOST_EPISODES, MOST_FIRST = 600, 2, 60, 4
+"""Random episodes come in batches, the first of two, until there are so many steps or so many batches."""
 
 PROBE_EPISODES = 2
 """Real episodes that a policy from the model plays before it is a candidate."""
@@ -60,8 +60,11 @@ SHARE = 0.1
 DISAPPOINTS = 0.25
 """A policy disappoints where it earns less than the model says by this share of what the model promises above chance."""
 
-GAIN = 0.02
-"""A gain of less than this share ends the studies."""
+GAIN, IDLE = 0.02, 2
+"""So many candidates in a row that gain less than this share end the studies."""
+
+MOST_TIMES = 4
+"""Later models, which know more, are searched in so many times as long at most."""
 
 UNSEEN = 900_000
 """Probes that look for what was not seen use training seeds from here on."""
@@ -80,7 +83,7 @@ class Found:
     promised: float
 
 
-class Imagination:
+class WorldSearch:
     """Learns a world model and uses it, as far as it can be trusted.
 
     Args:
@@ -132,6 +135,7 @@ class Imagination:
 
     async def _studies(self, history: History) -> None:
         best: float | None = None
+        idle = 0
         for n in range(1, STUDIES + 1):
             if not self._goes_on(n):
                 return
@@ -146,9 +150,11 @@ class Imagination:
                 continue
             attempt = await self._candidate(n, found, history)
             mean = attempt.evaluation.mean_return
-            if self._reached(mean) or (best is not None and mean <= best + GAIN * abs(best - self._chance)):
+            gained = best is None or mean > best + GAIN * abs(best - self._chance)
+            idle = 0 if gained else idle + 1
+            if self._reached(mean) or idle >= IDLE:
                 return
-            best = mean
+            best = mean if best is None else max(best, mean)
 
     def suffices(self, history: History) -> bool:
         """Whether what was found in the model reaches the threshold, so that nobody need be asked for more."""
@@ -165,7 +171,7 @@ class Imagination:
             return bool(found)
         steps = self._config.budget.steps
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
-        goes_on = self._spender.ledger.searched_steps <= allowed
+        goes_on = self._spender.ledger.steps["probe"] <= allowed
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
@@ -191,14 +197,17 @@ class Imagination:
         """Random episodes: the first steps that anything can be learnt from."""
         returns: list[float] = []
         for n in range(MOST_FIRST):
-            seeds = self._seeds.train(FIRST_EPISODES * 4**n, start=PROBE_START + 1000 * n)
-            returns += await self._probe(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
-            if self.modeller.experience.steps >= FIRST_STEPS:
+            lacking = FIRST_STEPS - self.modeller.experience.steps
+            length = self.modeller.experience.steps / max(1, len(returns))
+            if lacking <= 0:
                 break
+            count = FIRST_EPISODES if not length else min(MOST_EPISODES, math.ceil(lacking / length))
+            seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
+            returns += await self._probe(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
         finite = [one for one in returns if math.isfinite(one)]
         self._chance = statistics.fmean(finite) if finite else 0.0
 
-    async def _look_elsewhere(self, n: int, world: Known) -> None:
+    async def _look_elsewhere(self, n: int, world: Modelled) -> None:
         """More steps where the model knows too little: where it has not been, if it knows how to get there."""
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
@@ -258,7 +267,7 @@ class Imagination:
         return found
 
     async def _proposed(
-        self, number: int, world: Known, history: History, attempts: Sequence[Attempt]
+        self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
     ) -> list[tuple[Candidate, float]]:
         """Candidates that the model promises more of than of what there is; worked out once in a run."""
         key = f"r{number}"
@@ -272,7 +281,7 @@ class Imagination:
         return [(from_json(Candidate, one), float(promised)) for one, promised in recorded]
 
     async def _worked_out(
-        self, number: int, world: Known, history: History, attempts: Sequence[Attempt]
+        self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
     ) -> list[tuple[Candidate, float]]:
         dream = self._dreamer.dream(world.source, world.params)
         proposed: list[tuple[Candidate, float]] = []
@@ -308,7 +317,7 @@ class Imagination:
         return proposed
 
     async def _planned(
-        self, number: int, world: Known, dream: Dream, others: Sequence[str]
+        self, number: int, world: Modelled, dream: Dream, others: Sequence[str]
     ) -> list[tuple[Candidate, float]]:
         """A policy that plans in the model, where it promises more than others in episodes that are not long."""
         plan = planning_policy(world.source, world.params, *self._spaces)
@@ -319,7 +328,7 @@ class Imagination:
         promised = await self._dreamer.promised(dream, plan, PROBE_EPISODES, PLANNED)
         return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []
 
-    async def _found(self, n: int, world: Known) -> Found | None:
+    async def _found(self, n: int, world: Modelled) -> Found | None:
         """The best policy that the model promises; None where it tells no difference between policies."""
         recorded = self._journal.find("dream", f"w{n}")
         if recorded is not None:
@@ -331,11 +340,11 @@ class Imagination:
         self._journal.add("dream", f"w{n}", data)
         return found
 
-    async def _dreamt_up(self, n: int, world: Known) -> Found | None:
+    async def _dreamt_up(self, n: int, world: Modelled) -> Found | None:
         dream = self._dreamer.dream(world.source, world.params)
         try:
             chance = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
-            found = await self._dreamer.tuned_better(n, dream, chance)
+            found = await self._dreamer.tuned_better(n, dream, chance, times=min(n, MOST_TIMES))
         except WorldFailedError:
             return None
         return None if found is None else Found(*found)

@@ -39,7 +39,7 @@ ROWS = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Modelled:
     """A world model and what it is worth.
 
     Attributes:
@@ -89,7 +89,7 @@ class Modeller:
         self.spaces = (spec.observation_space, spec.action_space)
         self.experience = Experience(*self.spaces)
         self._shelf = Shelf(spender.journal.directory)
-        self._written: Known | None = None
+        self._written: Modelled | None = None
 
     @property
     def possible(self) -> bool:
@@ -112,7 +112,7 @@ class Modeller:
         if rollout is not None:
             self.experience.add([rollout])
 
-    async def model(self, key: str) -> Known:
+    async def model(self, key: str) -> Modelled:
         """The best model of what is known by now, made once in a run.
 
         Args:
@@ -120,7 +120,7 @@ class Modeller:
         """
         found = self._journal.find("world", key)
         if found is not None:
-            known = Known(found["source"], found["score"], found["by"])
+            known = Modelled(found["source"], found["score"], found["by"])
             self._written = known if known.by else self._written
             return known
         best = await self._scored(write_world(*self.spaces, self.experience.fitting))
@@ -144,12 +144,12 @@ class Modeller:
         self._written = best if best.by else self._written
         return best
 
-    async def _scored(self, source: str, by: str = "") -> Known:
+    async def _scored(self, source: str, by: str = "") -> Modelled:
         executor, held_out = self._spender.executor, self.experience.held_out
         score = await scored(executor, source, Program.parse(source).values, held_out, self.spaces)
-        return Known(source, as_data(score), by, tuple(mismatches_in_words(score)))
+        return Modelled(source, as_data(score), by, tuple(mismatches_in_words(score)))
 
-    async def _asked(self, key: str, best: Known) -> Known:
+    async def _asked(self, key: str, best: Modelled) -> Modelled:
         """The language model's, where it is better than the best so far; nothing is lost where it does not answer."""
         latest = best
         for n in range(1, CALLS + 1):
@@ -167,11 +167,11 @@ class Modeller:
             best = max(best, latest, key=lambda one: one.worth)
         return best
 
-    async def _fitted(self, source: str, by: str) -> Known:
+    async def _fitted(self, source: str, by: str) -> Modelled:
         values = await fitted(self._spender.executor, source, self.experience.fitting, self.spaces)
         return await self._scored(Program.parse(source).with_values(values or {}).source, by)
 
-    async def _answer(self, name: str, best: Known, latest: Known) -> str:
+    async def _answer(self, name: str, best: Modelled, latest: Modelled) -> str:
         """Ask for a model, or for a better one; the failure of the last answer goes with it."""
         spec = self._spec
         system = prompting.render(

@@ -16,8 +16,8 @@ from promptpo.run.config import RECIPES, Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
-from promptpo.search.imagination import Found, Imagination
-from promptpo.search.modelling import Known
+from promptpo.search.imagination import Found, WorldSearch
+from promptpo.search.modelling import Modelled
 
 USABLE = {"usable": True, "worth": 0.9}
 USELESS = {"usable": False, "worth": 0.0}
@@ -52,7 +52,7 @@ def studied(
     assert RECIPES["model"].world
     history, probes = History(), []
     with Journal(tmp_path) as journal:
-        ledger = SimpleNamespace(searched_steps=0)
+        ledger = SimpleNamespace(steps={"probe": 0})
         spender: Any = SimpleNamespace(
             journal=journal, ledger=ledger, executor=None, llm=SimpleNamespace(language_model=False)
         )
@@ -60,17 +60,17 @@ def studied(
             observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,))
         )
         sampler: Any = Sampler(measured)
-        imagination = Imagination(spec, sampler, spender, config, 10, threshold=100.0)
+        imagination = WorldSearch(spec, sampler, spender, config, 10, threshold=100.0)
 
         async def probe(key: str, _source: str, _seeds: Any) -> list[float]:
             probes.append(key)
-            ledger.searched_steps += 100
+            ledger.steps["probe"] += 100
             return [tries.pop(0)] if key.endswith(".try") else [0.0]
 
-        async def model(_key: str) -> Known:
-            return Known("", worlds.pop(0) if worlds else USELESS)
+        async def model(_key: str) -> Modelled:
+            return Modelled("", worlds.pop(0) if worlds else USELESS)
 
-        async def find(_n: int, _world: Known) -> Found | None:
+        async def find(_n: int, _world: Modelled) -> Found | None:
             return found.pop(0)
 
         async def curious(_n: int) -> str:
@@ -127,13 +127,13 @@ def test_studies_end_where_their_share_is_spent(tmp_path: Path, monkeypatch: pyt
 
 
 def test_studies_end_where_nothing_is_gained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second candidate that is no better than the first is the last."""
+    """The second candidate in a row that is no better than the best is the last."""
     history, _, _ = studied(
         tmp_path,
         monkeypatch,
-        [USABLE, USABLE],
-        [Found("p", 60.0), Found("q", 61.0)],
-        [59.0, 60.0],
-        [58.0, 58.5],
+        [USABLE] * 4,
+        [Found("p", 60.0)] * 4,
+        [59.0] * 4,
+        [58.0, 58.5, 57.0, 99.0],
     )
-    assert [attempt.id for attempt in history.attempts] == ["w1c1", "w2c1"]
+    assert [attempt.id for attempt in history.attempts] == ["w1c1", "w2c1", "w3c1"]
