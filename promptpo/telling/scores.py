@@ -78,10 +78,10 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
         return f"Every episode returned {number(evidence.returns[0])}."
     if len(episodes) <= ALL:
         ended = [e.terminated and not e.success for e in episodes]
-        some = any(ended) and not all(ended)
+        some = any(ended) and not all(ended) and len({e.steps for e in episodes}) > 1
         listed = ", ".join(
             f"{names.get(e.seed, e.seed)}: {number(e.return_)}"
-            + (f" (ended at step {e.steps})" if some and early else "")
+            + (f" (ended at {e.steps})" if some and early else "")
             for e, early in zip(episodes, ended, strict=True)
         )
         return f"Return by start: {listed}."
