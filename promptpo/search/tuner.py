@@ -18,7 +18,7 @@ from promptpo.run.records import Attempt, Remark, Seeds
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
-from promptpo.telling.tuning import AT_TARGET, NO_NUMBERS, NO_STEPS, NOT_PAID, outcome_in_words
+from promptpo.telling.tuning import AT_TARGET, NO_NUMBERS, NO_STEPS, NOT_PAID, outcome_in_words, peak_in_words
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -68,9 +68,13 @@ class Tuner:
         self._tuning = None
         self._remark(history, [one for one, attempt in measured if attempt is None])
         numbers = {start.id: len(start.program.params) for start in starts}
+        shown = [e.return_ for a in history.attempts for e in history.evidence(a).episodes]
         for one, attempt in measured:
             said = outcome_in_words(one, numbers[one.id], attempt.id if attempt else "")
-            history.tuning[one.id] = said
+            peak = peak_in_words(one, shown)
+            history.tuning[one.id] = f"{said}; {peak}" if peak else said
+            if attempt is not None and peak:
+                history.tuning[attempt.id] = peak[0].upper() + peak[1:]
         return [attempt for _, attempt in measured if attempt]
 
     @staticmethod

@@ -129,6 +129,8 @@ def _numbers(base: Attempt, history: History) -> Part:
     table = parameters(base.candidate.source, written.candidate.source, "was")
     difference = scores.difference(history.against(base, written), f"{written.id}, the numbers as written,")
     remarks = [note for note in base.notes if " -> " not in note]
+    if base.id in history.tuning:
+        remarks.append(f"{history.tuning[base.id]}.")
     moved = moved_in_words(base.candidate.sensitivity)
     head = f"Tuning changed its numbers: {difference}."
     if moved:

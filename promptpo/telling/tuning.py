@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from promptpo.telling.feedback import FAR, number
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity
@@ -14,6 +17,9 @@ MOST_NAMED = 5
 
 FEW = 5
 """Episodes for each number below which tuning in vain says little of the numbers."""
+
+MOST_NUMBERS = 8
+"""Numbers that are told of an outstanding episode."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
 NO_STEPS = "Not tuned: no steps were left, so its return is that of the numbers as written"
@@ -45,6 +51,32 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     few = ", though so few episodes do not show that they are at their best"
     gain = f"no gain{few if tuned.evaluations < FEW * numbers else ''}"
     return f"Tuning {tried}: {gain}" + (f"; {matters}" if matters else "")
+
+
+def peak_in_words(tuned: Tuned, shown: Sequence[float]) -> str:
+    """That an episode of tuning returned far more than any that candidates have played, and with what numbers.
+
+    Its mean hides such an episode where it was rare, though it shows what is possible.
+
+    Args:
+        tuned: The result.
+        shown: Returns of all candidates' episodes.
+    """
+    peak, values = tuned.peak
+    if not shown or not math.isfinite(peak):
+        return ""
+    best, size = max(shown), max(map(abs, shown[-20:]))
+    if peak <= best + max(FAR * abs(best), FAR * min(size, abs(peak))):
+        return ""
+    named = sorted(
+        values, key=lambda name: -tuned.sensitivity[name].share if name in tuned.sensitivity else 0.0
+    )
+    numbers = ", ".join(f"{name} {values[name]:.4g}" for name in named[:MOST_NUMBERS])
+    more = " and others" if len(named) > MOST_NUMBERS else ""
+    return (
+        f"one episode of its tuning returned {number(peak)}, far above the {number(best)} that is the most any candidate "
+        f"has had, with {numbers}{more}"
+    )
 
 
 def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:

@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.search.tuning.archive import mean_or_worst
-from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned, return_of, steps_of
+from promptpo.search.tuning.batches import (
+    NO_PEAK,
+    Batch,
+    Finalist,
+    SeedSource,
+    Start,
+    Tuned,
+    return_of,
+    steps_of,
+)
 from promptpo.search.tuning.clock import SHORTEST, Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation, RuleSearch, grows
@@ -160,7 +169,8 @@ class Tuning:
         arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
         if arm is None:
             return tuned
-        told = replace(tuned, evaluations=arm.evaluations)
+        peak = arm.peak if isinstance(arm, CmaSearch) else NO_PEAK
+        told = replace(tuned, evaluations=arm.evaluations, peak=peak)
         if tuned.program is not arm.start.program:
             return replace(told, outcome="better")
         if not self._for_nothing and arm is not leader:

@@ -63,6 +63,10 @@ class Start:
     earlier: tuple[str, ...] = ()
 
 
+NO_PEAK: tuple[float, Mapping[str, float]] = (-math.inf, {})
+"""Where no episode was rolled out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tuned:
     """What tuning made of a candidate.
@@ -76,6 +80,7 @@ class Tuned:
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
+        peak: The highest return of a single episode in tuning, and the parameter values that had it.
         evaluations: Episodes that were rolled out for it, whole or short.
         outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
             "nothing ran" to its end.
@@ -88,6 +93,7 @@ class Tuned:
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    peak: tuple[float, Mapping[str, float]] = NO_PEAK
     evaluations: int = 0
     outcome: Literal["better", "none", "alike", "given up", "nothing ran"] = "none"
 

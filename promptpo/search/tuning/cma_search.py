@@ -16,7 +16,7 @@ import numpy as np
 
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
-from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
 from promptpo.search.tuning.sensitivity import Trials
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
@@ -90,6 +90,7 @@ class CmaSearch:
         self._veterans: list[Vector] = []
         self._seen_worse = False
         self.ran = False
+        self.peak = NO_PEAK
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
@@ -148,6 +149,9 @@ class CmaSearch:
         asked = len(self._asked)
         self._es.tell(self._asked, ranks(means[:asked]))
         self._tried.add(self._asked, means[:asked])
+        for vector, row in zip([*self._asked, *self._extra], rows, strict=False):
+            if max(row) > self.peak[0]:
+                self.peak = (max(row), self.space.decode(vector))
         for vector, row in zip(self._extra, rows[asked:], strict=True):
             self._again(vector, row)
         self._begin_warm(dict(zip(map(id, self._extra), means[asked:], strict=True)))
