@@ -11,7 +11,6 @@ import typer
 from promptpo.cli import view_commands
 from promptpo.cli.many_commands import print_table
 from promptpo.cli.terminal import print_json, say
-from promptpo.telling.feedback import number
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ def finish(found: SeedsResult, showing: ShowingFlags) -> None:
 
 def summary(found: SeedsResult) -> None:
     """A table with a row for each seed; mean, interval and best below it."""
+    from promptpo.telling.feedback import number
+
     rows = [list(COLUMNS)]
     for row in found.data["runs"]:
         value = "not begun" if row["stop_reason"] is None else "nothing ran"

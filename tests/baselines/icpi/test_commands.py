@@ -103,9 +103,15 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(
         (["Pendulum-v1", "--engine", "lookup"], "needs a Discrete action space"),
         (["CartPole-v1", "--engine", "oracle"], "the oracle knows the rules of ICPI's own domains only"),
         (["promptpo/Chain-v0", "--engine", "oracel"], "ICPI's engines are"),
-        (["promptpo/Chain-v0", "--engine", "oracle", "--profile", "quick"], "--profile takes paper, fast"),
-        (["promptpo/Chain-v0", "--engine", "oracle", "--method", "ppo"], "--method takes icpi"),
-        (["promptpo/Chain-v0", "--engine", "oracle", "--randomize", "nxt"], "Did you mean next?"),
+        (
+            ["promptpo/Chain-v0", "--engine", "oracle", "--profile", "quick"],
+            "'quick' is not one of 'paper', 'fast'",
+        ),
+        (["promptpo/Chain-v0", "--engine", "oracle", "--method", "ppo"], "'ppo' is not one of 'icpi'"),
+        (
+            ["promptpo/Chain-v0", "--engine", "oracle", "--randomize", "nxt"],
+            "takes done, reward, next, policy, not 'nxt'",
+        ),
         (["promptpo/Chain-v0", "--engine", "oracle", "--env-kwargs", "{"], "--env-kwargs"),
         (["nowhere:Thing-v0", "--engine", "lookup"], "there is no module 'nowhere' on the path or in"),
         (["promptpo/Chain-v0", "--engine", "vllm:m"], "needs --base-url"),

@@ -69,7 +69,10 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
     if text.startswith("Solved"):
         assert not facts.failed
         assert reached or facts.test.success_rate == 1.0
-    signs = [facts.test.against(mark).verdict for mark in facts.references.values()]
+    marks = {
+        name: mark for name, mark in facts.references.items() if name != "teacher"
+    }  # which has its own sentence
+    signs = [facts.test.against(mark).verdict for mark in marks.values()]
     assert text.startswith("Worse than") == (min(signs, default=0) < 0)
     if text.startswith("Better than"):
         assert min(signs) > 0
