@@ -153,8 +153,10 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
         return "\n\n".join([title, *(feedback.episode_in_words(t, most, names) for t in kept)])
 
     every = ("worst", "low", "median", "best", "typical")
-    few = ("worst", "low", "typical") if _mends(plan) else ("worst", "best", "typical")
-    least = few if _mends(plan) else ("worst", "typical")
+    few = ("worst", "low", "best", "typical") if _mends(plan) else ("worst", "best", "typical")
+    least = (
+        few if _mends(plan) else ("worst", "typical")
+    )  # a bad start says little without a good one beside it
     return Part([texts(every, 1200), texts(few, 700), texts(least, 640)], [20, 50])
 
 

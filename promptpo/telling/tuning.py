@@ -38,12 +38,12 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     if not tuned.evaluations:
         return NOT_PAID
     what = f"its {numbers} number{'s' if numbers != 1 else ''}" if numbers else "its table"
-    tried = f"{what} over {_episodes(tuned.evaluations)}"
+    tried = f"{what} over {_episodes(tuned)}"
     if into:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning tried {what} over {_episodes(tuned.evaluations)}, found little and went on with another program, so its return is that of the numbers as written"
+        return f"Tuning tried {what} over {_episodes(tuned)}, found little and went on with another program, so its return is that of the numbers as written"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":
@@ -98,5 +98,8 @@ def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     return "; ".join(parts)
 
 
-def _episodes(n: int) -> str:
-    return "1 episode" if n == 1 else f"{n:,} episodes"
+def _episodes(tuned: Tuned) -> str:
+    """How many there were, and how long: short ones do not see what happens late."""
+    n = tuned.evaluations
+    length = f" of {tuned.steps / n:,.0f} steps" if tuned.steps else ""
+    return f"1 episode{length}" if n == 1 else f"{n:,} episodes{length}{' on average' if length else ''}"
