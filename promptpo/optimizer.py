@@ -142,13 +142,14 @@ class _Loop:
         try:
             await self.opening.begin(self.history)
             await self.world.study(self.history)
-            while self.history.rounds < rounds:
+            stop = ""
+            while not stop and self.history.rounds < rounds:
                 stop = await self._round()
-                if stop:
-                    return stop
+            if not self._solved():
+                await self.judge.confirm(self.history)
         except BudgetSpentError as spent:
             return str(spent)
-        return "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
+        return stop or ("the one round is done" if rounds == 1 else f"all {rounds} rounds are done")
 
     async def _round(self) -> str:
         """One round; returns why the search ends with it, or nothing."""

@@ -11,11 +11,13 @@ candidate that was lucky on them has to be good on others to stay in front.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.run.records import Attempt, Seeds
 
@@ -39,6 +41,13 @@ SMALL = 0.005
 NEAR = 0.02
 """Programs that differ in numbers only, and on no shared start by more than this share of the returns' size, behave
 alike: a step spent on telling them apart buys nothing."""
+
+CLOSE, CLOSE_ONES = 0.1, 2
+"""At the end, so many others whose mean is below the leader's by less than this share of the returns' size are looked
+at once more beside it."""
+
+LAST_START = 1_000_000
+"""The last looks use validation seeds from here on, which no round does."""
 
 SHARE = 0.2
 """Share of the steps that are left which one round's looks may take, beyond the first block."""
@@ -99,6 +108,54 @@ class Judge:
             if front is not None:
                 history.leader_id = front.id
             history.find_alike()
+
+    async def confirm(self, history: History) -> None:
+        """Look once more at the leader and who comes close to it, with steps that nothing else needs any more.
+
+        A few episodes put candidates in order and still hide what happens in one episode of ten, such as a fall. So
+        the order that few episodes gave is looked at again, on fresh seeds, as far as the steps last.
+
+        Args:
+            history: All that is known; its leader may change.
+        """
+        leader = history.best()
+        if leader is None or self._most < CLOSE_ONES or self._spender.ledger.steps_left() is None:
+            return
+        close = [
+            one for one in history.ranked() if one is not leader and self._is_close(history, one, leader)
+        ]
+        alive = [leader, *close[:CLOSE_ONES]]
+        wanted = self._config.score_episodes - len(history.evidence(leader).episodes)
+        turn = len(self._config.task.family)
+        block = -(-self._config.score_episodes // (BLOCKS * turn)) * turn
+        start = LAST_START + self._config.score_episodes * history.rounds
+        with contextlib.suppress(BudgetSpentError):
+            for n in range(-(-wanted // block) if close else 0):
+                if not self._last_look(history, alive, f"r{history.rounds}.last{n + 1}", block):
+                    break
+                await self.look(history, alive, self._seeds.validation(block, start=start + n * block))
+                alive = self._without_the_worse(history, alive)
+                if len(alive) == 1:
+                    break
+        front = self._front(history, alive)
+        history.leader_id = front.id if front is not None else history.leader_id
+
+    def _is_close(self, history: History, attempt: Attempt, leader: Attempt) -> bool:
+        if not history.runs(attempt) or attempt.id in history.alike or attempt.candidate.duplicate_of:
+            return False
+        best, mine = history.evidence(leader), history.evidence(attempt)
+        behind = best.mean_return - mine.mean_return
+        return behind <= CLOSE * max(map(abs, best.returns)) and not _copy(history, attempt, leader)
+
+    def _last_look(self, history: History, alive: Sequence[Attempt], key: str, block: int) -> bool:
+        """Whether what is left pays for a block; decided once in a run."""
+        found = self._spender.journal.find("decision", key)
+        if found is None:
+            left = self._spender.ledger.steps_left()
+            lengths = [e.steps for attempt in alive for e in history.evidence(attempt).episodes]
+            cost = len(alive) * block * statistics.fmean(lengths)
+            found = self._spender.journal.add("decision", key, left is None or cost <= left).data
+        return bool(found)
 
     async def look(self, history: History, attempts: Sequence[Attempt], seeds: Sequence[int]) -> None:
         """Roll some candidates out on validation seeds and put what came out into the history."""

@@ -209,7 +209,7 @@ def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> li
     for plan in plans:
         parents, strategy, aspect = plan.parents[:1], "", ""
         if plan.direction == "improve" and parents:
-            open_ = _by_novelty(respects(history, parents[0], spec, final=plan.final), history)
+            open_ = _by_novelty(respects(history, parents[0], final=plan.final), history)
             aspect = open_[improving % len(open_)]
             improving += 1
         elif plan.direction == "merge":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from promptpo.spec.reading import reward_in
 from promptpo.telling import scores
 from promptpo.telling.feedback import far_below, number
 
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
-    from promptpo.spec import TaskSpec
 
 LONG = 3000
 """Characters from which on a program is worth making simpler."""
@@ -41,16 +38,13 @@ WEAKEST = (
     "by another idea; leave the rest as it is."
 )
 
-_EFFORT = re.compile(r"ctrl|control|effort|torque|energy|fuel|action\b.*(\*\*|square|norm)", re.IGNORECASE)
 
-
-def respects(history: History, attempt: Attempt, spec: TaskSpec | None, *, final: bool = False) -> list[str]:
+def respects(history: History, attempt: Attempt, *, final: bool = False) -> list[str]:
     """Respects in which to improve a program, the most promising first; at least one.
 
     Args:
         history: What is known.
         attempt: The program.
-        spec: The task; its reward says whether effort costs.
         final: Whether the numbers of what is written will not be tuned, so that nothing is written anew.
     """
     evidence = history.evidence(attempt)
@@ -63,7 +57,6 @@ def respects(history: History, attempt: Attempt, spec: TaskSpec | None, *, final
         "" if final else _bounds(attempt),
         WEAKEST,
         "" if final else _simplicity(attempt),
-        _effort(spec),
     ]
     return [text for text in found if text]
 
@@ -165,17 +158,6 @@ def _bounds(attempt: Attempt) -> str:
     return (
         f"Bounds: tuning drove {listed}{more} to the end of the range. Work out what the program tries to do there, and "
         "give it a better way of doing that: wider ranges, or another form of that part."
-    )
-
-
-def _effort(spec: TaskSpec | None) -> str:
-    if spec is None:
-        return ""
-    if not _EFFORT.search(reward_in(spec.text)):
-        return ""
-    return (
-        "Effort: the reward charges for actions. Find actions that cost and bring nothing, and make them smaller, "
-        "smoother or rarer at the same result."
     )
 
 

@@ -217,3 +217,45 @@ def test_copies_with_other_numbers_are_looked_at_once(tmp_path: Path, second: st
     field.judged(past)
     names = {name for name, _ in field.asked}
     assert len(names) == (2 if looked else 1)
+
+
+class Stumbling(Field):
+    """The candidate "fast" earns most and falls in one of six fresh episodes, in none of the first seeds."""
+
+    def episode(self, id_: Any, seed: Any) -> Any:
+        """As before, without luck."""
+        falls = id_ == "fast" and seed >= 11_000_000 and seed % 6 == 0
+        return EpisodeRecord(
+            seed, 200.0 if falls else {"fast": 1030.0, "sure": 1000.0, "slow": 500.0}[id_], 10
+        )
+
+
+def test_steps_that_are_left_go_into_the_final_order(tmp_path: Path) -> None:
+    """What falls now and then loses to what never does, though it led on few episodes; what is far behind costs nothing."""
+    field = Stumbling(tmp_path, fast=(0, 0), sure=(0, 0), slow=(0, 0))
+    history = field.judged()
+    assert history.best().id == "fast"
+    history.rounds = 1
+    judge = Judge(field, field, field.config, 10)
+    asyncio.run(judge.confirm(history))
+    assert history.best().id == "sure"
+    assert field.episodes("slow") == 0
+    before, told = list(field.asked), history.leader_id
+    again = field.judged()
+    again.rounds = 1
+    asyncio.run(Judge(field, field, field.config, 10).confirm(again))
+    assert (again.leader_id, field.asked) == (told, before)  # a resumed run finds it all in the journal
+
+
+def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
+    """Nothing where the budget is spent, and nothing where nobody is close."""
+    poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
+    history = poor.judged()
+    left = poor.ledger.steps_left()
+    asyncio.run(Judge(poor, poor, poor.config, 10).confirm(history))
+    assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
+    alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
+    history = alone.judged()
+    asked = list(alone.asked)
+    asyncio.run(Judge(alone, alone, alone.config, 10).confirm(history))
+    assert alone.asked == asked

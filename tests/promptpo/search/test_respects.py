@@ -1,6 +1,5 @@
 """In which respect a program is to be improved."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,19 +9,14 @@ from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
 
-COSTLY = SimpleNamespace(
-    text="def reward(action):\n    forward = 1.0\n    ctrl_cost = (action ** 2).sum()\n    return forward - ctrl_cost\n"
-)
-FREE = SimpleNamespace(text="def reward(action):\n    return result.distance\n")
 
-
-def heads(*episodes: Any, source: str = "pass", spec: Any = FREE) -> Any:
+def heads(*episodes: Any, source: str = "pass") -> Any:
     """The respects that episodes of (return, steps, success) suggest, by their first word; one is always there."""
     records = tuple(
         EpisodeRecord(n, float(r), steps, success) for n, (r, steps, success) in enumerate(episodes)
     )
     attempt = Attempt(Candidate("r1c1", source, 1), Evaluation("ok", records, 10))
-    found = [text.split(":")[0] for text in respects(History([attempt]), attempt, spec)]
+    found = [text.split(":")[0] for text in respects(History([attempt]), attempt)]
     return [head for head in found if head != "Weakest part"]
 
 
@@ -42,12 +36,6 @@ def heads(*episodes: Any, source: str = "pass", spec: Any = FREE) -> Any:
 def test_the_evidence_suggests_the_respect(episodes: Any, found: Any) -> None:
     """Failures, starts far below the rest and no mere spread, length where it is related; the level always."""
     assert heads(*episodes) == found
-
-
-def test_effort_is_a_respect_only_where_it_costs() -> None:
-    """The reward of the spec says so."""
-    assert heads((5, 10, None), spec=COSTLY) == ["Level", "Effort"]
-    assert heads((5, 10, None), spec=None) == ["Level"]
 
 
 def test_long_programs_are_to_become_simpler() -> None:
