@@ -131,6 +131,7 @@ class Diagnosis:
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
         beginning: Some of the first steps of the worst episode, as a table; of the one that failed, if one did.
         maps: Of image-like observations, a few small maps around the event; empty where there are none.
+        rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
     """
 
     episodes: tuple[Told, ...] = ()
@@ -138,6 +139,7 @@ class Diagnosis:
     by: str = ""
     beginning: str = ""
     maps: str = ""
+    rewards: tuple[float, ...] = ()
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""

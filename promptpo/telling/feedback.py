@@ -60,6 +60,13 @@ def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
     return list(told.values())
 
 
+def extremes(episodes: Sequence[Episode]) -> tuple[float, ...]:
+    """The least and the most that one step earned; empty where no steps are recorded."""
+    rewards = [float(r) for e in episodes if e.trajectory is not None for r in e.trajectory.rewards]
+    finite = [reward for reward in rewards if math.isfinite(reward)]
+    return (min(finite), max(finite)) if finite else ()
+
+
 def far_below(values: Sequence[float]) -> list[int]:
     """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
     if len(values) < 3:  # noqa: PLR2004 - no median to speak of

@@ -39,7 +39,12 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
     head = " ".join(
         filter(
             None,
-            [known.where.in_words(), references_in_words(history.references), thoughts_in_words(history)],
+            [
+                known.where.in_words(),
+                references_in_words(history.references),
+                scores.steps_earned(history),
+                thoughts_in_words(history),
+            ],
         )
     )
     parts = [Part([f"# Where the run is\n\n{head}", ""], [85])]

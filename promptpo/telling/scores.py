@@ -92,6 +92,17 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
     )
 
 
+def steps_earned(history: History) -> str:
+    """The range of what single steps have earned: a reward that the task promises and nobody had stands out by it."""
+    seen = [a.diagnosis.rewards for a in history.attempts if a.diagnosis.rewards]
+    if not seen:
+        return ""
+    low, high = min(r[0] for r in seen), max(r[-1] for r in seen)
+    return (
+        f"In all episodes of all programs so far, single steps earned from {number(low)} to {number(high)}."
+    )
+
+
 def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
     """Which starts go badly, where the returns fall into two groups."""
     low = far_below(evidence.returns)

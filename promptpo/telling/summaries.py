@@ -135,7 +135,9 @@ class Summariser:
         parts = [feedback.aggregate(evaluation), *map(feedback.episode_in_words, episodes), table]
         if evaluation.output:
             parts.append(f"It printed:\n{evaluation.output[:500]}")
-        return "\n\n".join(filter(None, parts)), Diagnosis(tuple(episodes), table, by, began, drawn)
+        return "\n\n".join(filter(None, parts)), Diagnosis(
+            tuple(episodes), table, by, began, drawn, feedback.extremes(rollout.episodes)
+        )
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """What the class in force says of an episode, and which class that is."""

@@ -5,6 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.records import Attempt, Candidate, Diagnosis
+from promptpo.search.history import History
+from promptpo.telling.feedback import extremes
+from promptpo.telling.scores import steps_earned
 from promptpo.telling.trace import cell, course, event, shorter, trace
 from sandbox import Episode, Trajectory
 
@@ -174,3 +179,21 @@ def test_texts_beside_numbers_are_columns_too() -> None:
     )
     assert "go/1" in rows[3]
     assert "walk" not in "".join(rows)
+
+
+def test_the_range_of_single_rewards_is_known() -> None:
+    """Of all recorded steps; what is no number says nothing."""
+    assert extremes([episode([-1.0, -3.0]), episode([2.0, float("nan")])]) == (-3.0, 2.0)
+    assert extremes([]) == ()
+
+
+def test_a_promised_reward_that_nobody_had_stands_out() -> None:
+    """What single steps earned is told over all programs."""
+
+    def attempt(n: int, rewards: tuple[float, ...]) -> Attempt:
+        evaluation = Evaluation("ok", (EpisodeRecord(1, -10.0, 10),), 10)
+        return Attempt(Candidate(f"r1c{n}", "", 1), evaluation, diagnosis=Diagnosis(rewards=rewards))
+
+    past = History([attempt(1, (-10.0, -1.0)), attempt(2, ()), attempt(3, (-2.0, -1.0))])
+    assert steps_earned(past) == "In all episodes of all programs so far, single steps earned from -10 to -1."
+    assert steps_earned(History([attempt(1, ())])) == ""
