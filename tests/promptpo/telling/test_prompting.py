@@ -253,7 +253,7 @@ def test_a_legend_stands_beside_the_summaries_that_need_it() -> None:
     assert "unused" not in prompting.policy_prompt(plan("improve", aspect="x"), other, max_tokens=10_000)
 
 
-@pytest.mark.parametrize("bound", [2000, 600, 350])
+@pytest.mark.parametrize("bound", [2000, 600, 400])
 def test_the_history_is_shortened_to_fit(bound: int) -> None:
     """The best attempt's code goes last; the request itself always stays."""
     many = [attempt(f"r2c{n}", float(n), float(n + 1), float(n + 3)) for n in range(9, 0, -1)]
