@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -10,7 +12,7 @@ from gymnasium.wrappers import TimeLimit, TransformObservation
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.errors import UnsupportedSpaceError
+from promptpo.errors import EnvironmentFaultError, PromptPOError, UnsupportedSpaceError
 from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 
@@ -36,7 +38,7 @@ def make_flat_env(task: Task) -> AnyEnv:
     Raises:
         UnsupportedSpaceError: The action space is a dict, a tuple or text, or does not count from 0.
     """
-    env = make_env(task)
+    env: AnyEnv = Blamed(make_env(task))
     actions = env.action_space
     if not isinstance(actions, DIRECT) or (isinstance(actions, spaces.Discrete) and actions.start != 0):
         env.close()
@@ -49,6 +51,33 @@ def make_flat_env(task: Task) -> AnyEnv:
         return env
     raw = env.observation_space
     return TransformObservation(env, lambda observation: flatten(raw, observation), flat)
+
+
+class Blamed(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Says in one sentence what an environment raised, and that it was the environment."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """As the environment does it."""
+        with _blamed("reset"):
+            return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Any:
+        """As the environment does it, with a reward that is a number."""
+        with _blamed("step"):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            return observation, float(reward), terminated, truncated, info
+
+
+@contextlib.contextmanager
+def _blamed(method: str) -> Iterator[None]:
+    try:
+        yield
+    except PromptPOError:
+        raise
+    except Exception as error:  # foreign code: anything can come out of it
+        raise EnvironmentFaultError(
+            f"the environment raised {type(error).__name__} in {method}: {error}"
+        ) from error
 
 
 def with_end(env: AnyEnv, task: Task) -> AnyEnv:

@@ -140,6 +140,4 @@ def compared(content: Mapping[str, Any]) -> str:
     if not content["residual"]["kept"]:
         return f"{told}; no network was better, so the file is the program's"
     share = content["residual"]["share"]
-    return (
-        f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of what is played is the network's"
-    )
+    return f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of the variance of what is played is the network's"

@@ -18,7 +18,7 @@ from baselines.settings import TrainingSettings
 from promptpo import __version__
 from promptpo.envs.family import longest
 from promptpo.envs.task import Task
-from promptpo.output.exporting import Provenance, exported
+from promptpo.output.exporting import SEARCH, Provenance, exported
 from promptpo.program import Program
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
@@ -130,7 +130,7 @@ class FileEvaluator:
         last = 20_000_000 + settings.test_episodes - 1
         provenance = Provenance(
             settings.task,
-            given["model"],
+            SEARCH if given["model"] == "search" else given["model"],
             __version__,
             directory.resolve().name,
             given["candidate"] + ("" if source == prior.source else " with a network"),

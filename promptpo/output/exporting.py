@@ -30,6 +30,9 @@ BEST = "best.py"
 GIVEN = "its user (given to the run at its start)"
 """Who wrote a policy that a run began with."""
 
+SEARCH = "program search (no language model)"
+"""What stands for its author in a run that asked no language model."""
+
 DISTILLED = "promptpo (distilled from a trained agent of its user)"
 """Who wrote a policy that was fitted to a teacher."""
 

@@ -15,6 +15,7 @@ from promptpo.output.exporting import BEST, policy_part, portable, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.origin import builds, built_in, made_here
+from sandbox import check_source
 
 
 def file_and_task(
@@ -100,6 +101,9 @@ def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     for path in map(Path, paths):
         source = policy_part(read_text(path / BEST if path.is_dir() else path))
         program = Program.parse(source)
+        if not program.is_python:
+            failure = check_source(source)
+            raise UsageError(f"{path} is no Python: {failure.message if failure else 'it cannot be parsed.'}")
         if "Policy" not in program.names:
             raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
         found.append(source)

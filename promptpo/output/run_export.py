@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
-from promptpo.output.exporting import DISTILLED, GIVEN, Provenance, exported
+from promptpo.output.exporting import DISTILLED, GIVEN, SEARCH, Provenance, exported
 from promptpo.output.run_result import best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, Config, load_config
@@ -83,7 +83,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     """The header facts of a run's best policy."""
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
-    model = content["model"] if content["language_model"] else "program search (no language model)"
+    model = content["model"] if content["language_model"] else SEARCH
     if content["best"]["candidate"].startswith("r0c"):
         model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
     return Provenance(

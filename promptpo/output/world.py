@@ -118,7 +118,9 @@ def exported_world(run: Path, task: str) -> str:
     """
     data = usable_world(read_run(run).get("world", []))
     if data is None:
-        raise RunError(f"{run} has no world model that is good enough to be used; --recipe model learns one.")
+        raise RunError(
+            f"{run} has no world model that was good enough to be used; what --recipe model learnt of the task is told by: promptpo show {run}"
+        )
     return environment_module(data, task)
 
 

@@ -25,6 +25,7 @@ from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.references import random_policy
 from promptpo.search.tuning import Start
+from promptpo.world.baseline import can_write
 from promptpo.world.dreams import Dream
 from promptpo.world.planners import planner_for, planning_policy
 from sandbox import WorldFailedError
@@ -126,6 +127,9 @@ class WorldSearch:
             return
         if not self.modeller.possible:
             self._note(0, "observations are not a list of a few hundred numbers: no world model is learnt")
+            return
+        if not language_model and not can_write(*self._spaces):
+            self._note(0, "program search writes no world model for such observations or actions")
             return
         if not language_model and planner_for(*self._spaces) in (None, "values"):
             return  # nothing here suits these spaces, or program search's own table learner does

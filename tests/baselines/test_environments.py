@@ -13,7 +13,7 @@ from baselines.environments import SeededEpisodes, flat_space, flatten, make_fla
 from baselines.evaluation import Evaluator
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.errors import UnsupportedSpaceError
+from promptpo.errors import EnvironmentFaultError, UnsupportedSpaceError
 from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
 
@@ -165,3 +165,32 @@ def test_random_actions_repeat_by_seed() -> None:
     """The same seed draws the same actions, another does not."""
     draws = [RandomAgent(spaces.Discrete(50), seed).act(np.zeros((20, 1))).tolist() for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
+
+
+class Broken(gymnasium.Env[Any, Any]):
+    """Gives no reward in its second step."""
+
+    observation_space = spaces.Box(-1.0, 1.0, (2,))
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.steps = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        return np.zeros(2, np.float32), (None if self.steps == 2 else 1.0), False, False, {}
+
+
+def test_a_broken_environment_is_blamed_in_a_sentence() -> None:
+    """Where it is played and where it is trained in, as `optimize` does it."""
+    gymnasium.register("BrokenReward-v0", entry_point=Broken)
+    evaluator = Evaluator(Task("BrokenReward-v0", max_episode_steps=5))
+    with pytest.raises(EnvironmentFaultError, match="the environment raised TypeError in step"):
+        evaluator.evaluate(ZeroAgent(spaces.Discrete(2)), [0])
+    evaluator.close()
+    envs = training_envs(Task("BrokenReward-v0", max_episode_steps=5), 1, 0, 0)
+    envs.reset()
+    envs.step(np.array([0]))
+    with pytest.raises(EnvironmentFaultError, match="in step"):
+        envs.step(np.array([0]))

@@ -120,6 +120,10 @@ def test_a_file_without_a_policy_is_refused_before_anything_starts(
     path.write_text("print('no policy')\n")
     with pytest.raises(UsageError, match="no class Policy"):
         policies_in([path])
+    broken = tmp_path / "broken.py"
+    broken.write_text("class Policy:\n    def act(self, obs:\n")
+    with pytest.raises(UsageError, match=r"broken.py is no Python: line 2"):
+        policies_in([broken])
     command = [
         "optimize",
         "CartPole-v1",

@@ -7,11 +7,16 @@ from typing import Any
 
 import gymnasium
 
-from promptpo.world.baseline.formulas import write_formulas
-from promptpo.world.baseline.tables import write_table
+from promptpo.world.baseline.formulas import suits_formulas, write_formulas
+from promptpo.world.baseline.tables import suits_tables, write_table
 from sandbox import Recorded
 
-__all__ = ["write_world"]
+__all__ = ["can_write", "write_world"]
+
+
+def can_write(observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any]) -> bool:
+    """Whether a model of such a task can be written here at all."""
+    return suits_tables(observation_space, action_space) or suits_formulas(observation_space, action_space)
 
 
 def write_world(

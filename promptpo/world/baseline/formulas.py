@@ -74,6 +74,20 @@ class Steps:
     ended: Any
 
 
+def suits_formulas(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> bool:
+    """Whether observations are a vector of not too many numbers, and actions one of a few or a vector too."""
+    acts = isinstance(action_space, spaces.Discrete) or (
+        isinstance(action_space, spaces.Box) and len(action_space.shape) == 1
+    )
+    return (
+        acts
+        and isinstance(observation_space, spaces.Box)
+        and len(observation_space.shape) == 1
+        and np.issubdtype(observation_space.dtype or float, np.floating)
+        and 0 < observation_space.shape[0] <= MOST_NUMBERS
+    )
+
+
 def write_formulas(
     observation_space: spaces.Space[Any],
     action_space: spaces.Space[Any],
@@ -82,13 +96,7 @@ def write_formulas(
     curious: bool = False,
 ) -> str:
     """The source of a model of formulas; empty where observations are no vector of numbers."""
-    vector = isinstance(observation_space, spaces.Box) and len(observation_space.shape) == 1
-    acts = isinstance(action_space, spaces.Discrete) or (
-        isinstance(action_space, spaces.Box) and len(action_space.shape) == 1
-    )
-    if not vector or not acts or not np.issubdtype(observation_space.dtype or float, np.floating):
-        return ""
-    if not 0 < observation_space.shape[0] <= MOST_NUMBERS or sum(map(len, episodes)) < 20:  # type: ignore[index]  # noqa: PLR2004
+    if not suits_formulas(observation_space, action_space) or sum(map(len, episodes)) < 20:  # noqa: PLR2004
         return ""
     steps = _steps(action_space, episodes)
     names = _names(steps, action_space)

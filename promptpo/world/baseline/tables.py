@@ -30,6 +30,12 @@ def count_states(space: spaces.Space[Any]) -> int | None:
     return None
 
 
+def suits_tables(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> bool:
+    """Whether both spaces are small and discrete."""
+    states = count_states(observation_space)
+    return states is not None and states <= MOST_STATES and isinstance(action_space, spaces.Discrete)
+
+
 def write_table(
     observation_space: spaces.Space[Any],
     action_space: spaces.Space[Any],
@@ -38,8 +44,7 @@ def write_table(
     curious: bool = False,
 ) -> str:
     """The source of a table of what was seen to follow; empty where the spaces are not small and discrete."""
-    states = count_states(observation_space)
-    if states is None or states > MOST_STATES or not isinstance(action_space, spaces.Discrete):
+    if not isinstance(action_space, spaces.Discrete) or not suits_tables(observation_space, action_space):
         return ""
     counts: Counter[tuple[Any, ...]] = Counter()
     for episode in episodes:

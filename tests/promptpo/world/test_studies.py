@@ -137,3 +137,19 @@ def test_studies_end_where_nothing_is_gained(tmp_path: Path, monkeypatch: pytest
         [58.0, 58.5, 57.0, 99.0],
     )
     assert [attempt.id for attempt in history.attempts] == ["w1c1", "w2c1", "w3c1"]
+
+
+def test_where_no_model_can_be_written_no_step_is_spent(tmp_path: Path) -> None:
+    """Program search models no dictionaries; the run says so and goes on as it would without."""
+    config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
+    spec: Any = SimpleNamespace(
+        observation_space=spaces.Dict({"level": spaces.Box(-1, 1, (2,))}),
+        action_space=spaces.Box(-1, 1, (1,)),
+    )
+    with Journal(tmp_path) as journal:
+        spender: Any = SimpleNamespace(
+            journal=journal, executor=None, llm=SimpleNamespace(language_model=False)
+        )
+        sampler: Any = Sampler([])
+        asyncio.run(WorldSearch(spec, sampler, spender, config, 10, threshold=None).study(History()))
+        assert "writes no world model" in str(journal.find("note", "w0"))
