@@ -53,9 +53,9 @@ def test_the_wheel_has_all_of_the_packages_and_nothing_else(built: Any) -> None:
     for needed in (
         "promptpo/py.typed",
         "sandbox/py.typed",
-        "promptpo/templates/policy.py.j2",
-        "promptpo/prompts/system.md.j2",
-        "promptpo/report/assets/page.html.j2",
+        "promptpo/output/templates/policy.py.j2",
+        "promptpo/telling/prompts/system.md.j2",
+        "promptpo/output/report/assets/page.html.j2",
         "benchmarks/suites/quick.toml",
     ):
         assert needed in inside
