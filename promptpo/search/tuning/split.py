@@ -71,7 +71,14 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
         return min(most, _models_part(round_, steps_left, length))
     parts = 1 if steps_left <= FEW_EPISODES * length else max(1, min(2, round_.left))
     part = steps_left // parts - round_.measuring
-    return max(0, min(most, part if part > 0 else steps_left - round_.measuring))
+    part = part if part > 0 else steps_left - round_.measuring
+    return max(0, min(most, part if part > 0 else _half(steps_left, length)))
+
+
+def _half(steps_left: int, length: float) -> int:
+    """What a small budget gives, which cannot pay for measuring in the worst case: episodes are seldom as long as that."""
+    half = steps_left // 2
+    return half if half >= WORTH * length else 0
 
 
 def _models_part(round_: Round, steps_left: int, length: float) -> int:

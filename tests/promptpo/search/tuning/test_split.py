@@ -80,3 +80,10 @@ def test_no_more_than_there_is(some_round: Any, left: Any) -> None:
     steps = tuning_steps(some_round, left)
     assert 0 <= steps <= left
     assert steps == 0 or steps + some_round.measuring <= left
+
+
+def test_a_small_budget_is_used_where_episodes_are_short() -> None:
+    """Its half goes into tuning where measuring cannot be paid in the worst case, if that is many episodes."""
+    short = round_(left=1, lengths=(9, 10), measuring=15_000, language_model=False)
+    assert tuning_steps(short, 4_779) == 2_389
+    assert tuning_steps(round_(left=1, measuring=15_000, language_model=False), 4_779) == 0
