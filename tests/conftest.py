@@ -28,3 +28,4 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if getattr(config.option, "dist", None) == "load" and config.option.markexpr == "not slow":
         config.option.dist = "loadfile"
+        config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
