@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 
 from promptpo.errors import WorkerLostError
@@ -53,7 +54,7 @@ class FakeExecutor:
         self._call = call
         self._steps = steps
         self._seconds = seconds
-        self._closed = False
+        self._closed = asyncio.Event()
         self.jobs = jobs
         self.asked: list[Job] = []
         self.cancelled = 0
@@ -63,7 +64,7 @@ class FakeExecutor:
         self._check_open()
         self.asked.append(job)
         try:
-            await asyncio.sleep(self._seconds)
+            await self._take_time()
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -79,6 +80,14 @@ class FakeExecutor:
             if failure is not None and job.stop_on_failure:
                 break
         return rollout_of(episodes, trials=len(job.trials))
+
+    async def _take_time(self) -> None:
+        """What a job takes; closing ends it."""
+        if not self._seconds:
+            return await asyncio.sleep(0)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closed.wait(), self._seconds)
+        return None
 
     def _episode(self, job: Job, trial: Trial) -> Episode:
         played = self._play(job.source, trial)
@@ -127,12 +136,12 @@ class FakeExecutor:
         return SandboxStatus("weak", (), ())
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._closed.is_set():
             raise WorkerLostError("the executor is closed.")
 
     def close(self) -> None:
         """See `Executor.close`."""
-        self._closed = True
+        self._closed.set()
 
 
 def rollout_of(episodes: Sequence[Episode], *, trials: int) -> Rollout:

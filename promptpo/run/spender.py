@@ -190,7 +190,7 @@ class Spender:
             self.ledger.release_call()
         return completion
 
-    async def receive(self, seconds: float = RECEIVING_SECONDS) -> None:
+    async def receive(self) -> None:
         """Wait for the answers that are under way, since they are paid for; give up those that take too long.
 
         A provider that can be asked again for the same answer (`LLM.repeats`) is not waited for.
@@ -199,7 +199,7 @@ class Spender:
         if not calls:
             return
         if not getattr(self.llm, "repeats", False):
-            await asyncio.wait(calls, timeout=seconds)
+            await asyncio.wait(calls, timeout=RECEIVING_SECONDS)
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)

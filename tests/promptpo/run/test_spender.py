@@ -84,8 +84,11 @@ def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-def test_an_answer_that_never_comes_is_given_up(tmp_path: Path, repeats: bool) -> None:
+def test_an_answer_that_never_comes_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repeats: bool
+) -> None:
     """After the time that it is given; at once where asking again costs nothing."""
+    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 5.0 if repeats else 0.3)
 
     async def never(_: Any) -> None:
         await asyncio.sleep(60)
@@ -97,7 +100,7 @@ def test_an_answer_that_never_comes_is_given_up(tmp_path: Path, repeats: bool) -
         waiting = asyncio.ensure_future(work.ask())
         await asyncio.sleep(0.05)
         began = time.monotonic()
-        await work.spender.receive(5.0 if repeats else 0.3)
+        await work.spender.receive()
         waiting.cancel()
         return time.monotonic() - began
 
