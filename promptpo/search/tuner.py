@@ -68,7 +68,8 @@ class Tuner:
         self._tuning = None
         self._remark(history, [one for one, attempt in measured if attempt is None])
         numbers = {start.id: len(start.program.params) for start in starts}
-        shown = [e.return_ for a in history.attempts for e in history.evidence(a).episodes]
+        played = [*history.attempts, *(attempt for _, attempt in measured if attempt)]
+        shown = [e.return_ for a in played for e in history.evidence(a).episodes]
         for one, attempt in measured:
             said = outcome_in_words(one, numbers[one.id], attempt.id if attempt else "")
             peak = peak_in_words(one, shown)

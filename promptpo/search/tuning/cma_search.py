@@ -150,7 +150,7 @@ class CmaSearch:
         self._es.tell(self._asked, ranks(means[:asked]))
         self._tried.add(self._asked, means[:asked])
         for vector, row in zip([*self._asked, *self._extra], rows, strict=False):
-            if max(row) > self.peak[0]:
+            if self._at_full_length and max(row) > self.peak[0]:  # a short one may have lost less
                 self.peak = (max(row), self.space.decode(vector))
         for vector, row in zip(self._extra, rows[asked:], strict=True):
             self._again(vector, row)
