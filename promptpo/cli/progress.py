@@ -174,7 +174,7 @@ class NotebookDisplay(LiveDisplay):
             self._drawn = time.monotonic()
             data = {"text/plain": self.text(), "text/html": self.html()}
             if self._handle is None:
-                self._handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call] # IPython's own
+                self._handle = display(data, raw=True, display_id=True)
             else:
                 self._handle.update(data, raw=True)
 
