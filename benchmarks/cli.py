@@ -70,6 +70,13 @@ def benchmark(
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Write the report from what is on disk.")
     ] = False,
+    publish: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write what is worth keeping in a repository there: report.md, its figures as pictures, results.csv.",
+        ),
+    ] = None,
 ) -> None:
     """Compare methods and models on a suite of tasks.
 
@@ -84,7 +91,7 @@ def benchmark(
         _list()
         return
     asked = _asked(
-        suite, methods, models, seeds, out,
+        suite, methods, models, seeds, out, publish,
         steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd, executor=executor,
     )  # fmt: skip
     if dry_run:
@@ -107,7 +114,13 @@ def benchmark(
 
 
 def _asked(
-    suite: str, methods: str, models: str, seeds: int, out: Path | None, **budget: float | str | None
+    suite: str,
+    methods: str,
+    models: str,
+    seeds: int,
+    out: Path | None,
+    published: Path | None,
+    **budget: float | str | None,
 ) -> Benchmark:
     from benchmarks.benchmark import Benchmark
     from benchmarks.runner.methods import CellBudget, choose
@@ -125,7 +138,7 @@ def _asked(
     arguments = sys.argv[1:]
     if "benchmark" in arguments:
         arguments = arguments[arguments.index("benchmark") + 1 :]
-    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
+    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments, published)  # type: ignore[arg-type] # as declared
 
 
 def _split(text: str) -> list[str]:

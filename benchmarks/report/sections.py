@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks.report import figures
 from benchmarks.report.references import known_references, published_for
@@ -45,12 +44,12 @@ class Figure:
     Attributes:
         name: File name without suffix.
         caption: What it shows.
-        svg: The drawing.
+        drawing: The drawing itself.
     """
 
     name: str
     caption: str
-    svg: str
+    drawing: figures.Drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,5 +316,5 @@ def _versions(rows: Sequence[FinishedCell]) -> ReportSection:
     return ReportSection("Versions", tables=[ReportTable(("package", "version"), table)] if table else ())
 
 
-def _drawn(*drawings: tuple[str, str, Any]) -> list[Figure]:
-    return [Figure(name, caption, svg) for name, caption, svg in drawings if svg is not None]
+def _drawn(*drawings: tuple[str, str, figures.Drawing | None]) -> list[Figure]:
+    return [Figure(name, caption, drawn) for name, caption, drawn in drawings if drawn is not None]
