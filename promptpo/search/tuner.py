@@ -57,7 +57,7 @@ class Tuner:
         """
         round_ = history.rounds + 1
         steps = self._steps(round_, attempts, rounds_left)
-        last = self._is_last(history, attempts, rounds_left)
+        last = self._is_last(history, rounds_left)
         starts = self._starts(
             history, [*attempts, *self._earlier(history, attempts)] if last else attempts, target
         )
@@ -126,11 +126,10 @@ class Tuner:
                 )
         return list(starts.values())
 
-    def _is_last(self, history: History, attempts: Sequence[Attempt], rounds_left: int) -> bool:
+    def _is_last(self, history: History, rounds_left: int) -> bool:
         """Whether steps that this tuning leaves buy nothing any more, and more is possible as far as one can tell."""
         solved = any(
-            history.runs(one) and history.evidence(one).success_rate == 1.0
-            for one in (*history.attempts, *attempts)
+            history.runs(one) and history.evidence(one).success_rate == 1.0 for one in history.attempts
         )
         return rounds_left == 1 and self._spender.llm.language_model and not solved
 

@@ -257,7 +257,7 @@ class Tuning:
             clock.cheap = alone and (clock.spent == 0 or clock.lasting)
             running = running[:1] if clock.cheap else running
             asks = [arm.ask(clock) for arm in running]
-            if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
+            if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.all_left:
                 break
             batches = yield from self._roll(asks)
             for arm, episodes in zip(running, batches, strict=True):
@@ -276,9 +276,9 @@ class Tuning:
             return False
         if self._foresight.level >= LEVEL:
             return False
-        clock.ends = None
-        least = self._least_leg()
-        return clock.search_left >= least and any(isinstance(arm, CmaSearch) for arm in self._racing)
+        if clock.spent == clock.began:  # not even a generation could be paid
+            return False
+        return clock.all_left >= self._least_leg() and any(isinstance(arm, CmaSearch) for arm in self._racing)
 
     def _least_leg(self) -> int:
         return math.ceil(LEG * max(1.0, self._clock.typical))
@@ -290,7 +290,7 @@ class Tuning:
         """
         clock, foresight = self._clock, self._foresight
         gained = foresight.gains and not foresight.idle
-        left, least = clock.search_left, self._least_leg()
+        left, least = clock.all_left, self._least_leg()
         clock.begin_leg(left if left < 2 * least else max(least, round(LEG_SHARE * left)))
         foresight.begin_leg()
         if gained and not self._alive[0].finished:

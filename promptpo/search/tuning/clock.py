@@ -145,9 +145,14 @@ class Clock:
         return max(0, self.steps - self.spent)
 
     @property
+    def all_left(self) -> int:
+        """Steps left before the final choice; a generation that is begun may go beyond the end of a leg."""
+        return max(0, int(self.steps * (1 - FINAL_SHARE)) - self.spent)
+
+    @property
     def search_left(self) -> int:
         """Steps left before the final choice, or before the present leg ends."""
-        return max(0, int(self._search_end) - self.spent)
+        return max(0, min(self.all_left, int(self._search_end) - self.spent))
 
     @property
     def _search_end(self) -> float:
