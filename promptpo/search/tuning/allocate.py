@@ -46,9 +46,6 @@ LEG, LEG_SHARE = 30, 0.5
 """Where the steps buy nothing else, what is left after a search in vain is searched elsewhere: in legs of half of it,
 and of at least so many whole episodes."""
 
-LEVEL = 2
-"""So many looks in a row that show the same return for the best vector and the proven one end a search for good."""
-
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
 """Work that yields what is to be rolled out and is sent the rollouts."""
@@ -274,11 +271,12 @@ class Tuning:
         clock = self._clock
         if not (self._earning and self._last) or self._closing or self._flat or self._reached():
             return False
-        if self._foresight.level >= LEVEL:
-            return False
         if clock.spent == clock.began:  # not even a generation could be paid
             return False
-        return clock.all_left >= self._least_leg() and any(isinstance(arm, CmaSearch) for arm in self._racing)
+        arms = [arm for arm in self._racing if isinstance(arm, CmaSearch)]
+        if not arms or max(arms, key=self._worth).level:
+            return False
+        return clock.all_left >= self._least_leg()
 
     def _least_leg(self) -> int:
         return math.ceil(LEG * max(1.0, self._clock.typical))

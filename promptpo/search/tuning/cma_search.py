@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
@@ -90,6 +91,7 @@ class CmaSearch:
         self._tied = False
         self._horizon: int | None = -1
         self._at_full_length = False
+        self._whole_generations = self._level_generations = 0
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
@@ -258,6 +260,11 @@ class CmaSearch:
         return self._at_full_length
 
     @property
+    def level(self) -> bool:
+        """Whether in every generation of whole episodes most vectors earned the same, but for what is not worth a step."""
+        return 0 < self._whole_generations == self._level_generations
+
+    @property
     def flat(self) -> bool:
         """Whether all vectors that were tried beside each other have scored alike."""
         return self._generation > 0 and not self._seen_worse
@@ -362,6 +369,11 @@ class CmaSearch:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
             self.finished = 2 * equal > len(means) and improved and self._seen_worse and self._at_full_length
+        if self._at_full_length:
+            top = max(means)
+            equal = sum(m >= top - SMALL * abs(top) for m in means) if math.isfinite(top) else 0
+            self._whole_generations += 1
+            self._level_generations += 2 * equal > len(means)
         self._tied = means.count(max(means)) > 1
         alike = 2 * means.count(max(means)) > len(means)
         self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))

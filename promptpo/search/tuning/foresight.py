@@ -57,8 +57,6 @@ class Foresight:
     Attributes:
         idle: Looks in a row that showed no gain beyond noise.
         gains: Looks that showed one.
-        level: Looks in a row in which the best vector and the proven one earned the same but for what is not worth
-            a step.
         seen: The latest comparison of lengths: (steps of a short episode, mean return in these, mean return in
             whole ones) of the best vector; None before the first.
         leader: Whose vector that was.
@@ -67,7 +65,7 @@ class Foresight:
     def __init__(self, clock: Clock, seeds: SeedSource, *, earning: bool = False) -> None:
         self._clock, self._seeds, self._earning = clock, seeds, earning
         self._at = EARNING_LOOKS if earning else LOOKS
-        self.idle = self.gains = self.level = 0
+        self.idle = self.gains = 0
         self.seen: tuple[int, float, float] | None = None
         self.leader: CmaSearch | None = None
         self._looks = self._used = 0
@@ -107,7 +105,7 @@ class Foresight:
 
     def begin_leg(self) -> None:
         """Look as often again: another leg of the search has begun."""
-        self._looks = self.idle = self.level = 0
+        self._looks = self.idle = 0
 
     def proven(self, arm: CmaSearch) -> Mapping[str, float]:
         """The vector that proved itself last, at first the original numbers."""
@@ -176,9 +174,6 @@ class Foresight:
             error = statistics.stdev(differences) / math.sqrt(len(differences))
             size = max(map(abs, [*tried, *proven]))
             gained = statistics.fmean(differences) > max(error, SMALL * size)
-        size = max(map(abs, [*tried, *proven]))
-        same = all(abs(one - other) <= SMALL * size for one, other in zip(tried, proven, strict=True))
-        self.level = self.level + 1 if same else 0
         self.gains += gained
         self.idle = 0 if gained else self.idle + 1
 
