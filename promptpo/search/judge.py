@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -34,9 +33,6 @@ BLOCKS = 4
 
 CONTENDERS = 4
 """So many candidates at most are looked at again in a round, the leader included."""
-
-SMALL = 0.005
-"""A difference below this share of the returns' size is not worth a step: the order may stay open."""
 
 NEAR = 0.02
 """Programs that differ in numbers only, and on no shared start by more than this share of the returns' size, behave
@@ -248,7 +244,7 @@ class Judge:
         if front is None:
             return False
         size = max(map(abs, history.evidence(front).returns), default=0.0)
-        return any(_matters(history, attempt, front, size) for attempt in alive if attempt is not front)
+        return any(history.against(attempt, front).open(size) for attempt in alive if attempt is not front)
 
     def _can_pay(self, history: History, alive: Sequence[Attempt], block: int, first: bool) -> bool:
         """The first block is what makes a result trustworthy; more is paid from what is left."""
@@ -289,15 +285,3 @@ def _copy(history: History, one: Attempt, other: Attempt) -> bool:
     if not mine.is_python or mine.skeleton != theirs.skeleton:
         return False
     return history.near(one, other, NEAR)
-
-
-def _matters(history: History, attempt: Attempt, front: Attempt, size: float) -> bool:
-    """Whether more episodes may show a difference that is worth having."""
-    difference = history.against(attempt, front)
-    if not difference.returns or difference.tie:
-        return not difference.tie
-    if difference.verdict:
-        return False
-    error = difference.standard_error
-    most = abs(difference.mean) + 2 * error
-    return math.isnan(error) or most > SMALL * size or any(difference.successes)

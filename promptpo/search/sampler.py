@@ -245,10 +245,11 @@ class Sampler:
 
         The seeds are the same for all candidates of a run, so that they are compared in pairs. With
         racing, a candidate whose best early episode stays below the worst episode of the best attempt
-        is not rolled out further.
+        is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
         """
         best = history.best()
-        bar = best.evaluation.episodes if best is not None and self._recipe.racing else ()
+        races = self._recipe.racing and not candidate.tuned
+        bar = best.evaluation.episodes if best is not None and races else ()
         program = self.subject(candidate)
         played = await self._spender.roll_out(
             "evaluation",
