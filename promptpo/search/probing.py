@@ -179,6 +179,7 @@ class Experimenter:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._watch(event.key, None)
+                    self._spender.told(event.key)  # where a killed process had not come to it
             return from_json(Experiment, found)
         trial = _Trial(id_, source)
         try:

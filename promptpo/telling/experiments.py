@@ -56,8 +56,8 @@ def problem_of(source: str) -> str:
 
 def tidy(text: str) -> str:
     """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps."""
-    lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").splitlines()]
-    whole = "\n".join(re.sub(r"^\s*#+\s*", "", line) for line in lines)
+    lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
+    whole = "\n".join(re.sub(r"^\s*#[#\s]*", "", line) for line in lines)
     return re.sub(r"\n{3,}", "\n\n", whole).strip()
 
 
