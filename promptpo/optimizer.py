@@ -156,6 +156,7 @@ class _Loop:
         history, config = self.history, self.config
         number, before = history.rounds + 1, history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
+        await self.sampler.experiment(history)
         self.sampler.begin(history, self.threshold)
         await self.sampler.show_bad_start(history)
         plans = plan_round(

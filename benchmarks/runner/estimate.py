@@ -71,7 +71,7 @@ def estimate(suite: Suite, cells: Sequence[Cell], budget: CellBudget) -> list[Co
 
 
 def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
-    """Language-model calls of a cell without repairs: policies, the feedback class and reflections."""
+    """Language-model calls of a cell without repairs: policies, the feedback class, experiments and reflections."""
     if not cell.method.asks_model:
         return 0
     rounds = budget.rounds or suite.rounds
@@ -80,6 +80,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
     return (
         rounds * (budget.candidates or suite.candidates)
         + recipe.feedback_class
+        + recipe.probe
         + (rounds - 1) * recipe.reflection
     )
 

@@ -54,7 +54,10 @@ EnvOption = Annotated[
 RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", autocompletion=runs)]
 CandidateName = Annotated[
     str | None,
-    typer.Argument(metavar="CANDIDATE", help="As show lists them, for example r2c3; best is the best."),
+    typer.Argument(
+        metavar="CANDIDATE",
+        help="As show lists them, for example r2c3, or an experiment, as p0.1; best is the best.",
+    ),
 ]
 CandidateOption = Annotated[
     str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")

@@ -19,6 +19,7 @@ from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
+from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import one_line
 from sandbox.text import clean_line, clean_lines
 
@@ -98,6 +99,8 @@ class PlainDisplay(Observer):
             found = state.candidate(event.key)
             if found is not None:
                 self.line(f"  {one_line(found.attempt)}")
+        elif event.kind == "experiment":
+            self.line(f"  {experiment_line(state.experiments[-1])}")
         elif event.kind == "round":
             best = "best " if state.best else ""
             self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}")

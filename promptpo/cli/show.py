@@ -18,6 +18,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
+from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
 from promptpo.world import words
 from sandbox.text import clean_line
@@ -25,6 +26,7 @@ from sandbox.text import clean_line
 if TYPE_CHECKING:
     from promptpo.output.evaluating import EvaluatedPolicy
     from promptpo.output.play import Watched
+    from promptpo.run.records import Experiment
 
 
 def overview(run: Path) -> str:
@@ -34,6 +36,9 @@ def overview(run: Path) -> str:
     lines = [
         clean_line(f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}")
     ]
+    if state.experiments:
+        lines.append("\nExperiments")
+        lines.extend(f"  {clean_line(experiments.one_line(one))}" for one in state.experiments)
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
         lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
@@ -81,18 +86,35 @@ def overview_json(run: Path) -> dict[str, Any]:
         "result": view.result,
         "best": view.best.id if view.best else None,
         "models": [one.as_json() for one in brought(view.state)],
+        "experiments": [_tried_out(one) for one in view.state.experiments],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
 
 def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
-    """One candidate as a JSON value: as in the overview, with its feedback and source.
+    """One candidate as a JSON value: as in the overview, with its feedback and source; or an experiment.
 
     Raises:
         RunError: The run has no such candidate.
     """
-    state = read_view(run).candidate(candidate)
+    view = read_view(run)
+    found = view.experiment(candidate)
+    if found is not None:
+        return {**_tried_out(found), "source": found.source}
+    state = view.candidate(candidate)
     return {**_facts(state), "feedback": state.attempt.feedback, "source": state.attempt.candidate.source}
+
+
+def _tried_out(one: Experiment) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "round": one.round,
+        "report": one.report or None,
+        "problem": one.problem or None,
+        "episodes": one.episodes,
+        "steps": one.steps,
+        "repairs": one.repairs,
+    }
 
 
 def _facts(state: CandidateState) -> dict[str, Any]:
@@ -121,12 +143,18 @@ def _facts(state: CandidateState) -> dict[str, Any]:
 
 
 def candidate_in_full(run: Path, candidate: str) -> str:
-    """One candidate: outcome, feedback, source.
+    """One candidate: outcome, feedback, source; or one experiment with what it reported.
 
     Raises:
         RunError: The run has no such candidate.
     """
-    attempt = read_view(run).candidate(candidate).attempt
+    view = read_view(run)
+    found = view.experiment(candidate)
+    if found is not None:
+        return "\n\n".join(
+            filter(None, [clean_line(experiments.one_line(found)), found.report, found.source])
+        )
+    attempt = view.candidate(candidate).attempt
     parts = [
         clean_line(one_line(attempt)),
         attempt.prose,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world"]
+Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world", "probe"]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 

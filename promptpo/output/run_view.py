@@ -12,7 +12,7 @@ from promptpo.errors import RunError
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
-from promptpo.run.records import REFERENCE_TEST
+from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState
 from sandbox.text import clean_values
@@ -60,6 +60,10 @@ class RunView:
     def rounds(self) -> tuple[int, ...]:
         """The rounds that have candidates."""
         return tuple(sorted({state.round for state in self.candidates}))
+
+    def experiment(self, name: str) -> Experiment | None:
+        """The experiment of that id; None where there is none."""
+        return next((one for one in self.state.experiments if one.id == name), None)
 
     def candidate(self, name: str) -> CandidateState:
         """The candidate of that id; "best" names the best.

@@ -48,6 +48,9 @@ class Recipe:
         tune: Tune declared PARAMS.
         stop_when_solved: End the search when the best reaches the threshold.
         world: Learn a world model from what is recorded, and search in it first; see docs/world-models.md.
+        probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
+        probe_episodes: Episodes of an experiment, at most.
+        probe_steps: Environment steps of an experiment, at most.
     """
 
     feedback_class: bool = True
@@ -67,6 +70,9 @@ class Recipe:
     tune: bool = True
     stop_when_solved: bool = True
     world: bool = False
+    probe: bool = True
+    probe_episodes: int = 2
+    probe_steps: int = 1000
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {
@@ -83,8 +89,9 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         validate=1,
         tune=False,
         stop_when_solved=False,
+        probe=False,
     ),
-    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3),
+    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3, probe=False),
     "model": Recipe(world=True),
 }
 

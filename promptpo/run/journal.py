@@ -42,7 +42,8 @@ Kind = Literal[
     "remark",  # what became known of an attempt later
     "validation",
     "test",
-    "probe",  # rollouts that a world model learns from
+    "probe",  # rollouts of experiments, and those that a world model learns from
+    "experiment",  # an experiment that the model wrote, and what it reported
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
     "study",  # whether there was another study before the first round

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
+from promptpo.run.allowance import allowance
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -39,6 +40,7 @@ class Preflight:
         steps: The budget; None without a limit.
         training_steps: What trying all policies out takes if every episode is as long as it can be.
         judging_steps: What looking once at each round's best takes in the same case.
+        probe_steps: What all experiments take, if there are as many as may be; 0 where none are offered.
         evaluation_steps: One policy's training and validation in the same case.
         unknown: What the description of the task could not find out.
         calls: Of the language model, at most.
@@ -55,6 +57,7 @@ class Preflight:
     steps: int | None
     training_steps: int
     judging_steps: int
+    probe_steps: int
     evaluation_steps: int
     unknown: tuple[str, ...]
     calls: int
@@ -108,7 +111,8 @@ class Preflight:
                 "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
             )
         trying, judging = self.training_steps, self.judging_steps
-        rest = max(0, self.steps - trying - judging)
+        rest = max(0, self.steps - trying - judging - self.probe_steps)
+        experiments = f", {_share(self.probe_steps, self.steps)} try things out" if self.probe_steps else ""
         if not rest:
             paid = self.steps * self.policies // max(1, trying + judging)
             return (
@@ -117,7 +121,7 @@ class Preflight:
             )
         return (
             f"Steps: of {self.steps:,} at most {_share(trying, self.steps)} try {self.policies} policies, "
-            f"{_share(judging, self.steps)} choose the best, the others tune numbers; {each}."
+            f"{_share(judging, self.steps)} choose the best{experiments}, the others tune numbers; {each}."
         )
 
 
@@ -136,6 +140,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
     if budget.tokens is not None and given + written > budget.tokens:
         share = budget.tokens / (given + written)
         given, written = round(given * share), round(written * share)
+    tried_out = allowance(config, llm)
     rate = spec.sample_rate or None
     test = config.test_episodes * horizon * (2 if config.task.held_out else 1)
     total = None if budget.steps is None else budget.steps + test
@@ -148,6 +153,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         steps=budget.steps,
         training_steps=policies * config.train_episodes * horizon,
         judging_steps=budget.rounds * config.score_episodes * horizon,
+        probe_steps=tried_out.all_steps if tried_out else 0,
         evaluation_steps=(config.train_episodes + config.score_episodes) * horizon,
         unknown=spec.gaps,
         calls=calls,
@@ -159,7 +165,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
 
 
 def _most_calls(config: Config, llm: LLM) -> int:
-    """Every policy answered badly once and repaired as often as is allowed; the feedback class likewise."""
+    """Every policy answered badly once and repaired as often as is allowed; the feedback class and experiments likewise."""
     if not llm.language_model:
         return 0
     rounds, recipe = config.budget.rounds, config.switches
@@ -170,6 +176,9 @@ def _most_calls(config: Config, llm: LLM) -> int:
         calls += 1 + repairs
     if recipe.reflection and "reflection" in llm.purposes:
         calls += rounds - 1
+    tried_out = allowance(config, llm)
+    if tried_out is not None:
+        calls += 1 + tried_out.experiments * min(1, repairs)
     return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
 

@@ -304,7 +304,15 @@ class Spender:
             return remark
         return from_json(Remark, found)
 
-    async def again(self, key: str, program: Subject, seeds: Sequence[int], *, horizon: int) -> Rollout:
+    async def again(
+        self,
+        key: str,
+        program: Subject,
+        seeds: Sequence[int],
+        *,
+        horizon: int,
+        purpose: StepPurpose = "train",
+    ) -> Rollout:
         """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
 
         They are where the process that rolled them out left them; where it could not, the same episodes
@@ -317,7 +325,7 @@ class Spender:
         rollout = await roll_out(
             self.executor, Job(program.source, program.trials(seeds, horizon), record=True)
         )
-        self.count_unfinished("train", rollout.steps)
+        self.count_unfinished(purpose, rollout.steps)
         return rollout
 
     def told(self, key: str) -> None:

@@ -20,7 +20,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Remark
+from promptpo.run.records import Attempt, Candidate, Experiment, Remark
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -55,6 +55,7 @@ class RunState:
         tuning: Of the newest round that was tuned.
         worlds: World models with their held-out scores, oldest first.
         studies: What came of using them before the first round, in words.
+        experiments: What the model tried out to learn about the task, oldest first.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -78,6 +79,7 @@ class RunState:
     tuning: TuningState | None = None
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
+    experiments: list[Experiment] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -111,6 +113,7 @@ class RunState:
             "test": self._test,
             "stop": self._stop,
             "world": lambda event: self.worlds.append(event.data),
+            "experiment": lambda event: self.experiments.append(from_json(Experiment, event.data)),
             "note": lambda event: self.studies.append(f"study {event.key[1:]}: {event.data}"),
         }
 

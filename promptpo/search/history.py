@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Difference, Evidence, ran
-from promptpo.run.records import Attempt, Remark
+from promptpo.run.records import Attempt, Experiment, Remark
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
@@ -38,6 +38,7 @@ class History:
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
+        experiments: What the model has tried out to learn about the task, oldest first.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -55,6 +56,7 @@ class History:
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
     teacher: str = ""
+    experiments: list[Experiment] = field(default_factory=list)
 
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark

@@ -1,4 +1,4 @@
-"""What a run does before its first round: marks, a teacher, what the user gave, and the feedback class."""
+"""What a run does before its first round: marks, a teacher, what the user gave, the feedback class, experiments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Opening:
         )
         taught = await teacher.learnt_from(self._spender, spec, config, horizon)
         await self._given(history, taught)
-        await self._sampler.prepare()
+        await self._sampler.prepare(history)
         if taught is not None:
             await self._told(history, taught)
 

@@ -11,12 +11,14 @@ from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.control import together
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search import bad_start
 from promptpo.search.behaviour import constant_action
 from promptpo.search.outlook import outlook
+from promptpo.search.probing import Experimenter
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
 from promptpo.telling import feedback, programs, prompting, replies, scores
@@ -65,20 +67,28 @@ class Sampler:
         self._config, self._recipe, self._horizon = config, config.switches, horizon
         self._journal = spender.journal
         self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
+        self._experimenter = Experimenter(spec, spender, config, horizon, self._watched)
         self._seeds = Seeds(config.seed)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
 
+    def _watched(self, name: str, rollout: Rollout | None) -> None:
+        self.watch(name, rollout)
+
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """What policies see."""
         return self._spec.observation_space
 
-    async def prepare(self) -> None:
-        """Have the model write its feedback class, where the recipe asks for one."""
-        await self.summariser.prepare()
+    async def prepare(self, history: History) -> None:
+        """Have the model write its feedback class and its experiments, where the recipe asks for them; run these."""
+        await together([self.summariser.prepare(), self._experimenter.prepare(history)])
+
+    async def experiment(self, history: History) -> None:
+        """Run the experiment that the last round's answers brought."""
+        await self._experimenter.run(history)
 
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
@@ -90,7 +100,10 @@ class Sampler:
         if found is None:
             self._journal.add("decision", key, where)
         summaries = self.summariser
-        self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+        probe = self._experimenter.offered(number, where.rounds, where.steps_left)
+        self._known = Known(
+            history, where, summaries.legends, summaries.since, self._spec.reports_success, probe
+        )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
@@ -143,6 +156,8 @@ class Sampler:
         )
         if plan.may_revise:
             self.summariser.revise(text, key)
+        if self._known is not None and self._known.probe:
+            self._experimenter.take(plan.slot, text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)

@@ -23,6 +23,7 @@ class Known:
         legends: Journal key of the call that wrote a feedback class to what its labels mean.
         reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
         since: The same to the round from which on a class that replaced another is in force.
+        probe: What an experiment may take, in words, where requests of this round offer one; else empty.
     """
 
     history: History
@@ -30,6 +31,7 @@ class Known:
     legends: Mapping[str, str] = field(default_factory=dict)
     since: Mapping[str, int] = field(default_factory=dict)
     reports_success: bool = False
+    probe: str = ""
 
     @property
     def leader(self) -> Attempt | None:

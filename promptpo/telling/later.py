@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
-from promptpo.telling import feedback, scores
+from promptpo.telling import experiments, feedback, scores
 from promptpo.telling.asked import respects_in_words, strategies_in_words, thoughts_in_words
 from promptpo.telling.known import Known
 from promptpo.telling.others import others, worst
@@ -48,7 +48,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         )
     )
     parts = [Part([f"# Where the run is\n\n{head}", ""], [85])]
-    parts.append(taught_by(known))
+    parts += [taught_by(known), experiments.part(known.history.experiments)]
     in_detail: list[Attempt] = []
     if base is not None:
         in_detail = [base, *plan.parents[1:]]

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
-from promptpo.telling import feedback, scores
+from promptpo.telling import experiments, feedback, scores
 from promptpo.telling.known import Known
 from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
 from promptpo.telling.parts import Part, fitted
@@ -118,6 +118,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         max_tokens: Bound on the text; everything but the request itself gives way to it.
         system_length: Characters of the system prompt, which count for the length that is aimed at.
     """
+    bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.direction == "first":
         return render(
             "first",
@@ -125,9 +126,12 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
             variant=plan.variant,
             asks_strategies=plan.asks_strategies,
             where=known.where.in_words() if plan.places else "",
-            teacher=at_items(known.history.teacher, int(max_tokens * CHARACTERS_PER_TOKEN) - 2000),
+            teacher=at_items(known.history.teacher, bound - 2000),
+            experiments=experiments.section(
+                known.history.experiments,
+                min(experiments.MOST_TOLD, bound - 2000 - len(known.history.teacher)),
+            ),
         )
-    bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.winners:
         return _winners_prompt(plan, known, bound)
     request = render(
@@ -142,6 +146,8 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         final=plan.final,
         may_end=plan.may_end,
         may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
+        probe=known.probe,
+        most_report=experiments.MOST_REPORT,
         form=form_of_trajectory(known.reports_success, sees_all=True),
     )
     parts = parts_of(plan, known, request)
@@ -168,7 +174,12 @@ def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
     ]
     request = render("improve", best=plan.parents[0].id if plan.parents else "")
     reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
-    parts = [taught_by(known), Part(["# The best of each round, oldest first" if shown else ""]), *shown]
+    parts = [
+        taught_by(known),
+        experiments.part(history.experiments),
+        Part(["# The best of each round, oldest first" if shown else ""]),
+        *shown,
+    ]
     parts += [Part(["# What you concluded after each round" if reflections else ""]), *reflections]
     return render("later", sections=fitted([*parts, Part([request])], bound, bound))
 

@@ -31,6 +31,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here
 from promptpo.run.state_values import CandidateState
+from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 from promptpo.world import words
 
@@ -136,6 +137,9 @@ def page(run: RunView, shown: Shown | str) -> str:
             candidates_chart=charts.candidates_chart(run) if candidates else None,
             spending_charts=charts.spending_charts(run),
             selection_chart=charts.selection_chart(result) if result and result["test"] else None,
+            experiments=[
+                (experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments
+            ],
             world=run.state.worlds[-1] if run.state.worlds else None,
             world_chart=world_chart(run.state.worlds[-1]) if run.state.worlds else None,
             world_words=words.in_words(run.state.worlds[-1]["score"]) if run.state.worlds else [],
