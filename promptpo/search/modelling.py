@@ -17,7 +17,8 @@ from promptpo.world.baseline import write_world
 from promptpo.world.data import Experience, Shelf
 from promptpo.world.fitting import fitted
 from promptpo.world.numbers import quantities
-from promptpo.world.scoring import scored, traced
+from promptpo.world.replaying import traced
+from promptpo.world.scoring import scored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
 if TYPE_CHECKING:

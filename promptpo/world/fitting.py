@@ -11,7 +11,7 @@ import numpy as np
 from promptpo.program import Program
 from promptpo.world.data import some_of
 from promptpo.world.numbers import quantities, rows
-from promptpo.world.scoring import replayed
+from promptpo.world.replaying import replayed
 
 if TYPE_CHECKING:
     import gymnasium
