@@ -45,6 +45,7 @@ Kind = Literal[
     "probe",  # rollouts that a world model learns from
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
+    "disappointment",  # a policy that earned less than a world model promised, and where the model departed
     "study",  # whether there was another study before the first round
     "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
+from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.references import random_policy
 from promptpo.search.tuning import Start
@@ -57,9 +59,6 @@ LEADS = 0.1
 
 SHARE = 0.1
 """Of the step budget, which studying may take before the first round."""
-
-DISAPPOINTS = 0.25
-"""A policy disappoints where it earns less than the model says by this share of what the model promises above chance."""
 
 GAIN, IDLE = 0.02, 2
 """So many candidates in a row that gain less than this share end the studies."""
@@ -112,6 +111,7 @@ class WorldSearch:
         self.modeller = Modeller(spec, spender, horizon)
         self._chance = math.nan
         self._dreamer = Dreamer(self.modeller, spender.executor, horizon, config.seed)
+        self._lessons = Lessons(self.modeller, self._dreamer, spender.journal)
         if config.switches.world:
             sampler.watch = self.modeller.take
 
@@ -149,7 +149,10 @@ class WorldSearch:
             if found is None or not better(real, self._chance):
                 await self._look_elsewhere(n, world)
                 continue
-            if self._disappoints(found, real):
+            if not self._reached(real) and disappoints(found.promised, real, self._chance):
+                key = f"w{n}.try"
+                lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, real)
+                history.disappointments.append(lesson)
                 self._note(n, f"promised {found.promised:.4g}, earned {real:.4g}: corrected and fitted again")
                 continue
             attempt = await self._candidate(n, found, history)
@@ -179,10 +182,10 @@ class WorldSearch:
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
-    def _note(self, n: int, text: str) -> None:
-        """Say in the journal what a study came to."""
-        if self._journal.find("note", f"w{n}") is None:
-            self._journal.add("note", f"w{n}", text)
+    def _note(self, n: int, text: str, of: str = "w") -> None:
+        """Say in the journal what a study, or ("r") what using the model in a round, came to."""
+        if self._journal.find("note", f"{of}{n}") is None:
+            self._journal.add("note", f"{of}{n}", text)
 
     # Real steps
 
@@ -230,12 +233,6 @@ class WorldSearch:
         seeds = self._seeds.train(PROBE_EPISODES, start=PROBE_START + 10_000)
         return statistics.fmean(await self._probe(key, source, seeds))
 
-    def _disappoints(self, found: Found, real: float) -> bool:
-        if self._reached(real):
-            return False
-        promise = abs(found.promised - self._chance)
-        return not real >= found.promised - DISAPPOINTS * max(promise, 1e-9)
-
     async def _candidate(self, n: int, found: Found, history: History) -> Attempt:
         candidate = Candidate(f"w{n}c1", found.source, 0)
         prose = f"Found in a world model, which promised {found.promised:.4g}."
@@ -259,7 +256,7 @@ class WorldSearch:
         if not self.modeller.possible:
             return []
         number = history.rounds + 1
-        world = await self.modeller.model(f"r{number}")
+        world = await self.modeller.model(f"r{number}", self._lessons.latest)
         if not world.usable:
             return []
         found: list[Attempt] = []
@@ -268,7 +265,21 @@ class WorldSearch:
                 prose = f"From the world model, which promised {promised:.4g}."
                 attempt = await self._sampler.measure(candidate, history, prose=prose, notes=(prose,))
                 found.append(self._sampler.recorded(attempt))
+                await self._held_against(attempt, promised, world, history)
         return found
+
+    async def _held_against(
+        self, attempt: Attempt, promised: float, world: Modelled, history: History
+    ) -> None:
+        """Learn from a candidate of the model's that earned less than it promised."""
+        trained = attempt.evaluation
+        if trained.outcome != "ok" or attempt.candidate.duplicate_of or self._reached(trained.mean_return):
+            return
+        error = Evidence.of(trained.episodes).standard_error
+        if disappoints(promised, trained.mean_return, self._chance, error):
+            key, source = self._sampler.name_of(attempt.candidate), attempt.candidate.source
+            lesson = await self._lessons.learn(attempt.id, key, source, world, promised, trained.mean_return)
+            history.disappointments.append(lesson)
 
     async def _proposed(
         self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
@@ -290,6 +301,10 @@ class WorldSearch:
         dream = self._dreamer.dream(world.source, world.params)
         proposed: list[tuple[Candidate, float]] = []
         with contextlib.suppress(WorldFailedError):
+            broken = await self._lessons.broken(dream, self._chance)
+            if broken:
+                self._note(number, broken, "r")
+                return []
             bar = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES

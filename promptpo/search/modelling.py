@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,16 @@ from promptpo.program import Program, answers
 from promptpo.run.spender import MOST_VALUES, values_in
 from promptpo.telling import prompting
 from promptpo.world.baseline import write_world
-from promptpo.world.data import Experience, Shelf
+from promptpo.world.data import Experience, Shelf, recorded_in, some_of
 from promptpo.world.fitting import fitted
-from promptpo.world.numbers import quantities
-from promptpo.world.replaying import traced
+from promptpo.world.mismatches import Transitions, departure
+from promptpo.world.numbers import quantities, rows
+from promptpo.world.replaying import replayed, traced
 from promptpo.world.scoring import scored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
 if TYPE_CHECKING:
+    from promptpo.run.records import Disappointment
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
     from sandbox import Rollout
@@ -34,6 +36,9 @@ GOOD = 0.99
 
 STARTS = 20
 """Observations to start from that are kept with a model."""
+
+MOST_STEPS = 10_000
+"""Transitions that say how much each number usually changes."""
 
 ROWS = 14
 """Recorded steps that a request shows."""
@@ -113,11 +118,12 @@ class Modeller:
         if rollout is not None:
             self.experience.add([rollout])
 
-    async def model(self, key: str) -> Modelled:
+    async def model(self, key: str, lessons: Sequence[Disappointment] = ()) -> Modelled:
         """The best model of what is known by now, made once in a run.
 
         Args:
             key: Its name in the journal.
+            lessons: Where earlier models promised too much, for who writes the next.
         """
         found = self._journal.find("world", key)
         if found is not None:
@@ -127,9 +133,10 @@ class Modeller:
         best = await self._scored(write_world(*self.spaces, self.experience.fitting))
         if self._written is not None:  # there are new steps to hold it against
             again = await self._scored(self._written.source, self._written.by)
-            best = max(best, again, key=lambda one: one.worth)
+            refitted = await self._fitted(self._written.source, self._written.by)
+            best = max(best, again, refitted, key=lambda one: one.worth)
         if self._spender.can("world"):
-            best = await self._asked(key, best)
+            best = await self._asked(key, best, lessons)
         executor, held_out = self._spender.executor, self.experience.held_out
         data = {
             "source": best.source,
@@ -148,17 +155,17 @@ class Modeller:
     async def _scored(self, source: str, by: str = "") -> Modelled:
         executor, held_out = self._spender.executor, self.experience.held_out
         score = await scored(executor, source, Program.parse(source).values, held_out, self.spaces)
-        return Modelled(source, as_data(score), by, tuple(mismatches_in_words(score)))
+        return Modelled(source, as_data(score), by, tuple(mismatches_in_words(score.mismatches)))
 
-    async def _asked(self, key: str, best: Modelled) -> Modelled:
+    async def _asked(self, key: str, best: Modelled, lessons: Sequence[Disappointment]) -> Modelled:
         """The language model's, where it is better than the best so far; nothing is lost where it does not answer."""
         latest = best
         for n in range(1, CALLS + 1):
-            if best.worth >= GOOD:
+            if best.worth >= GOOD and not (lessons and n == 1):
                 break
             name = f"{key}.world{n}"
             try:
-                text = await self._answer(name, best, latest)
+                text = await self._answer(name, best, latest, lessons)
             except (ProviderError, BudgetSpentError):
                 break
             answer = answers.extract(text, class_name="World", method="step")
@@ -172,7 +179,9 @@ class Modeller:
         values = await fitted(self._spender.executor, source, self.experience.fitting, self.spaces)
         return await self._scored(Program.parse(source).with_values(values or {}).source, by)
 
-    async def _answer(self, name: str, best: Modelled, latest: Modelled) -> str:
+    async def _answer(
+        self, name: str, best: Modelled, latest: Modelled, lessons: Sequence[Disappointment]
+    ) -> str:
         """Ask for a model, or for a better one; the failure of the last answer goes with it."""
         spec = self._spec
         system = prompting.render(
@@ -188,9 +197,32 @@ class Modeller:
             source=shown.source.strip() if shown.source else "",
             score=in_words(shown.score),
             mismatches=shown.mismatches,
+            lessons=lessons,
         )
         completion = await self._spender.ask(name, "world", [Message("user", question)], system=system)
         return completion.text
+
+    async def departure(self, world: Modelled, key: str) -> tuple[str, ...]:
+        """Where the worst episode of a rollout first departs from what a model makes of its actions, in words.
+
+        Args:
+            world: The model, left to itself from the first observation on; one with chance in it is put in step with
+                every observation.
+            key: The rollout's name in the journal; one that was not kept tells nothing.
+        """
+        rollout = self._shelf.get(key)
+        episodes = () if rollout is None else recorded_in(rollout, *self.spaces)
+        if not episodes:
+            return ()
+        worst = min(episodes, key=lambda episode: float(episode.rewards.sum()))
+        every = len(worst) if world.score["calibration"] is None else 1
+        executor, known = self._spender.executor, some_of(self.experience.fitting, MOST_STEPS)
+        found = await replayed(executor, world.source, world.params, [worst], self.spaces, every=every)
+        if found.failure is not None:
+            return (f"the model failed on it: {found.failure.message}",)
+        steps, guess = Transitions.of([worst], self.spaces[0]), rows(self.spaces[0], found.observations)
+        usual = Transitions.of(known or [worst], self.spaces[0]).sizes
+        return tuple(mismatches_in_words(departure(steps, guess, found, usual)))
 
     def _rows(self) -> list[str]:
         """Some recorded steps of the fitting part: the beginning of one episode and the end of another."""

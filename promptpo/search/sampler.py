@@ -228,15 +228,18 @@ class Sampler:
                     return Attempt(
                         twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
-        name = (
-            f"{digest}.r{candidate.round}"
-            if self._recipe.duplicates
-            else f"{candidate.id}.{candidate.repairs}"
-        )
+        name = self.name_of(candidate)
         if name not in self._running:  # samples with the same program in one round share one rollout
             self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
         played, text, diagnosis = await self._running[name]
         return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
+
+    def name_of(self, candidate: Candidate) -> str:
+        """The name in the journal of a candidate's training rollout."""
+        digest = candidate.digest or Program.parse(candidate.source).digest
+        if self._recipe.duplicates:
+            return f"{digest}.r{candidate.round}"
+        return f"{candidate.id}.{candidate.repairs}"
 
     async def _trained(
         self, name: str, candidate: Candidate, history: History
