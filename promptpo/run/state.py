@@ -205,7 +205,7 @@ class RunState:
         found: list[Stopped] = []
         for state in self.candidates:
             found.extend(self._replaced(state))
-            if state.attempt.evaluation.outcome != "ok":
+            if state.attempt.evaluation.outcome not in ("ok", "screened"):
                 found.append(Stopped(state.id, "", state.attempt.evaluation))
         return tuple(found)
 

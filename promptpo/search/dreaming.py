@@ -52,6 +52,17 @@ class Dreamer:
         self, dream: Dream, source: str, episodes: int = 10, steps: int | None = None
     ) -> float:
         """The mean return of a policy in the model; minus infinity where it fails."""
+        returns = await self.returns(dream, source, episodes, steps)
+        return statistics.fmean(returns) if returns else -math.inf
+
+    async def returns(
+        self, dream: Dream, source: str, episodes: int = 10, steps: int | None = None
+    ) -> tuple[float, ...]:
+        """The return of each episode of a policy in the model; none where it fails.
+
+        Raises:
+            WorldFailedError: The model failed.
+        """
         values = Program.parse(source).values
         horizon = min(self._horizon, steps or self._horizon)
         seeds = self._seeds.train(episodes, start=DREAM_START)
@@ -62,8 +73,8 @@ class Dreamer:
         ]
         rollouts = await dreamt(self._executor, dream, jobs)
         if any(rollout.failure is not None for rollout in rollouts):
-            return -math.inf
-        return statistics.fmean(episode.return_ for rollout in rollouts for episode in rollout.episodes)
+            return ()
+        return tuple(episode.return_ for rollout in rollouts for episode in rollout.episodes)
 
     async def tuned_better(
         self, n: int, dream: Dream, chance: float, *, times: int = 1

@@ -26,6 +26,7 @@ from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.references import random_policy
+from promptpo.search.screening import Screen
 from promptpo.search.tuning import Start
 from promptpo.world.baseline import can_write
 from promptpo.world.dreams import Dream
@@ -112,8 +113,9 @@ class WorldSearch:
         self._chance = math.nan
         self._dreamer = Dreamer(self.modeller, spender.executor, horizon, config.seed)
         self._lessons = Lessons(self.modeller, self._dreamer, spender.journal)
+        self._screen = Screen(self._dreamer, spender.journal)
         if config.switches.world:
-            sampler.watch = self.modeller.take
+            sampler.watch, sampler.screen = self.modeller.take, self._screen.look
 
     async def study(self, history: History) -> None:
         """Before the first round: learn how the task moves, and what a policy can do with that.
@@ -183,7 +185,7 @@ class WorldSearch:
         return goes_on
 
     def _note(self, n: int, text: str, of: str = "w") -> None:
-        """Say in the journal what a study, or ("r") what using the model in a round, came to."""
+        """Say in the journal what a study, or ("r", "s") what using the model in a round, came to."""
         if self._journal.find("note", f"{of}{n}") is None:
             self._journal.add("note", f"{of}{n}", text)
 
@@ -256,9 +258,14 @@ class WorldSearch:
         if not self.modeller.possible:
             return []
         number = history.rounds + 1
+        wrong = self._screen.contradicted(history, attempts)
+        if wrong:
+            self._note(number, wrong, "s")
         world = await self.modeller.model(f"r{number}", self._lessons.latest)
-        if not world.usable:
+        self._screen.close()
+        if not world.usable or not await self._trusted(number, world):
             return []
+        self._screen.use(world, self._chance)
         found: list[Attempt] = []
         with contextlib.suppress(BudgetSpentError):
             for candidate, promised in await self._proposed(number, world, history, attempts):
@@ -267,6 +274,21 @@ class WorldSearch:
                 found.append(self._sampler.recorded(attempt))
                 await self._held_against(attempt, promised, world, history)
         return found
+
+    async def _trusted(self, number: int, world: Modelled) -> bool:
+        """Whether a model has learnt from what earlier ones promised; decided once in a run."""
+        found = self._journal.find("study", f"r{number}")
+        if found is not None:
+            return bool(found)
+        try:
+            dream = self._dreamer.dream(world.source, world.params)
+            broken = await self._lessons.broken(dream, self._chance)
+        except WorldFailedError as error:
+            broken = f"the model fails in use: {error}"
+        if broken:
+            self._note(number, broken, "r")
+        self._journal.add("study", f"r{number}", not broken)
+        return not broken
 
     async def _held_against(
         self, attempt: Attempt, promised: float, world: Modelled, history: History
@@ -301,10 +323,6 @@ class WorldSearch:
         dream = self._dreamer.dream(world.source, world.params)
         proposed: list[tuple[Candidate, float]] = []
         with contextlib.suppress(WorldFailedError):
-            broken = await self._lessons.broken(dream, self._chance)
-            if broken:
-                self._note(number, broken, "r")
-                return []
             bar = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class Sampler:
     Attributes:
         summariser: Says in words what happened in episodes.
         watch: Is shown each training rollout with its name in the journal; None where only its result is known.
+        screen: Asked of each new program whether it is worth a step; what it says instead is the result.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
@@ -70,6 +71,7 @@ class Sampler:
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
+        self.screen: Callable[[Candidate, History], Awaitable[Evaluation | None]] = _unscreened
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -151,7 +153,9 @@ class Sampler:
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
             prose = replies.without_strategies(answer.prose)
-            attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
+            attempt = await self._screened(candidate, history, prose) if not answer.problem else None
+            if attempt is None:
+                attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
             return self.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
@@ -200,6 +204,14 @@ class Sampler:
                 for a in history.attempts
             ),
         )
+
+    async def _screened(self, candidate: Candidate, history: History, prose: str) -> Attempt | None:
+        """What a world model has ruled out, without a step; None for what is to be measured."""
+        candidate = replace(candidate, digest=Program.parse(candidate.source).digest)
+        evaluation = await self.screen(candidate, history)
+        if evaluation is None:
+            return None
+        return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
 
     async def measure(
         self,
@@ -296,7 +308,7 @@ class Sampler:
             return attempt
         for n in range(1, self._config.repairs + 1):
             evaluation = attempt.evaluation
-            if evaluation.outcome == "ok":
+            if evaluation.outcome in ("ok", "screened"):
                 break
             question = prompting.render(
                 "repair",
@@ -356,6 +368,10 @@ class Sampler:
         except ProviderError:
             return ""
         return completion.text.strip()[:2000]
+
+
+async def _unscreened(_candidate: Candidate, _history: History) -> Evaluation | None:
+    return None
 
 
 def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:

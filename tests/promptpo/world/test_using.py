@@ -17,6 +17,7 @@ from promptpo.cli.show import overview
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.journal import read_run
 from promptpo.search import dreaming, modelling
+from promptpo.world import fitting
 from promptpo.world.fitting import fitted
 from promptpo.world.planners import Planner, planner_for, planning_policy
 from sandbox import Predictions, Recorded, Replay, Sandbox, Trial, check_source
@@ -91,10 +92,11 @@ class Here:
     """The part of an executor that fitting needs, in this process."""
 
     def __init__(self, box: Sandbox) -> None:
-        self.box = box
+        self.box, self.predicted = box, 0
 
     async def replay(self, request: Replay) -> Predictions:
         """See `Executor.replay`."""
+        self.predicted += sum(map(len, request.episodes))
         return self.box.replay(request)
 
 
@@ -176,6 +178,43 @@ def test_numbers_of_a_model_are_found_by_least_squares(box: Sandbox) -> None:
     assert found["gravity"] == pytest.approx(9.8, abs=0.5)
     broken = CART.replace("force = self.p", "force = self.q")
     assert asyncio.run(fitted(Here(box), broken, episodes, both)) is None
+
+
+TURNING = """
+import math
+
+import numpy as np
+
+PARAMS = {"turn": (0.3, 0.0, 2.0)}
+
+
+class World:
+    def __init__(self, params, obs, rng):
+        self.turn = params["turn"]
+        self.sync(obs)
+
+    def sync(self, obs):
+        self.angle = math.atan2(float(obs[1]), float(obs[0]))
+
+    def step(self, action):
+        self.angle += self.turn
+        return np.array([math.cos(self.angle), math.sin(self.angle)], np.float32), 0.0, False
+"""
+
+
+def test_numbers_far_from_the_guess_are_found_too(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rate whose error has many valleys is found in the whole of its range, within a bound on predicted steps."""
+    space, actions = spaces.Box(-1.0, 1.0, (2,), np.float32), spaces.Discrete(2)
+    angles = 1.2 * np.arange(101)
+    seen = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    episode = Recorded(seen, np.zeros(100, np.int64), np.zeros(100), terminated=False)
+    found = asyncio.run(fitted(Here(box), TURNING, [episode], (space, actions)))
+    assert found is not None
+    assert found["turn"] == pytest.approx(1.2, abs=0.002)
+    monkeypatch.setattr(fitting, "MOST_PREDICTED", 400)
+    here = Here(box)
+    asyncio.run(fitted(here, TURNING, [episode], (space, actions)))
+    assert here.predicted <= 400 + 12 * 200  # what was begun is finished
 
 
 @pytest.fixture(scope="module")
