@@ -91,13 +91,13 @@ def test_the_first_departure_is_told_as_rows(tmp_path: Path) -> None:
         spec: Any = SimpleNamespace(observation_space=env.observation_space, action_space=env.action_space)
         modeller = Modeller(spec, spender, 10)
         modeller.take("one", box.rollout(RIGHT, [env], [Trial(0, None, 10)], record=True))
-        lessons = Lessons(modeller, SimpleNamespace(), journal)  # type: ignore[arg-type] # nobody dreams here
+        lessons = Lessons(modeller, SimpleNamespace(), journal)
         lesson = asyncio.run(lessons.learn("r1c1tt", "one", RIGHT, modelled(FREE), 55.0, 27.0))
         assert [row.split(":")[0] for row in lesson.rows] == ["step 3", "step 4", "step 5"]
         assert "obs [3], action [1]: predicted [4], reward 4; really [3], reward 3" in lesson.rows[0]
         assert "obs [4], action [1]: predicted [5]" in lesson.rows[1]
         assert lessons.latest == (lesson,)
-        again = Lessons(modeller, SimpleNamespace(), journal)  # type: ignore[arg-type] # nobody dreams here
+        again = Lessons(modeller, SimpleNamespace(), journal)
         unkept = asyncio.run(again.learn("r1c1tt", "gone", RIGHT, modelled(FREE), 0.0, 0.0))
         assert unkept == lesson  # a resumed run works nothing out again
 
