@@ -22,6 +22,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search.doubting import EPISODES, STEPS, Doubts
 from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.modelling import Modelled, Modeller
@@ -114,6 +115,7 @@ class WorldSearch:
         self._dreamer = Dreamer(self.modeller, spender.executor, horizon, config.seed)
         self._lessons = Lessons(self.modeller, self._dreamer, spender.journal)
         self._screen = Screen(self._dreamer, spender.journal)
+        self._doubts = Doubts(self.modeller, self._dreamer, spender.executor, spender.journal)
         if config.switches.world:
             sampler.watch, sampler.screen = self.modeller.take, self._screen.look
 
@@ -191,11 +193,13 @@ class WorldSearch:
 
     # Real steps
 
-    async def _probe(self, key: str, source: str, seeds: Sequence[int]) -> list[float]:
+    async def _probe(
+        self, key: str, source: str, seeds: Sequence[int], horizon: int | None = None
+    ) -> list[float]:
         """Returns of real episodes whose steps are learnt from."""
         subject = Subject(source, Program.parse(source).values, "")
         played = await self._spender.roll_out(
-            "probe", key, subject, seeds, horizon=self._horizon, record=True
+            "probe", key, subject, seeds, horizon=horizon or self._horizon, record=True
         )
         self.modeller.take(key, played.rollout)
         self._spender.told(key)
@@ -268,12 +272,24 @@ class WorldSearch:
         self._screen.use(world, self._chance)
         found: list[Attempt] = []
         with contextlib.suppress(BudgetSpentError):
-            for candidate, promised in await self._proposed(number, world, history, attempts):
+            proposed = await self._proposed(number, world, history, attempts)
+            running = [attempt.candidate.source for attempt in attempts if history.runs(attempt)]
+            await self._look_where_doubtful(number, world, [*(one.source for one, _ in proposed), *running])
+            for candidate, promised in proposed:
                 prose = f"From the world model, which promised {promised:.4g}."
                 attempt = await self._sampler.measure(candidate, history, prose=prose, notes=(prose,))
                 found.append(self._sampler.recorded(attempt))
                 await self._held_against(attempt, promised, world, history)
         return found
+
+    async def _look_where_doubtful(self, number: int, world: Modelled, sources: Sequence[str]) -> None:
+        """Real episodes of the policy along which the models disagree most, where they do."""
+        source, apart = await self._doubts.most(f"r{number}.doubt", world, sources)
+        if not source:
+            return
+        seeds = self._seeds.train(EPISODES, start=UNSEEN + 1000 * (number + STUDIES))
+        await self._probe(f"r{number}.doubt", source, seeds, min(self._horizon, STEPS // EPISODES))
+        self._note(number, f"the models were {apart:.2g} usual changes apart: looked at who is right", "d")
 
     async def _trusted(self, number: int, world: Modelled) -> bool:
         """Whether a model has learnt from what earlier ones promised; decided once in a run."""
@@ -321,14 +337,15 @@ class WorldSearch:
         self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
     ) -> list[tuple[Candidate, float]]:
         dream = self._dreamer.dream(world.source, world.params)
+        dreams = self._dreams(world)
         proposed: list[tuple[Candidate, float]] = []
         with contextlib.suppress(WorldFailedError):
-            bar = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
+            bar = max(self._chance, await self._dreamer.least(dreams, random_policy(self._spaces[1])))
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES
             ]
             for attempt in running:
-                bar = max(bar, await self._dreamer.promised(dream, attempt.candidate.source))
+                bar = max(bar, await self._dreamer.least(dreams, attempt.candidate.source))
             starts = [
                 Start(a.id, Program.parse(a.candidate.source), a.evaluation.mean_return)
                 for a in running
@@ -337,7 +354,7 @@ class WorldSearch:
             tuned = await self._dreamer.tuning(number, dream, starts) if starts else None
             parent = history.find(tuned.id) if tuned else None
             if tuned is not None and parent is not None:
-                promised = await self._dreamer.promised(dream, tuned.program.source)
+                promised = await self._dreamer.least(dreams, tuned.program.source)
                 if better(promised, bar):
                     bar = promised
                     candidate = replace(
@@ -350,19 +367,24 @@ class WorldSearch:
                     )
                     proposed.append((candidate, promised))
             if not proposed or planner_for(*self._spaces) == "values":
-                proposed += await self._planned(number, world, dream, [a.candidate.source for a in running])
+                proposed += await self._planned(number, world, dreams, [a.candidate.source for a in running])
         return proposed
 
+    def _dreams(self, world: Modelled) -> list[Dream]:
+        """All models of a round: a policy is worth what the one that promises least says."""
+        found = [self._dreamer.dream(world.source, world.params)]
+        return found + [self._dreamer.dream(source, Program.parse(source).values) for source in world.others]
+
     async def _planned(
-        self, number: int, world: Modelled, dream: Dream, others: Sequence[str]
+        self, number: int, world: Modelled, dreams: Sequence[Dream], others: Sequence[str]
     ) -> list[tuple[Candidate, float]]:
-        """A policy that plans in the model, where it promises more than others in episodes that are not long."""
-        plan = planning_policy(world.source, world.params, *self._spaces)
+        """A policy that plans in the models, where it promises more than others in episodes that are not long."""
+        plan = planning_policy(world.source, world.params, *self._spaces, others=world.others)
         if not plan:
             return []
         others = [random_policy(self._spaces[1]), *others]
-        bar = max([await self._dreamer.promised(dream, one, PROBE_EPISODES, PLANNED) for one in others])
-        promised = await self._dreamer.promised(dream, plan, PROBE_EPISODES, PLANNED)
+        bar = max([await self._dreamer.least(dreams, one, PROBE_EPISODES, PLANNED) for one in others])
+        promised = await self._dreamer.least(dreams, plan, PROBE_EPISODES, PLANNED)
         return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []
 
     async def _found(self, n: int, world: Modelled) -> Found | None:

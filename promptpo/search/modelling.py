@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.recorded_space import recorded
@@ -18,6 +18,7 @@ from promptpo.world.data import Experience, Shelf, recorded_in, some_of
 from promptpo.world.fitting import fitted
 from promptpo.world.mismatches import Transitions, departure
 from promptpo.world.numbers import quantities, rows
+from promptpo.world.planners import MOST_MODELS
 from promptpo.world.replaying import replayed, traced
 from promptpo.world.scoring import scored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 CALLS = 2
 """Answers that a language model is asked for each time the model is made anew, corrections included."""
+
+NEAR = 0.8
+"""Models that are worth this share of the best's are asked for a second opinion."""
 
 GOOD = 0.99
 """A model that is worth so much is not asked to be improved."""
@@ -53,12 +57,14 @@ class Modelled:
         score: What its held-out score says, as the journal keeps it.
         by: Journal key of the call that wrote it; empty for program search.
         mismatches: Its worst predictions in words.
+        others: Modules of other models that are nearly as good, with fitted numbers.
     """
 
     source: str
     score: Mapping[str, Any]
     by: str = ""
     mismatches: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -96,6 +102,7 @@ class Modeller:
         self.experience = Experience(*self.spaces)
         self._shelf = Shelf(spender.journal.directory)
         self._written: Modelled | None = None
+        self._members: list[Modelled] = []
 
     @property
     def possible(self) -> bool:
@@ -127,21 +134,27 @@ class Modeller:
         """
         found = self._journal.find("world", key)
         if found is not None:
-            known = Modelled(found["source"], found["score"], found["by"])
+            known = Modelled(
+                found["source"], found["score"], found["by"], others=tuple(found.get("others", ()))
+            )
             self._written = known if known.by else self._written
             return known
         best = await self._scored(write_world(*self.spaces, self.experience.fitting))
+        self._members = [best]
         if self._written is not None:  # there are new steps to hold it against
             again = await self._scored(self._written.source, self._written.by)
             refitted = await self._fitted(self._written.source, self._written.by)
+            self._members += [again, refitted]
             best = max(best, again, refitted, key=lambda one: one.worth)
         if self._spender.can("world"):
             best = await self._asked(key, best, lessons)
+            best = replace(best, others=await self._others(best))
         executor, held_out = self._spender.executor, self.experience.held_out
         data = {
             "source": best.source,
             "score": best.score,
             "by": best.by,
+            "others": best.others,
             "trace": await traced(executor, best.source, best.params, held_out, self.spaces),
             "steps": self.experience.steps,
             "horizon": self._horizon,
@@ -151,6 +164,19 @@ class Modeller:
         self._journal.add("world", key, data)
         self._written = best if best.by else self._written
         return best
+
+    async def _others(self, best: Modelled) -> tuple[str, ...]:
+        """Other models that are nearly as good as the best; one that saw half of the steps where there are none."""
+        if not best.usable:
+            return ()
+        near = [one for one in self._members if one.usable and one.worth >= NEAR * best.worth]
+        found = dict.fromkeys(one.source for one in sorted(near, key=lambda one: -one.worth))
+        found.pop(best.source, None)
+        if not found:
+            half = await self._scored(write_world(*self.spaces, self.experience.fitting[::2]))
+            if half.usable and half.source != best.source:
+                found[half.source] = None
+        return tuple(found)[: MOST_MODELS - 1]
 
     async def _scored(self, source: str, by: str = "") -> Modelled:
         executor, held_out = self._spender.executor, self.experience.held_out
@@ -172,6 +198,7 @@ class Modeller:
             if answer.problem:
                 break
             latest = await self._fitted(answer.source, name)
+            self._members.append(latest)
             best = max(best, latest, key=lambda one: one.worth)
         return best
 

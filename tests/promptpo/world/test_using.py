@@ -123,6 +123,39 @@ def test_planners_reach_what_they_are_to_reach(
     assert rollout.episodes[0].return_ > -12  # staying where it begins costs 30
 
 
+@pytest.mark.parametrize(
+    ("action_space", "middle"),
+    [(spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0), (spaces.Discrete(3), 1.0)],
+)
+def test_plans_are_made_in_several_models(
+    box: Sandbox, action_space: spaces.Space[Any], middle: float
+) -> None:
+    """Models whose names clash stand side by side; a plan that one of them knows to be bad is not taken.
+
+    The first model thinks that more is always better; beyond 2 the second knows a great loss.
+    """
+    greedy = WALK.replace("{middle}", str(middle)).replace("-abs(self.x - 2.0)", "self.x")
+    right = (
+        'PARAMS = {"gain": (0.5, 0.0, 1.0)}\n'
+        + WALK.replace("0.5 *", "self.gain *").replace("{middle}", str(middle))
+    ).replace("self, obs, rng):\n", 'self, params, obs, rng):\n        self.gain = params["gain"]\n')
+    right = right.replace("-abs(self.x - 2.0)", "-100.0 * max(0.0, self.x - 2.0) + self.x")
+    env = Walk(action_space, middle)
+    alone = planning_policy(greedy, None, LINE, action_space)
+    both = planning_policy(greedy, None, LINE, action_space, others=[right])
+    assert check_source(both) is None
+    assert "lambda obs, rng: World_({name: entry[0] for name, entry in PARAMS_.items()}, obs, rng)" in both
+    found = [box.rollout(source, [env], [Trial(0, None, 15)], record=True) for source in (alone, both)]
+    assert [rollout.failure for rollout in found] == [None, None]
+    furthest = [
+        max(float(obs[0]) for obs in rollout.episodes[0].trajectory.observations)
+        for rollout in found
+        if rollout.episodes[0].trajectory is not None
+    ]
+    assert furthest[0] >= 3.5
+    assert furthest[1] < 3.1
+
+
 def test_value_iteration_solves_a_table(box: Sandbox) -> None:
     """With a table of everything that can happen the plan is the best policy, chance included."""
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=True)
