@@ -19,8 +19,8 @@ from promptpo.run.journal import Journal, read_run
 from promptpo.run.records import Candidate, Disappointment
 from promptpo.search import modelling
 from promptpo.search.history import History
-from promptpo.search.imagination import WorldSearch
 from promptpo.search.lessons import Lessons, disappoints
+from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.telling.world import disappointments_in_words
 from promptpo.world import scoring
@@ -146,7 +146,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[promptpo.Run
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(modelling, "write_world", lambda *_: CART)  # whose force is not right
         patch.setattr(scoring, "USABLE", 0.1)
-        patch.setattr(WorldSearch, "_proposed", proposed)
+        patch.setattr(ModelRounds, "_proposed", proposed)
         out = tmp_path_factory.mktemp("lesson") / "run"
         yield optimize(model, out, rounds=2, candidates=1, recipe="model", max_steps=6000, tune="none"), model
 
