@@ -20,6 +20,7 @@ from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from promptpo.telling.world import in_words as disappointed
 from promptpo.world import words
 from sandbox.text import clean_line
 
@@ -75,6 +76,9 @@ def _world(view: RunView) -> list[str]:
         for data in newest
     ]
     found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
+    for one in view.state.disappointments:
+        found.append(f"  {clean_line(disappointed(one))}")
+        found += [f"    {clean_line(row)}" for row in one.rows]
     return found + [f"  {clean_line(note)}" for note in view.state.studies]
 
 

@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import Literal
 
-OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action"]
+OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action", "screened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Evaluation:
     """What rolling out one candidate gave.
 
     Attributes:
-        outcome: "ok", or the kind of the first failure.
+        outcome: "ok", the kind of the first failure, or "screened" where a world model ruled it out before any step.
         episodes: The episodes that finished, in the order of their seeds.
         steps: Every environment step taken, failed episodes included.
         error: One sentence about the failure; empty when ok.

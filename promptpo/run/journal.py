@@ -46,7 +46,8 @@ Kind = Literal[
     "experiment",  # an experiment that the model wrote, and what it reported
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
-    "study",  # whether there was another study before the first round
+    "disappointment",  # a policy that earned less than a world model promised, and where the model departed
+    "study",  # whether there was another study before the first round, or a round's model was used
     "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training
     "round",

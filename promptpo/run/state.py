@@ -20,7 +20,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Experiment, Remark
+from promptpo.run.records import Attempt, Candidate, Disappointment, Experiment, Remark
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -54,8 +54,9 @@ class RunState:
         fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
         worlds: World models with their held-out scores, oldest first.
-        studies: What came of using them before the first round, in words.
+        studies: What came of using them, in words.
         experiments: What the model tried out to learn about the task, oldest first.
+        disappointments: Policies that earned less than a world model promised, oldest first.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -80,6 +81,7 @@ class RunState:
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
     experiments: list[Experiment] = field(default_factory=list)
+    disappointments: list[Disappointment] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -114,7 +116,12 @@ class RunState:
             "stop": self._stop,
             "world": lambda event: self.worlds.append(event.data),
             "experiment": lambda event: self.experiments.append(from_json(Experiment, event.data)),
-            "note": lambda event: self.studies.append(f"study {event.key[1:]}: {event.data}"),
+            "disappointment": lambda event: self.disappointments.append(
+                from_json(Disappointment, event.data)
+            ),
+            "note": lambda event: self.studies.append(
+                f"{'study' if event.key.startswith('w') else 'round'} {event.key[1:]}: {event.data}"
+            ),
         }
 
     @classmethod
@@ -201,7 +208,7 @@ class RunState:
         found: list[Stopped] = []
         for state in self.candidates:
             found.extend(self._replaced(state))
-            if state.attempt.evaluation.outcome != "ok":
+            if state.attempt.evaluation.outcome not in ("ok", "screened"):
                 found.append(Stopped(state.id, "", state.attempt.evaluation))
         return tuple(found)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Difference, Evidence, ran
-from promptpo.run.records import Attempt, Experiment, Remark
+from promptpo.run.records import Attempt, Disappointment, Experiment, Remark
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
@@ -37,6 +37,7 @@ class History:
         asked: Candidate id to what it was asked for.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
+        disappointments: Policies from a world model that earned less than it promised, oldest first.
         teacher: What the first prompt says of a trained agent; empty without one.
         experiments: What the model has tried out to learn about the task, oldest first.
     """
@@ -55,6 +56,7 @@ class History:
     asked: dict[str, Asked] = field(default_factory=dict)
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
+    disappointments: list[Disappointment] = field(default_factory=list)
     teacher: str = ""
     experiments: list[Experiment] = field(default_factory=list)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,7 @@ class Sampler:
     Attributes:
         summariser: Says in words what happened in episodes.
         watch: Is shown each training rollout with its name in the journal; None where only its result is known.
+        screen: Asked of each new program whether it is worth a step; what it says instead is the result.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
@@ -73,6 +74,7 @@ class Sampler:
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
+        self.screen: Callable[[Candidate, History], Awaitable[Evaluation | None]] = _unscreened
 
     def _watched(self, name: str, rollout: Rollout | None) -> None:
         self.watch(name, rollout)
@@ -166,7 +168,9 @@ class Sampler:
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
             prose = replies.without_strategies(answer.prose)
-            attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
+            attempt = await self._screened(candidate, history, prose) if not answer.problem else None
+            if attempt is None:
+                attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
             return self.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
@@ -216,6 +220,14 @@ class Sampler:
             ),
         )
 
+    async def _screened(self, candidate: Candidate, history: History, prose: str) -> Attempt | None:
+        """What a world model has ruled out, without a step; None for what is to be measured."""
+        candidate = replace(candidate, digest=Program.parse(candidate.source).digest)
+        evaluation = await self.screen(candidate, history)
+        if evaluation is None:
+            return None
+        return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
+
     async def measure(
         self,
         candidate: Candidate,
@@ -243,15 +255,18 @@ class Sampler:
                     return Attempt(
                         twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
-        name = (
-            f"{digest}.r{candidate.round}"
-            if self._recipe.duplicates
-            else f"{candidate.id}.{candidate.repairs}"
-        )
+        name = self.name_of(candidate)
         if name not in self._running:  # samples with the same program in one round share one rollout
             self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
         played, text, diagnosis = await self._running[name]
         return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
+
+    def name_of(self, candidate: Candidate) -> str:
+        """The name in the journal of a candidate's training rollout."""
+        digest = candidate.digest or Program.parse(candidate.source).digest
+        if self._recipe.duplicates:
+            return f"{digest}.r{candidate.round}"
+        return f"{candidate.id}.{candidate.repairs}"
 
     async def _trained(
         self, name: str, candidate: Candidate, history: History
@@ -309,7 +324,7 @@ class Sampler:
             return attempt
         for n in range(1, self._config.repairs + 1):
             evaluation = attempt.evaluation
-            if evaluation.outcome == "ok":
+            if evaluation.outcome in ("ok", "screened"):
                 break
             question = prompting.render(
                 "repair",
@@ -369,6 +384,10 @@ class Sampler:
         except ProviderError:
             return ""
         return completion.text.strip()[:2000]
+
+
+async def _unscreened(_candidate: Candidate, _history: History) -> Evaluation | None:
+    return None
 
 
 def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:

@@ -19,6 +19,7 @@ from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
 from promptpo.telling.trace import shorter
 from promptpo.telling.tuning import moved_in_words
+from promptpo.telling.world import disappointments_in_words
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt
@@ -61,6 +62,8 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts.append(Part(tried, [40, 83]))
     elif base is not None:
         parts.append(Part([respects_in_words(history, base.id), ""], [72]))
+    wrong = [disappointments_in_words(history, rows=n) for n in (3, 1)]
+    parts.append(Part([*wrong, ""], [36, 71]))
     parts.append(_legend(plan, known))
     parts.append(Part([request]))
     return parts

@@ -1,6 +1,6 @@
 """How many environment steps a policy of a given quality costs, with a world model and without one.
 
-`python -m benchmarks.world_models [--seeds 3] [--steps 100000] [--csv FILE] [ENV=TARGET ...]` runs program search, that
+`python -m benchmarks.world_models steps [--seeds 3] [--steps 100000] [--csv FILE] [ENV=TARGET ...]` runs program search, that
 is, no language model, under the default recipe and under `--recipe model`. A row says after how many steps, all
 purposes but the final test counted, the first candidate came whose mean return over its training episodes
 reached the target, and what the run's best earned on held-out episodes.
@@ -84,18 +84,18 @@ def table(rows: Sequence[WorldRow]) -> Iterator[str]:
         yield f"| {env} | {recipe} | {reached} of {len(mine)} | {steps} | {tests} |"
 
 
-def main() -> None:
-    """Run and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be asked for."""
     parser.add_argument(
         "targets", nargs="*", metavar="ENV=TARGET", help="default: the four classic control tasks"
     )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=100_000, help="budget of each run")
     parser.add_argument("--csv", type=Path)
-    given = parser.parse_args()
+
+
+def run(given: argparse.Namespace) -> None:
+    """Run and print."""
     targets = dict(text.rsplit("=", 1) for text in given.targets) or TARGETS
     rows = []
     for env, target in targets.items():
@@ -109,7 +109,3 @@ def main() -> None:
                         writer.writeheader()
                         writer.writerows(asdict(row) for row in rows)
     print("\n".join(table(rows)))
-
-
-if __name__ == "__main__":
-    main()
