@@ -29,6 +29,7 @@ LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("baselines.llm_policy.cli", "llm_policy"),
     "llm-study": ("baselines.llm_policy.cli", "llm_study"),
     "icpi": ("baselines.icpi_commands", "icpi"),
+    "llm-agent": ("baselines.llm_agent.cli", "llm_agent"),
 }
 """Commands of other modules, which are imported when they are named: (module, function)."""
 

@@ -29,13 +29,13 @@ def benchmark(
     methods: Annotated[
         str,
         typer.Option(
-            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, random, zero, oracle."
+            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, llm-agent, random, zero, oracle."
         ),
     ] = "promptpo,search,random,zero",
     models: Annotated[
         str,
         typer.Option(
-            help="For promptpo: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
+            help="For promptpo and llm-agent: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
         ),
     ] = "",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each task and method, from seed 0 on.")] = 1,

@@ -99,6 +99,7 @@ def sections(
         _scores(summary, kinds),
         _aggregates(summary),
         _costs(rows, summary, anchors),
+        _acting(rows, summary),
         _curves(rows, summary),
         _candidates(summary),
         _policies(rows, summary),
@@ -220,6 +221,34 @@ def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str,
         [ReportTable(head, table)],
         _drawn(("cost", "Normalised score of each run against what it took.", drawn)),
     )
+
+
+def _acting(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
+    """What an episode takes once there is a policy: only where a model acts, since else nobody pays for acting."""
+    if not any(row.acting is not None and row.acting["calls"] for row in rows):
+        return ReportSection("What an episode costs")
+    table = []
+    for task in summary.tasks:
+        for column in summary.columns:
+            found = [
+                row.acting
+                for row in rows
+                if row.cell.column == column and row.cell.task.label == task and row.acting is not None
+            ]
+            if found:
+                table.append(
+                    (task, column, *(_mean(found, name) for name in ("calls", "seconds", "cost_usd")))
+                )
+    return ReportSection(
+        "What an episode costs",
+        ["Of the held-out episodes, in the mean. Programs are written once and then act without a model."],
+        [ReportTable(("task", "column", "model calls", "seconds to act", "US dollars"), table)],
+    )
+
+
+def _mean(found: Sequence[Mapping[str, float | None]], name: str) -> str:
+    values = [value for one in found if (value := one[name]) is not None]
+    return f"{sum(values) / len(values):,.4g}" if len(values) == len(found) else "unknown"
 
 
 def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:

@@ -8,7 +8,7 @@ from typing import Any
 
 from promptpo.cli.show import families
 from promptpo.errors import UsageError
-from promptpo.output.baseline_run import BaselineRun, read_baseline
+from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
 from promptpo.output.report.result import failures_in_words
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.telling.feedback import number
@@ -110,6 +110,7 @@ def _ending(run: BaselineRun) -> list[str]:
             f"(95 % interval {low:.6g} to {high:.6g}, {beyond['episodes']} episodes)."
         )
         lines += families(beyond)
+    lines += [clean_line(line) for line in acting_in_words(result)]
     agent = run.directory / BEST_AGENT
     if agent.is_file():
         command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(run.env_id)}"

@@ -203,3 +203,23 @@ def _seconds(result: Mapping[str, Any] | None, record: Mapping[str, Any]) -> flo
         return _number(result.get("wall_seconds"))
     parts = [record.get("train_seconds"), record.get("evaluation_seconds")]
     return sum(map(float, parts)) if None not in parts else None  # type: ignore[arg-type] # none is None
+
+
+def acting_in_words(content: Mapping[str, Any]) -> list[str]:
+    """What an episode took, and what a program took, a line each; empty where nothing says it."""
+    agent = content.get("per_episode")
+    if not agent:
+        return []
+    lines = [f"An episode took {_took(agent)}."]
+    program = content.get("program")
+    if program:
+        mean = program.get("mean_return")
+        score = f", held-out return {mean:.6g}" if mean is not None else ""
+        lines.append(f"The program {program['policy']} takes {_took(program['per_episode'])}{score}.")
+    return lines
+
+
+def _took(spent: Mapping[str, Any]) -> str:
+    usd = spent["cost_usd"]
+    price = "an unknown price" if usd is None else "$0" if not usd else f"${usd:.4g}"
+    return f"{spent['calls']:,.4g} calls, {spent['seconds']:,.3g} s and {price}"

@@ -182,7 +182,8 @@ class Spender:
         try:
             prompt = self._store_prompt(request)
             completion = await self.llm.complete(request)
-            data = {"purpose": request.purpose, "prompt": prompt, **asdict(completion)}
+            answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
+            data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add(
                 "completion", request.key, data | ({"candidate": candidate} if candidate else {})
             )
