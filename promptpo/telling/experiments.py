@@ -72,11 +72,13 @@ def report_of(reports: Sequence[str]) -> str:
 def section(experiments: Sequence[Experiment], most: int) -> str:
     """All that experiments have shown, oldest first, in at most so many characters; the oldest are shortened first.
 
+    Nothing is told where there is room for hardly more than a title.
+
     Args:
         experiments: Oldest first.
         most: Characters.
     """
-    told = [one for one in experiments if one.source]
+    told = [one for one in experiments if one.source] if most >= 2 * LEAST else []
     room, texts = most - len(TITLE) - 40, []
     for n, one in enumerate(reversed(told)):
         older = len(told) - n - 1
