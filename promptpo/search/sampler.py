@@ -21,7 +21,9 @@ from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
+from promptpo.telling.promises import promises
 from promptpo.telling.standing import Where
+from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -90,7 +92,15 @@ class Sampler:
         if found is None:
             self._journal.add("decision", key, where)
         summaries = self.summariser
-        self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+        self._known = Known(
+            history,
+            where,
+            summaries.legends,
+            summaries.since,
+            self._spec.reports_success,
+            promises(self._spec.text),
+            start_in_words(self._spec),
+        )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
