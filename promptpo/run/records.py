@@ -132,6 +132,7 @@ class Diagnosis:
         beginning: Some of the first steps of the worst episode, as a table; of the one that failed, if one did.
         maps: Of image-like observations, a few small maps around the event; empty where there are none.
         rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
+        usual: A few steps from the middle of the median episode, as a table; empty where there is no such episode.
     """
 
     episodes: tuple[Told, ...] = ()
@@ -140,6 +141,7 @@ class Diagnosis:
     beginning: str = ""
     maps: str = ""
     rewards: tuple[float, ...] = ()
+    usual: str = ""
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""

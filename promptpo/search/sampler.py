@@ -23,7 +23,9 @@ from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
+from promptpo.telling.promises import promises
 from promptpo.telling.standing import Where
+from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -102,9 +104,15 @@ class Sampler:
         if found is None:
             self._journal.add("decision", key, where)
         summaries = self.summariser
-        probe = self._experimenter.offered(number, where.rounds, where.steps_left)
         self._known = Known(
-            history, where, summaries.legends, summaries.since, self._spec.reports_success, probe
+            history,
+            where,
+            summaries.legends,
+            summaries.since,
+            self._spec.reports_success,
+            promises(self._spec.text),
+            start_in_words(self._spec),
+            self._experimenter.offered(number, where.rounds, where.steps_left),
         )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:

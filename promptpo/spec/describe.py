@@ -27,6 +27,7 @@ from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.sides import with_action, with_observation
+from promptpo.spec.success import success_condition
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
@@ -65,6 +66,9 @@ ROOM: Mapping[Detail, Room] = {
 TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
 """About how long a text may become."""
 
+AIM: Mapping[Detail, int] = {**TOKENS, "normal": 1450}
+"""How long it should become, where what it says twice can be left out: a prompt has other things to tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
@@ -86,6 +90,8 @@ class TaskSpec:
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
+        firsts: The first observations of a few episodes.
+        one_start: Whether these are all the same.
     """
 
     text: str
@@ -101,6 +107,8 @@ class TaskSpec:
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+    firsts: tuple[Any, ...] = ()
+    one_start: bool = False
 
 
 def describe(
@@ -201,7 +209,7 @@ def describe_env(
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
         parts = replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
-    parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail])
+    parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
     text = render(parts)
     if user is not None:
         text, written = merged(user, parts)
@@ -219,6 +227,8 @@ def describe_env(
         sample_length=len(observed.steps) / max(1, observed.episodes),
         sources=sources,
         warnings=_warnings(task, observed),
+        firsts=tuple(observed.firsts),
+        one_start=observed.one_start,
         gaps=gaps_in(
             facts.observation_space,
             facts.action_space,
@@ -263,7 +273,7 @@ def _parts(
         body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
-        success=_success(facts.success_key, extra.success),
+        success=_success(facts.success_key, extra.success or _condition(env, facts.success_key)),
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
         samples=sample_rows(observed, room.samples),
     )
@@ -274,6 +284,11 @@ def _parts(
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
     return parts, sources
+
+
+def _condition(env: gymnasium.Env[Any, Any], key: str | None) -> str:
+    """When success is reported, by the source."""
+    return success_condition(env, key) if key is not None else ""
 
 
 def _success(key: str | None, condition: str) -> str:

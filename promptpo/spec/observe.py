@@ -53,6 +53,7 @@ class Observed:
         episodes: Number of episodes.
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
+        firsts: The first observation of each episode.
     """
 
     steps: Sequence[Step]
@@ -61,6 +62,12 @@ class Observed:
     episodes: int
     repeats: bool
     seconds: float = 0.0
+    firsts: Sequence[Any] = ()
+
+    @property
+    def one_start(self) -> bool:
+        """Whether all episodes began with the same observation."""
+        return all(_equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
 
 
 def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
@@ -98,6 +105,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         episodes=len(seeds),
         repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
         seconds=seconds,
+        firsts=firsts,
     )
 
 

@@ -179,10 +179,10 @@ def without_nones(text: str) -> str:
 def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
     """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
     start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
-    names = {"low": "Another low episode"}
-    name = names.get(episode.role) or (
-        f"The {episode.role} episode" if episode.role.isalpha() else f"Episode {episode.role}"
-    )
+    kind = "" if start.startswith("start v") else "training "
+    name = f"Episode {episode.role}"
+    if episode.role.isalpha():
+        name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
     head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
     return f"{head}\n{at_items(episode.text, most)}".strip()
 
@@ -305,4 +305,4 @@ def _says_something(line: str) -> bool:
 
 def span(values: Sequence[int]) -> str:
     """``16 to 30``, or the one value."""
-    return str(values[0]) if min(values) == max(values) else f"{min(values)} to {max(values)}"
+    return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"

@@ -81,9 +81,14 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         success=spec.reports_success,
         tune=config.switches.tune and config.tune != "none",
         clips=config.clip_actions and is_continuous(spec.action_space),
-        observation=form_of(spec.observation_space),
-        action=form_of(spec.action_space),
+        observation=_untold(form_of(spec.observation_space), spec.text),
+        action=_untold(form_of(spec.action_space), spec.text),
     )
+
+
+def _untold(form: str, spec: str) -> str:
+    """The form of a value; empty where the spec says it in the same words."""
+    return "" if " ".join(form.split()) in " ".join(spec.split()) else form
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool) -> str:
@@ -94,8 +99,8 @@ def form_of_trajectory(reports_success: bool, *, sees_all: bool) -> str:
     if reports_success:
         ended = '"terminated", "truncated", "success" (bools)'
     return (
-        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
-        f'(list of T), "rewards" (list of T floats), {ended}.'
+        'a dict: "observations" (a list of T+1, the last one after the final step), "actions" and\n'
+        f'"rewards" (lists of T), {ended}.'
     )
 
 
@@ -126,6 +131,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
             variant=plan.variant,
             asks_strategies=plan.asks_strategies,
             where=known.where.in_words() if plan.places else "",
+            start=known.start if plan.places else "",
             teacher=at_items(known.history.teacher, bound - 2000),
             experiments=experiments.section(
                 known.history.experiments,
@@ -145,6 +151,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
         may_end=plan.may_end,
+        unkept=known.unkept,
         may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
         probe=known.probe,
         most_report=experiments.MOST_REPORT,
