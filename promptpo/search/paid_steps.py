@@ -66,7 +66,7 @@ class PaidSteps:
         for n in range(MOST_FIRST):
             lacking = FIRST_STEPS - self._modeller.experience.steps
             length = self._modeller.experience.steps / max(1, len(returns))
-            if lacking <= 0:
+            if lacking <= 0 and n:  # one batch in any case, which says what chance earns
                 break
             count = FIRST_EPISODES if not length else min(MOST_EPISODES, math.ceil(lacking / length))
             seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
