@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import csv
 import dataclasses
+import resource
 import shlex
 import sys
 from collections.abc import Sequence
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _cwmb(given: argparse.Namespace, command: str) -> None:
     rows = []
+    before = _cpu()
     for env in given.envs or cwmb.CHEAP:
         kind = cast("Planner", cwmb.CHEAP[env])
         rows.append(asyncio.run(cwmb.measure(env, kind, given.episodes, given.model)))
@@ -62,9 +64,18 @@ def _cwmb(given: argparse.Namespace, command: str) -> None:
                 writer.writerows(dataclasses.asdict(row) for row in rows)
     text = markdown(HEADER, [_line(row) for row in rows])
     if given.out is not None:
-        about = f"`{command}`: {given.episodes} episodes at least for each return of a planner, {cwmb.HORIZON} steps at most.\n\n"
+        about = (
+            f"`{command}`: {given.episodes} episodes at least for each return of a planner, {cwmb.HORIZON} steps at "
+            f"most; {_cpu() - before:.0f} s of computing time.\n\n"
+        )
         given.out.with_suffix(".md").write_text(about + text, encoding="utf-8")
     print(text)
+
+
+def _cpu() -> float:
+    """Seconds of computing time of this process and of those that it has waited for."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, kinds))
 
 
 def _line(row: cwmb.CwmbRow) -> list[str]:

@@ -171,7 +171,7 @@ def _random(env: gymnasium.Env[Any, Any], steps: int, first: int, least: int = 2
 def _planned(
     env: gymnasium.Env[Any, Any], kind: Planner, steps: int, first: int, least: int = 1
 ) -> list[Episode]:
-    planner = TruePlanner(env, kind)
+    planner = TruePlanner(env, kind, first)
     return _episodes(env, planner.act, steps, first, least, planner.reset)
 
 

@@ -34,9 +34,10 @@ class TruePlanner:
     Args:
         env: The environment that is played; trusted code.
         kind: The planner.
+        seed: Decides its random numbers.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], kind: Planner) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], kind: Planner, seed: int = 0) -> None:
         source = planning_policy(STAND_IN, None, env.observation_space, env.action_space, planner=kind)
         module: dict[str, Any] = {"__name__": "planner"}
         exec(compile(source, "planner", "exec"), module)  # noqa: S102 - the project's own text
@@ -47,11 +48,13 @@ class TruePlanner:
                 self._spare.reset(seed=0)
         module["World"] = self._copy
         self._make = module["Policy"]
-        self._policy = self._make()
+        self._rng = np.random.default_rng(seed)
+        self.reset()
 
     def reset(self) -> None:
         """Begin another episode."""
         self._policy = self._make()
+        self._policy.rng = self._rng
 
     def act(self, obs: Any) -> Any:
         """The planned action."""

@@ -17,10 +17,11 @@ from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.disappointment import Disappointment
 from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Disappointment, Experiment, Remark
+from promptpo.run.records import Attempt, Candidate, Experiment, Remark
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -53,10 +54,10 @@ class RunState:
         teacher: Name of the trained agent's file; empty without one.
         fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
+        disappointments: Policies that earned less than a world model promised, oldest first.
         worlds: World models with their held-out scores, oldest first.
         studies: What came of using them, in words.
         experiments: What the model tried out to learn about the task, oldest first.
-        disappointments: Policies that earned less than a world model promised, oldest first.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -78,10 +79,10 @@ class RunState:
     teacher: str = ""
     fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
+    disappointments: list[Disappointment] = field(default_factory=list)
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
     experiments: list[Experiment] = field(default_factory=list)
-    disappointments: list[Disappointment] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -111,14 +112,14 @@ class RunState:
             "constant": self._constant,
             "teacher": self._teacher,
             "fidelity": self._fidelity,
+            "disappointment": lambda event: self.disappointments.append(
+                from_json(Disappointment, event.data)
+            ),
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
             "world": lambda event: self.worlds.append(event.data),
             "experiment": lambda event: self.experiments.append(from_json(Experiment, event.data)),
-            "disappointment": lambda event: self.disappointments.append(
-                from_json(Disappointment, event.data)
-            ),
             "note": lambda event: self.studies.append(
                 f"{'study' if event.key.startswith('w') else 'round'} {event.key[1:]}: {event.data}"
             ),

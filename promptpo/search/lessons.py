@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from promptpo.run.disappointment import Disappointment
 from promptpo.run.journal import from_json
-from promptpo.run.records import Disappointment
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Journal

@@ -24,7 +24,7 @@ from promptpo.world.scoring import scored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
 if TYPE_CHECKING:
-    from promptpo.run.records import Disappointment
+    from promptpo.run.disappointment import Disappointment
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
     from sandbox import Rollout

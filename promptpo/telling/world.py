@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
-    from promptpo.run.records import Disappointment
+    from promptpo.run.disappointment import Disappointment
     from promptpo.search.history import History
 
 TOLD = 2

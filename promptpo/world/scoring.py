@@ -58,7 +58,8 @@ class Score:
 
     Attributes:
         skills: Of the observed quantities.
-        reward: Explained variance of rewards one step ahead, or the share of exact ones where they never change.
+        reward: Explained variance of rewards one step ahead, or the share of exact ones where they never change; of
+            steps whose ending, or none, is foreseen.
         endings: Share of endings that were foreseen one step ahead; None where none happened.
         false_endings: Share of the other steps that were predicted to end the episode.
         calibration: Where its predictions vary: how far predictions lie from each other as a share of how far they
@@ -159,7 +160,11 @@ class _Scoring:
         """All of it."""
         skills = self._skills()
         one = self._predicted[1, 0]
-        reward = _explained(one.rewards, self._rewards, np.full_like(self._rewards, self._rewards.mean()))
+        agreed = one.terminated == self._ends  # an ending that is not foreseen is counted as that alone
+        if not agreed.any():
+            agreed[:] = True
+        earned = self._rewards[agreed]
+        reward = _explained(one.rewards[agreed], earned, np.full_like(earned, earned.mean()))
         ended = int(self._ends.sum())
         endings = float(one.terminated[self._ends].mean()) if ended else None
         others = ~self._ends

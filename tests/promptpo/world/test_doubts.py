@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from promptpo.envs.task import Task
+from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.search.doubting import Doubts
 from promptpo.search.dreaming import Dreamer
+from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.world.disagreement import disagreement
 from sandbox import Imagine, Predictions, Replay, Rollout, Sandbox, Trial
@@ -94,3 +97,31 @@ def test_steps_go_where_models_disagree(here: Here, tmp_path: Path) -> None:
         assert asyncio.run(doubts.most("r1.doubt", world, [])) == (source, apart)  # worked out once
         assert asyncio.run(doubts.most("r2.doubt", world, [LEFT])) == ("", 0.0)
         assert asyncio.run(doubts.most("r3.doubt", Modelled(FREE, score), [RIGHT])) == ("", 0.0)
+
+
+def test_a_doubt_costs_its_allowance_and_is_told(tmp_path: Path) -> None:
+    """Two episodes of the policy that splits the models are played, of 1,000 steps in all at most, and a note says why."""
+    played: list[tuple[Any, ...]] = []
+
+    async def play(key: str, source: str, seeds: Any, horizon: int) -> list[float]:
+        played.append((key, source, len(seeds), horizon))
+        return [0.0]
+
+    notes: list[tuple[Any, ...]] = []
+    with Journal(tmp_path) as journal:
+        paid: Any = SimpleNamespace(
+            horizon=4000, play=play, note=lambda *what: notes.append(what), chance=0.0
+        )
+        env = Wall()
+        modeller: Any = SimpleNamespace(spaces=(env.observation_space, env.action_space))
+        spender: Any = SimpleNamespace(journal=journal, executor=None)
+        nobody: Any = None
+        rounds = ModelRounds(nobody, spender, Config(Task("Any-v0")), modeller, nobody, nobody, paid, None)
+        world = Modelled(FREE, {"usable": True, "worth": 0.9}, others=(KNOWS,))
+        journal.add("dream", "r2.doubt", {"source": RIGHT, "apart": 1.25})
+        asyncio.run(rounds._look_where_doubtful(2, world, [LEFT, RIGHT]))
+        assert played == [("r2.doubt", RIGHT, 2, 500)]
+        assert "1.2 usual changes apart" in notes[0][1]
+        journal.add("dream", "r3.doubt", {"source": "", "apart": 0.0})
+        asyncio.run(rounds._look_where_doubtful(3, world, [LEFT, RIGHT]))
+        assert len(played) == 1

@@ -15,8 +15,9 @@ from gymnasium import spaces
 
 import promptpo
 from promptpo.cli.show import overview
+from promptpo.run.disappointment import Disappointment
 from promptpo.run.journal import Journal, read_run
-from promptpo.run.records import Candidate, Disappointment
+from promptpo.run.records import Candidate
 from promptpo.search import modelling
 from promptpo.search.history import History
 from promptpo.search.lessons import Lessons, disappoints

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
+from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.records import Attempt, Candidate
-from promptpo.search import screening
+from promptpo.search import model_rounds, screening
 from promptpo.search.history import History
 from promptpo.search.modelling import Modelled
 from promptpo.search.screening import Screen
@@ -151,6 +153,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[promptpo.RunResult
     model = Model({"r1.c1": GOOD, "r1.c2": WEAK, "r2.c1": hopeless, "r2.c2": hopeless.replace("1", "0")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "VERIFIED_OF", 10**12)
+        patch.setattr(model_rounds, "planning_policy", lambda *_, **__: "")  # which takes its time
         out = tmp_path_factory.mktemp("screen") / "run"
         yield optimize(
             model,
@@ -174,3 +177,14 @@ def test_a_screened_candidate_is_shown_and_costs_nothing(run: promptpo.RunResult
     assert not [event.key for event in events["completion"] if "repair" in event.key]
     assert "not tried out" in overview(run.directory)
     assert "not tried out" in (run.directory / "report.html").read_text()
+
+
+def test_a_run_with_screened_candidates_goes_on_where_it_was(run: promptpo.RunResult, tmp_path: Path) -> None:
+    """A run that is taken up again rules out the same candidates, asks for nothing and takes no step."""
+    directory = tmp_path / "again"
+    shutil.copytree(run.directory, directory)
+    again = Model()
+    resumed = promptpo.resume(directory, llm=ScriptedLLM(again), trust=True)
+    assert again.requests == []
+    assert resumed.data["steps"]["train"] == run.data["steps"]["train"]
+    assert attempts_of(resumed)["r2c1"]["error"] == attempts_of(run)["r2c1"]["error"]
