@@ -45,7 +45,7 @@ MOST_LOOKS = 20
 LOOK_STEPS = 2000
 """Later looks at fewer finalists take more episodes, where so many steps pay for them."""
 
-ALONE = 0.06
+ALONE = 0.1
 """Where there is a target to reach and lasting longer is all there is, the most promising structure alone gets this share of the budget: the
 simplest one may do, and is found sooner by itself."""
 
