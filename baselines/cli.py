@@ -218,10 +218,12 @@ def run_training(
     from baselines.progress import choose_display
     from baselines.training import train
     from promptpo.errors import UsageError
+    from promptpo.run.control import obey_interrupts
 
     if resume and out is None:
         raise UsageError("--resume needs the run directory: --out DIR.")
     directory = out or _default_directory(settings.task)
+    obey_interrupts()
     with choose_display(quiet=quiet or as_json) as display:
         content = train(settings, directory, resume=resume, display=display, command=" ".join(sys.argv))
     show(content, directory, quiet=quiet, as_json=as_json)

@@ -70,7 +70,7 @@ def evaluate_agent(
     Args:
         path: The zip file; see `load_agent`.
         task: What to play.
-        seeds: One episode each.
+        seeds: One episode each; without any the agent is asked for one action, and nothing is stepped.
         watch: Given every episode with its trajectory, observations as the environment gives them; no further
             one is played once it returns false. Episodes are then played one after the other.
 
@@ -81,6 +81,9 @@ def evaluate_agent(
     from baselines.evaluation import Evaluator
 
     agent = load_agent(path)
+    if not seeds:
+        _check_fit(agent, path, task)
+        return Evaluation("ok", (), 0)
     evaluator = Evaluator(task)
     try:
         if watch is not None:
@@ -90,6 +93,28 @@ def evaluate_agent(
         raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
     finally:
         evaluator.close()
+
+
+def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], task: Task) -> None:
+    """Ask an agent for an action on a first observation.
+
+    Raises:
+        UsageError: It does not take the observation, or the action is none of the environment's.
+    """
+    make_flat_env(task).close()  # says what is wrong with the spaces
+    env = make_env(task)
+    try:
+        observation, _ = env.reset(seed=0)
+        action, _ = replace(agent, observation_space=env.observation_space).predict(observation)
+        trained, wanted = agent.model.action_space, env.action_space
+    except (ValueError, AssertionError, RuntimeError, TypeError) as error:
+        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
+    finally:
+        env.close()
+    if type(trained) is not type(wanted) or not wanted.contains(action):
+        raise UsageError(
+            f"{path} cannot play {task.env_id}; was it trained on it? Its actions are of {trained}, not of {wanted}."
+        )
 
 
 def _watched(

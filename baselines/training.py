@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from pathlib import Path
@@ -70,7 +71,12 @@ def train(
         display.line(f"{directory} is complete.")
         return done
     torch.set_num_threads(settings.threads)
-    run = (kind or TrainingRun)(settings, directory, display)
+    try:
+        run = (kind or TrainingRun)(settings, directory, display)
+    except Exception:  # an environment that cannot be built leaves no empty directory
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        raise
     try:
         (directory / RESULT).unlink(missing_ok=True)
         save_settings(settings, directory)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
 from promptpo.envs.task import Task, Variant
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
@@ -168,13 +168,14 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
     start, teacher = given.pop("start"), given.pop("teacher")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
+    task = task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS})
     config = config_of(
-        task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
+        task=task,
         model=llm.name if llm is not None else single,
         models=several,
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
-        start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
+        start=policies_in([start] if isinstance(start, str | os.PathLike) else start, task),
         teacher=str(agent_file(teacher)) if teacher is not None else None,
         **given,
     )
@@ -204,7 +205,7 @@ def _begun(
     config = checked(config)
     directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
-        raise RunError(
+        raise NoSuchRunError(
             f"{directory} already holds a run; continue it with: promptpo resume {directory}, or choose another --out."
         )
     return Session(config, directory, llm, observer)

@@ -14,6 +14,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 │   ├── MissingKeyError       no API key where one is needed
 │   └── FatalProviderError    no later call can be answered either
 ├── RunError                  a run directory that cannot be read, or is open elsewhere
+│   └── NoSuchRunError        what was named is no run, or the run does not have it (a UsageError, too)
 └── BudgetSpentError          the next call would pass a limit; the loop turns this into a clean end
 
 What a policy does wrong in a run is never raised: it is an outcome, a value (see ``sandbox.Failure``). Only
@@ -93,6 +94,10 @@ class FatalProviderError(ProviderError):
 
 class RunError(PromptPOError, OSError):
     """A run directory that cannot be read, or is open in another process."""
+
+
+class NoSuchRunError(RunError, UsageError):
+    """What was named is no run, or the run does not have it."""
 
 
 class BudgetSpentError(PromptPOError):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -219,9 +220,19 @@ class _Loop:
         self.observe(history)
 
     def _may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
-        """Whether a candidate reached the threshold in training, so that looking again comes before tuning."""
-        return self.threshold is not None and any(
-            self.history.runs(a) and a.evaluation.mean_return >= self.threshold for a in attempts
+        """Whether a candidate reached the threshold in training, so that looking again comes before tuning.
+
+        Where the leader did too, and did not hold it on fresh seeds, training has to show more than it did.
+        """
+        if self.threshold is None:
+            return False
+        history, threshold = self.history, self.threshold
+        leader = history.find(history.leader_id)
+        misled = leader is not None and history.evidence(leader).mean_return < threshold
+        bar = leader.evaluation.mean_return if leader is not None and misled else -math.inf
+        return any(
+            history.runs(a) and a.evaluation.mean_return >= threshold and a.evaluation.mean_return > bar
+            for a in attempts
         )
 
     def _solved(self) -> bool:

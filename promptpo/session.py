@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -39,6 +40,7 @@ from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
+from promptpo.search.given import check_given
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe, with_hint
 from sandbox.text import clean
@@ -114,7 +116,17 @@ class Session:
             self.observer.warn("--hint is for a language model; program search does not read it.")
         return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
 
+    def check(self) -> None:
+        """Look at what the user gave before anything is made: a teacher, policies to begin with.
+
+        Raises:
+            UsageError: It does not fit the task.
+        """
+        if not (self.directory / CONFIG).exists():  # else the run has it already
+            check_given(self.config)
+
     async def _run(self) -> RunResult:
+        await asyncio.to_thread(self.check)
         config, llm, choice, spec = self._prepared()
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():

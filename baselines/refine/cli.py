@@ -89,6 +89,7 @@ def refine_command(
     from promptpo.api import default_directory
     from promptpo.envs.objects import task_of
     from promptpo.errors import UsageError
+    from promptpo.run.control import obey_interrupts
 
     if resume and out is None:
         raise UsageError("--resume needs the directory: --out DIR.")
@@ -117,6 +118,7 @@ def refine_command(
         prior=given,
     )
     directory = out or default_directory(task)
+    obey_interrupts()
     with choose_display(quiet=quiet or as_json) as display:
         try:
             content = refine(

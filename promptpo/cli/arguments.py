@@ -215,15 +215,15 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
         facts: With ``--json``, what is printed beside the file's name or the text.
 
     Raises:
-        UsageError: The file cannot be written.
+        PromptPOError: The file cannot be written.
     """
     if output is not None:
-        from promptpo.output.report import write_atomically
+        from promptpo.files import cannot_write, write_atomically
 
         try:
             write_atomically(output, text)
         except OSError as error:
-            raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+            raise cannot_write(output, error) from error
     if facts is not None:
         print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
     elif output is not None:

@@ -226,7 +226,7 @@ def outcome(run: RunResult) -> str:
     )
     if data["best"]["round"] == 0:
         best = data["best"]["candidate"]
-        whence = "Given at the start"
+        whence = "Given at the start" if best[3:].isdigit() else "Tuned from what was given at the start"
         if load_config(run.directory / CONFIG).is_distilled(best):
             whence = "Distilled from the teacher"
         elif best.startswith("w"):

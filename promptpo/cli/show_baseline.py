@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,17 @@ def _value(mean: float | None) -> str:
     return "-" if mean is None else number(mean)
 
 
+def _refined(result: Mapping[str, Any]) -> list[str]:
+    """What a network brought to a program, where one was added."""
+    alone, best = ((result.get(part) or {}) for part in ("program", "validation"))
+    before, after = (alone.get("validation") or {}).get("mean_return"), best.get("mean_return")
+    if before is None or after is None:
+        return []
+    kept = (result.get("residual") or {}).get("kept")
+    end = f"with the network {number(after)}" if kept else "and no network was better"
+    return [f"The program alone has {number(before)} on validation episodes, {end}."]
+
+
 def _ending(run: BaselineRun) -> list[str]:
     if run.result is None:
         return ["Not finished; the command that began it goes on with it (--resume for ppo, trpo and sac)."]
@@ -111,6 +123,7 @@ def _ending(run: BaselineRun) -> list[str]:
         )
         lines += families(beyond)
     lines += [clean_line(line) for line in acting_in_words(result)]
+    lines += _refined(result)
     agent = run.directory / BEST_AGENT
     if agent.is_file():
         command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(run.env_id)}"

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from sandbox.text import clean_values
 
-SETTINGS = "config.json"
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
 
 AVERAGED = 20
@@ -114,7 +114,7 @@ def read_baseline(directory: Path) -> BaselineRun:
         RunError: It is none, or cannot be read.
     """
     if not is_baseline(directory):
-        raise RunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
+        raise NoSuchRunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
     try:
         settings = _json(directory / SETTINGS) if (directory / SETTINGS).is_file() else {}
         result = read_result(directory / RESULT) if (directory / RESULT).is_file() else None
@@ -133,7 +133,7 @@ def read_baseline(directory: Path) -> BaselineRun:
             _seconds(result, record),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
 def _json(path: Path) -> dict[str, Any]:

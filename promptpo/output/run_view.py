@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError, RunError
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
@@ -77,7 +77,7 @@ class RunView:
         if name == "best":
             raise RunError(f"no candidate of {self.directory} ran; see: promptpo show {self.directory}")
         known = ", ".join(state.id for state in self.candidates)
-        raise RunError(
+        raise NoSuchRunError(
             f"{self.directory} has no candidate {name}; it has: {f'best, {known}' if known else 'none'}."
         )
 

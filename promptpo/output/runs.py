@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting
 from promptpo.output.run_view import read_view
@@ -91,6 +91,7 @@ class RunLine:
             "ci95": list(self.ci95),
             "success_rate": self.success_rate,
             "steps": self.steps,
+            "searched_steps": self.searched_steps,
             "calls": self.calls,
             "cost_usd": self.usd,
             "wall_seconds": self.seconds,
@@ -125,7 +126,7 @@ def find_runs(folder: Path) -> list[Path]:
         RunError: There is no such folder.
     """
     if not folder.is_dir():
-        raise RunError(f"{folder} is no folder; name one that holds runs.")
+        raise NoSuchRunError(f"{folder} is no folder; name one that holds runs.")
     return sorted(_below(folder, DEEPEST))
 
 
@@ -185,7 +186,7 @@ def read_line(directory: Path) -> RunLine:
             seconds=run.seconds, curve=curve, setting=_setting(given),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
 def _tested(test: Evaluation | None, episodes: int) -> Mapping[int, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 
+from promptpo.envs.contract import ContractEnv, old_interface
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
@@ -52,16 +53,17 @@ class Pulse:
         self.number.value += 1
 
 
-class PulsedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Tells a pulse when the environment's code runs; nothing else changes.
+class PulsedEnv(ContractEnv):
+    """Tells a pulse when the environment's code runs, and checks what it returns; nothing else changes.
 
     Args:
         env: The environment.
         pulse: The pulse.
+        name: Of the environment.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse) -> None:
-        super().__init__(env)
+    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse, name: str) -> None:
+        super().__init__(env, name)
         self._pulse = pulse
         self._number = pulse.number
 
@@ -71,12 +73,13 @@ class PulsedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         number.value = before = number.value + 1
         result = self.env.step(action)
         number.value = before + 1
-        return result
+        return self._checked(result)
 
     def reset(self, **how: Any) -> Any:
         """Reset."""
         with self._pulse:
-            return self.env.reset(**how)
+            result = self.env.reset(**how)
+        return self.contract.reset(result)
 
 
 class Host:
@@ -103,7 +106,10 @@ class Host:
         while len(self._envs) < n:
             with contextlib.nullcontext() if self._pulse is None else self._pulse:
                 env = make_env(self.settings.task)
-            self._envs.append(env if self._pulse is None else PulsedEnv(env, self._pulse))
+            name = self.settings.task.env_id
+            self._envs.append(
+                ContractEnv(env, name) if self._pulse is None else PulsedEnv(env, self._pulse, name)
+            )
         return self._envs[:n]
 
     def answer(self, work: Work) -> Rollout | CallResult | Predictions | SandboxStatus:
@@ -149,6 +155,9 @@ class Host:
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
             )
+        except EnvironmentFaultError:
+            self._envs.clear()
+            raise
         except (PromptPOError, SandboxError):
             raise
         except Exception as error:  # the environment's own code: anything can come out of it
@@ -157,7 +166,7 @@ class Host:
                 self._pulse.rest()
             name = self.settings.task.env_id
             raise EnvironmentFaultError(
-                f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}"
+                f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}{old_interface(error)}"
             ) from error
 
     def close(self) -> None:

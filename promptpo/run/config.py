@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptpo.envs.task import Task
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.llm.base import Effort
 from promptpo.llm.ensemble import ModelChoiceName
 from promptpo.spec.levels import Reveal, SpecDetail
@@ -324,7 +324,7 @@ def load_config(path: Path) -> Config:
     try:
         return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise RunError(
+        raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     except (ValueError, RecursionError) as error:  # pydantic's and tomllib's are ValueErrors

@@ -144,6 +144,6 @@ def _sign(differences: Sequence[float]) -> int:
 
 
 def _standard_error(values: Sequence[float]) -> float:
-    if len(values) < 2:  # noqa: PLR2004 - one value has no spread
+    if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one value has no spread
         return math.nan
     return statistics.stdev(values) / math.sqrt(len(values))

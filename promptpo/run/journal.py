@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError, RunError
 from sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise RunError(
+        raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     end = 0

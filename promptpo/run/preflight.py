@@ -39,7 +39,7 @@ class Preflight:
         policies: How many the model is asked for.
         steps: The budget; None without a limit.
         training_steps: What trying all policies out takes if every episode is as long as it can be.
-        judging_steps: What looking once at each round's best takes in the same case.
+        judging_steps: What looking at each round's best, and at the leader beside them, takes in the same case.
         probe_steps: What all experiments take, if there are as many as may be; 0 where none are offered.
         evaluation_steps: One policy's training and validation in the same case.
         unknown: What the description of the task could not find out.
@@ -102,7 +102,10 @@ class Preflight:
 
     def _division(self) -> str:
         train, validation, test = self.episodes
-        each = f"{train} training, {validation} validation and {test} test episodes"
+        each = (
+            f"{_episodes(train, 'training')} for each policy, up to {_episodes(validation, 'validation')} in a round "
+            f"for each that may be the best, {_episodes(test, 'test')} for the best of the run"
+        )
         if self.steps is None:
             return f"Steps: no limit; {each}."
         if not self.fits:
@@ -152,7 +155,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         policies=policies,
         steps=budget.steps,
         training_steps=policies * config.train_episodes * horizon,
-        judging_steps=budget.rounds * config.score_episodes * horizon,
+        judging_steps=_looking(config) * horizon,
         probe_steps=tried_out.all_steps if tried_out else 0,
         evaluation_steps=(config.train_episodes + config.score_episodes) * horizon,
         unknown=spec.gaps,
@@ -182,6 +185,12 @@ def _most_calls(config: Config, llm: LLM) -> int:
     return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
 
+def _looking(config: Config) -> int:
+    """Validation episodes at most: a round's best few, from the second round on the leader beside them."""
+    rounds, each = config.budget.rounds, max(1, config.switches.validate)
+    return config.score_episodes * (rounds * each + rounds - 1)
+
+
 def _most_usd(config: Config, llm: LLM, calls: int) -> float | None:
     if not calls:
         return 0.0
@@ -191,6 +200,10 @@ def _most_usd(config: Config, llm: LLM, calls: int) -> float | None:
         return None
     limit = math.inf if config.budget.usd is None else config.budget.usd
     return float(min(calls * one, limit))
+
+
+def _episodes(count: int, kind: str) -> str:
+    return f"{count:,} {kind} episode{'' if count == 1 else 's'}"
 
 
 def _steps(count: int) -> str:

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
+from promptpo.run.evidence import CLEAR
 from promptpo.run.records import Attempt, Seeds
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
-    from promptpo.run.evidence import Difference
+    from promptpo.run.evidence import Difference, Evidence
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
@@ -45,6 +46,9 @@ at once more beside it."""
 LAST_START = 1_000_000
 """The last looks use validation seeds from here on, which no round does."""
 
+ENOUGH = 15
+"""Episodes after which a mean return that lies two standard errors above the threshold is believed."""
+
 SHARE = 0.2
 """Share of the steps that are left which one round's looks may take, beyond the first block."""
 
@@ -57,7 +61,8 @@ class Judge:
         spender: Rolls out.
         config: Numbers of episodes and seeds.
         horizon: Longest episode, in steps.
-        threshold: Mean return at which the search may end, which wants all of a round's fresh episodes.
+        threshold: Mean return at which the search may end, which wants all of a round's fresh episodes unless
+            the mean is clearly above it before.
     """
 
     def __init__(
@@ -234,10 +239,12 @@ class Judge:
         if not alive:
             return False
         if len(alive) == 1:  # a new leader is looked at once; more often where it may end the search
+            evidence = history.evidence(alive[0])
             solved = (
                 self._threshold is not None
-                and history.evidence(alive[0]).mean_return >= self._threshold
+                and evidence.mean_return >= self._threshold
                 and alive[0].id != history.leader_id
+                and not _with_margin(evidence, self._threshold)
             )
             return solved or (first and not history.looks.get(alive[0].id))
         front = self._front(history, alive)
@@ -254,6 +261,12 @@ class Judge:
         lengths = [e.steps for attempt in alive for e in history.evidence(attempt).episodes]
         cost = len(alive) * block * (statistics.fmean(lengths) if lengths else self._horizon)
         return left > 0 if first else cost <= SHARE * left
+
+
+def _with_margin(evidence: Evidence, threshold: float) -> bool:
+    """Whether the mean is above the threshold beyond noise, over enough episodes."""
+    margin = CLEAR * evidence.standard_error
+    return len(evidence.episodes) >= ENOUGH and evidence.mean_return - margin >= threshold
 
 
 def _outgrown(history: History, attempt: Attempt, attempts: Sequence[Attempt]) -> bool:

@@ -8,6 +8,7 @@ from promptpo.rollouts import evaluation_of
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import Candidate
 from promptpo.search import distilling, references, teacher
+from promptpo.search.samples import GIVEN
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -61,7 +62,7 @@ class Opening:
         for n, source in enumerate((*self._config.start, *fitted), 1):
             candidate = Candidate(f"r0c{n}", source, 0)
             distilled = self._config.is_distilled(candidate.id)
-            prose = "Distilled from the teacher." if distilled else "Given by the user."
+            prose = "Distilled from the teacher." if distilled else GIVEN
             attempt = await self._sampler.measure(candidate, history, prose=prose)
             history.attempts.append(self._sampler.recorded(attempt))
 

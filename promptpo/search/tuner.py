@@ -15,6 +15,7 @@ from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Remark, Seeds
+from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -303,7 +304,8 @@ class Tuner:
             sensitivity=dict(tuned.sensitivity),
         )
         try:
-            attempt = await self._sampler.measure(candidate, history, prose=parent.prose, notes=tuned.notes)
+            prose = TUNED_FROM_GIVEN if parent.prose == GIVEN else parent.prose
+            attempt = await self._sampler.measure(candidate, history, prose=prose, notes=tuned.notes)
         except BudgetSpentError:
             return None
         return self._sampler.recorded(attempt)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.envs.contract import Contract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
@@ -93,7 +94,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     except Exception as fault:  # a foreign environment: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
-            f"{place_of(fault)}{_old_interface(fault)}"
+            f"{place_of(fault)}{old_interface(fault)}"
         ) from fault
     seconds = time.perf_counter() - started
     steps = [step for episode in episodes for step in episode]
@@ -115,27 +116,17 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
 
-def _old_interface(fault: Exception) -> str:
-    """What to do about an environment that is written for Gym before 0.26."""
-    text = str(fault)
-    if "unexpected keyword argument 'seed'" in text or "unexpected keyword argument 'options'" in text:
-        return ". Gymnasium calls reset(seed=..., options=...) and wants (observation, info)."
-    if "values to unpack" in text:
-        return ". Gymnasium wants step to return (observation, reward, terminated, truncated, info), and reset (observation, info)."
-    return ""
-
-
 def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
+    contract = Contract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
-        observation, _ = env.reset(seed=seed)
+        observation, _ = contract.reset(env.reset(seed=seed))
     env.action_space.seed(seed)
     steps = []
     for _ in range(limit):
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"):
-            following, reward, terminated, truncated, info = env.step(action)
-        if following is None:
-            raise TypeError("step returned None as the observation")
+            following, reward, terminated, truncated, info = contract.step(env.step(action))
+        contract.finite(reward)
         steps.append(Step(observation, action, float(reward), following, bool(terminated), info, seed))
         observation = following
         if terminated or truncated:

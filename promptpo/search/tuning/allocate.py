@@ -38,7 +38,7 @@ SHORT_EPISODES = 50
 HALVING, CHOOSING = 0.25, 0.5
 """Shares of the budget after which the worse half of the structures is given up, and one is left."""
 
-ALONE = 0.06
+ALONE = 0.1
 """Where there is a target to reach and lasting longer is all there is, the most promising structure alone gets this share of the budget: the
 simplest one may do, and is found sooner by itself."""
 
