@@ -254,17 +254,39 @@ class Tuning:
             clock.cheap = alone and (clock.spent == 0 or clock.lasting)
             running = running[:1] if clock.cheap else running
             asks = [arm.ask(clock) for arm in running]
-            if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.all_left:
+            if not (yield from self._generation(running, asks)):
                 break
-            batches = yield from self._roll(asks)
-            for arm, episodes in zip(running, batches, strict=True):
-                arm.tell(episodes)
             if all(arm.short_sighted for arm in running) and not clock.failing:
                 clock.lengthen()
             yield from self._prove(running)
             if self._reached():
                 break
         self._keep(1)
+
+    def _generation(self, arms: Sequence[Arm], asks: Sequence[Batch | Generation]) -> Steps[bool]:
+        """Roll a generation out and learn from it; returns whether the steps paid for it.
+
+        One that is too long in the worst case comes a few episodes at a time where what is left buys nothing else: most
+        episodes are far shorter than the longest.
+        """
+        arm, ask, clock = arms[0], asks[0], self._clock
+        if clock.cost(sum(len(one.trials) for one in asks), clock.stage_horizon()) <= clock.all_left:
+            batches = yield from self._roll(asks)
+            for one, episodes in zip(arms, batches, strict=True):
+                one.tell(episodes)
+            return True
+        if not self._last or len(arms) > 1 or not isinstance(arm, CmaSearch) or not isinstance(ask, Batch):
+            return False
+        done: list[Episode | None] = []
+        while len(done) < len(ask.trials) and (n := clock.all_left // max(1, clock.cost(1, clock.horizon))):
+            part = replace(ask, trials=ask.trials[len(done) : len(done) + n])
+            (played,) = yield from self._roll([part])
+            done += played
+        if len(done) < len(ask.trials):
+            arm.tell_part(done)
+            return False
+        arm.tell(done)
+        return True
 
     def _goes_on(self) -> bool:
         """Whether what is left of the steps is searched elsewhere: nothing else can use it, and more is possible."""

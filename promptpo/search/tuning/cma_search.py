@@ -175,6 +175,21 @@ class CmaSearch:
         self._adapt_seeds(means[:asked])
         self._watch(means[:asked])
 
+    def tell_part(self, episodes: Episodes) -> None:
+        """Learn from the first episodes of a generation that the steps do not pay for: the archive does, no more."""
+        self.steps += steps_of(episodes)
+        self.evaluations += len(episodes)
+        returns, k = [return_of(episode) for episode in episodes], self._per_vector
+        asked = len(self._asked)
+        for i, vector in enumerate([*self._asked, *self._extra][: len(returns) // k]):
+            row = returns[i * k : (i + 1) * k]
+            if i >= asked:
+                self._again(vector, row)
+            elif math.isfinite(mean_or_worst(row)):
+                self.archive.offer(vector, row)
+            if self._at_full_length and max(row) > self.peak[0]:
+                self.peak = (max(row), self.space.decode(vector))
+
     @property
     def outstanding(self) -> bool:
         """Whether one whole episode returned far more than the original numbers do: rare, or luck, or a find."""

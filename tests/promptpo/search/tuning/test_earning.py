@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from promptpo.search.tuning.choosing import CHOICE_SEED
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.foresight import LOOK_SEED
+from sandbox import Rollout
 from tests.promptpo.search.tuning.conftest import _seeds, answer
 from tests.promptpo.search.tuning.test_allocate import hill, many, start
 
@@ -233,3 +235,29 @@ def test_what_is_tried_again_may_win_though_no_look_showed_a_gain() -> None:
     (tuned,) = tuning.result()
     assert tuned.outcome == "better"
     assert tuned.program.values == lucky[0]
+
+
+def test_long_episodes_that_are_rare_do_not_keep_the_last_steps_from_use() -> None:
+    """One episode in ten lasts: a generation that only in the worst case is too long is played in parts."""
+    spent = {}
+    for last in (True, False):
+        tuning = Tuning([many(6)], steps=20_000, seeds=_seeds, horizon=1000, seed=0, earning=True, last=last)
+        spent[last] = 0
+        while tuning.batches:
+            rollouts = []
+            for job in tuning.batches:
+                parts = [
+                    answer(
+                        replace(job, trials=(trial,)),
+                        lambda t: sum(t.params.values()),
+                        1000 if trial.seed % 10 == 0 else 90,
+                        terminated=True,
+                    )
+                    for trial in job.trials
+                ]
+                episodes = tuple(episode for part in parts for episode in part.episodes)
+                rollouts.append(Rollout(episodes, None, sum(part.steps for part in parts), "", 0.0))
+            spent[last] += sum(rollout.steps for rollout in rollouts)
+            tuning.step(rollouts)
+    assert spent[False] < spent[True] <= 20_000
+    assert spent[True] > 15_000
