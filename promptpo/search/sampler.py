@@ -100,6 +100,7 @@ class Sampler:
             self._spec.reports_success,
             promises(self._spec.text),
             start_in_words(self._spec),
+            self._spec.one_start,
         )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:

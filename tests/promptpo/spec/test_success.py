@@ -21,6 +21,8 @@ class Reach(gymnasium.Env[Any, Any]):
     """Reach the target."""
 
     tolerance = 0.05
+    x: Any
+    target: Any
 
     def step(self, action: Any) -> Any:
         self.x = self.x + action
