@@ -354,13 +354,22 @@ class Spender:
 
 def values_in(rollout: Rollout) -> int:
     """About how many numbers the trajectories of a rollout hold."""
-    import numpy as np
-
     return sum(
-        len(episode.trajectory.rewards) * max(1, np.size(episode.trajectory.observations[0]))
+        len(episode.trajectory.rewards) * max(1, _size(episode.trajectory.observations[0]))
         for episode in rollout.episodes
         if episode.trajectory is not None and len(episode.trajectory.observations)
     )
+
+
+def _size(observation: Any) -> int:
+    """How many numbers an observation holds, whose parts may differ in shape."""
+    import numpy as np
+
+    if isinstance(observation, Mapping):
+        return sum(map(_size, observation.values()))
+    if isinstance(observation, tuple):
+        return sum(map(_size, observation))
+    return int(np.size(observation))
 
 
 def completion_of(data: Mapping[str, Any]) -> Completion:

@@ -112,6 +112,7 @@ class Sampler:
             self._spec.reports_success,
             promises(self._spec.text),
             start_in_words(self._spec),
+            self._spec.one_start,
             self._experimenter.offered(number, where.rounds, where.steps_left),
         )
 

@@ -32,9 +32,6 @@ TINY = 1e-9
 MOST_ENTRIES = 24
 """Entries of an array that are shown."""
 
-ROWS = 10
-"""Steps of an episode that the built-in summary shows."""
-
 
 def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
     """The finished episodes that tell most, by return, worst first, each under its role.
@@ -185,22 +182,6 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
         name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
     head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
     return f"{head}\n{at_items(episode.text, most)}".strip()
-
-
-def built_in_summary(episode: Episode) -> str:
-    """A few steps of an episode, evenly spread, the last one included: observation, action, reward."""
-    trajectory = episode.trajectory
-    if trajectory is None or not len(trajectory.rewards):
-        return ""
-    n = len(trajectory.rewards)
-    steps = sorted({round(i * (n - 1) / max(1, min(ROWS, n) - 1)) for i in range(min(ROWS, n))})
-    rows = [
-        f"step {t}: obs {compact(trajectory.observations[t])} action {compact(trajectory.actions[t])} "
-        f"reward {number(float(trajectory.rewards[t]))}"
-        for t in steps
-    ]
-    rows.append(f"after the last step: obs {compact(trajectory.observations[-1])}")
-    return "\n".join(rows)
 
 
 def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:

@@ -27,6 +27,7 @@ class Known:
         reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
         promises: What the task's text promises for single steps.
         start: What a policy sees first, in words; empty where that is not known.
+        one_start: Whether all episodes begin with the same observation.
         probe: What an experiment may take, in words, where requests of this round offer one; else empty.
     """
 
@@ -37,6 +38,7 @@ class Known:
     reports_success: bool = False
     promises: tuple[Promise, ...] = ()
     start: str = ""
+    one_start: bool = False
     probe: str = ""
 
     @property

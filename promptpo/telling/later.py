@@ -33,6 +33,8 @@ LEAST = 2_400
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
 
+ONE_START = "All episodes begin with the same observation."
+
 MOST_SHORT = 2
 """Roles of episodes from which on each of them has less room in the shortest form."""
 
@@ -50,6 +52,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
             [
                 known.where.in_words(),
                 references_in_words(history.references),
+                ONE_START if known.one_start else "",
                 known.earned(),
                 thoughts_in_words(history),
             ],
@@ -122,7 +125,7 @@ def _result(attempt: Attempt, known: Known) -> str:
     text += [
         feedback.endings(evidence.episodes),
         scores.returns(evidence, names),
-        scores.bad_starts(evidence, names),
+        "" if known.one_start else scores.bad_starts(evidence, names),
     ]
     if leader is attempt or leader is None:
         text.append(seconds_in_words(attempt))

@@ -34,6 +34,7 @@ _AMOUNT = re.compile(r"(?<![\w.^*/-])(?<![*/-] )\+?(\d+(?:,\d{3})*(?:\.\d+)?)(?!
 _LARGE = re.compile(
     r"\b(?:bonus(?:es)?|(?:large|big|high|positive) (?:reward|payoff|prize))\b", re.IGNORECASE
 )
+_COST = re.compile(r"\b(?:costs?|costly|fines?|penal\w+|loses?|minus|negative)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _told(reading: Reading) -> Iterator[Promise]:
         if not _REWARD.search(sentence) or _TOTAL.search(sentence):
             continue
         amounts = [float(text.replace(",", "")) for text in _AMOUNT.findall(sentence)]
-        if amounts or _LARGE.search(sentence):
+        if amounts or (_LARGE.search(sentence) and not _COST.search(sentence)):
             yield Promise(max(amounts, default=0.0), sentence)
 
 
@@ -76,6 +77,8 @@ def _coded(reading: Reading) -> Iterator[Promise]:
     for function in reading.functions:
         for node in ast.walk(function):
             if not isinstance(node, ast.Assign | ast.AugAssign) or not isinstance(node.value, ast.Constant):
+                continue
+            if isinstance(node, ast.AugAssign) and not isinstance(node.op, ast.Add):
                 continue
             target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
             value = node.value.value

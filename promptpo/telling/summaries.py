@@ -16,7 +16,7 @@ from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of, posture_of
 from promptpo.telling import feedback, prompting, replies
 from promptpo.telling.maps import maps
-from promptpo.telling.trace import course, trace, usual
+from promptpo.telling.trace import course, overview, trace, usual
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
@@ -152,7 +152,7 @@ class Summariser:
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
                     await self._repair(version, error, detail)
-        return feedback.built_in_summary(episode), ""
+        return overview(episode, self._names, self._posture), ""
 
     async def _repair(self, version: _Version, error: str, detail: str) -> None:
         """Repair a class; where that cannot be, the one before it is in force again."""

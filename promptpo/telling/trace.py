@@ -52,6 +52,9 @@ BEGINNING, BEGINNING_ROWS = 40, 6
 BEGUN, BEGUN_DONE, BEGUN_KEPT = 4, 2, 3
 """Columns of these rows."""
 
+ROWS = 9
+"""Steps of an episode that stand for all of it."""
+
 CALM = 10
 """Steps in the middle of an episode that stand for how it usually goes."""
 
@@ -79,6 +82,16 @@ def trace(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", *rows])
 
 
+def overview(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
+    """A few steps of an episode, evenly spread, the last one included: what is told where no feedback class says more."""
+    trajectory = episode.trajectory
+    if trajectory is None or not len(trajectory.rewards):
+        return ""
+    n = len(trajectory.rewards)
+    steps = sorted({round(i * (n - 1) / max(1, min(ROWS, n) - 1)) for i in range(min(ROWS, n))})
+    return "\n".join(_table(trajectory, steps, names, posture, (MOST_OBSERVED + 1, MOST_DONE, 0), len(steps)))
+
+
 def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
     """A few consecutive steps from the middle of an episode: how it goes when nothing special happens."""
     trajectory = episode.trajectory
@@ -99,7 +112,7 @@ def _table(
     before: int,
 ) -> list[str]:
     """A heading and a row for each step, runs of equal steps in one: a robot that stands still needs no twenty."""
-    seen = trajectory.observations
+    seen, before = trajectory.observations, min(before, len(steps))
     spread = (
         [seen[round(i * (len(seen) - 1) / (SEEN - 1))] for i in range(SEEN)] if len(seen) > SEEN else seen
     )
@@ -237,12 +250,12 @@ def _observed(
     }
     stands = [n for n in kept if labels[n].split("[")[0] in posture]
     ranked = sorted(stands, key=lambda n: -went[n])[:POSTURE]
-    ranked += sorted((n for n in kept if n not in ranked), key=lambda n: -went[n])
     nearby = [dict(components(value, "obs")) for value in around] if kept else []
 
     def course_of(label: str) -> list[float]:
         return [part[label] for part in nearby] if all(label in part for part in nearby) else []
 
+    ranked += sorted((n for n in kept if n not in ranked), key=lambda n: (_counts(course_of(n)), -went[n]))
     shown: list[str] = []
     for label in ranked:
         if len(shown) == most:
@@ -279,6 +292,12 @@ def _texts(
         for label in labels
     }
     return parts, texts, labels
+
+
+def _counts(values: Sequence[float]) -> bool:
+    """Whether a quantity only counts the steps, which the table does too."""
+    apart = {b - a for a, b in itertools.pairwise(values)}
+    return len(values) > 3 and len(apart) == 1 and abs(apart.pop()) == 1  # noqa: PLR2004 - a short run may be chance
 
 
 def _repeats(values: Sequence[float], other: Sequence[float]) -> bool:

@@ -24,14 +24,6 @@ def episode(n: int = 30, return_: float = 12.0) -> Any:
     return Episode(0, return_, n, True, False, None, 0, 0.0, trajectory, None)
 
 
-def test_built_in_summary_shows_first_and_last_steps() -> None:
-    """A few evenly spread steps, with the observation after the last one."""
-    text = feedback.built_in_summary(episode())
-    assert text.splitlines()[0].startswith("step 0: obs [0, -1] action 0 reward 0.4")
-    assert "step 29" in text
-    assert text.splitlines()[-1] == "after the last step: obs [3, -1]"
-
-
 def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something() -> None:
     """No dump of zeros."""
     assert feedback.compact(np.zeros((7, 7, 3))) == "an array of shape (7, 7, 3)"

@@ -22,6 +22,8 @@ PRESS = '''"""A press."""
 
 def reward(obs, action):
     reward = -0.1
+    if env.broken:
+        reward -= 50.0
     if env.pressed:
         reward = 10.0
     return reward
@@ -55,6 +57,7 @@ def test_a_number_in_the_code_is_a_promise() -> None:
         ("A reward of 1,000 is given at the goal.", 1000.0),
         ("The total reward of an episode is 300 points.", None),
         ("The pole is 2 m long.", None),
+        ("Some cells cost far more than the bonus is worth.", None),
         ("The reward is 1 - 0.9 * steps / 270.", 1.0),
     ],
 )

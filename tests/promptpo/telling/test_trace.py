@@ -10,7 +10,7 @@ from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.history import History
 from promptpo.telling.feedback import extremes
 from promptpo.telling.scores import steps_earned
-from promptpo.telling.trace import cell, course, event, shorter, trace, usual
+from promptpo.telling.trace import cell, course, event, overview, shorter, trace, usual
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -230,3 +230,17 @@ def test_an_action_that_is_called_like_an_observation_has_a_column_of_its_own() 
     rows = trace(episode([1.0, 0.0, 2.0]), {"obs[0]": "x", "action": "x"}).splitlines()
     assert rows[1] == "step|x|action.x|reward"
     assert rows[3] == "1|0.1|1|0"
+
+
+def test_an_overview_shows_first_and_last_steps() -> None:
+    """A few evenly spread steps, the last one included; what only counts the steps comes last, if there is room."""
+    seen = [{"clock": t, "x": np.array([np.cos((k + 1) * t) for k in range(9)])} for t in range(31)]
+    rows = overview(episode([0.4] * 30, observations=seen), {"obs['x']": "height"}).splitlines()
+    assert "clock" not in rows[0]
+    assert rows[0].count("height[") == 8
+    assert rows[1].startswith("0|1|1|")
+    assert rows[-1].startswith("29|")
+    assert len(rows) == 10
+    assert overview(episode([]), {}) == ""
+    assert overview(episode([2.0], terminated=True), {}).splitlines()[-1].endswith("|2")
+    assert trace(episode([2.0], terminated=True), {}).splitlines()[-1].endswith("|2")
