@@ -12,11 +12,12 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task
-from promptpo.errors import ProviderError
+from promptpo.errors import EnvironmentFaultError, ProviderError
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.rollouts import LocalExecutor, Settings
+from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.allowance import allowance
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal, read_run
@@ -314,6 +315,33 @@ def test_no_experiment_is_an_answer(
 def test_a_silent_model_costs_no_experiment(tmp_path: Path, spec: Any, executor: Any) -> None:
     """A call that fails leaves the run as it is."""
     assert Bench(tmp_path, spec, executor, {"probe": ProviderError("no.")}).prepare() == []
+
+
+def test_a_failing_environment_ends_the_experiment_alone(tmp_path: Path, spec: Any) -> None:
+    """What nobody has to try out must not end the run, nor fail again whenever it is resumed."""
+
+    def fails(*_: Any) -> Any:
+        raise EnvironmentFaultError("the environment raised ZeroDivisionError")
+
+    bench = Bench(tmp_path, spec, FakeExecutor(fails), {"probe": GOOD})
+    [one] = bench.prepare()
+    assert one.problem == "it made the environment fail: the environment raised ZeroDivisionError"
+    assert bench.asked == ["probe"]
+    assert bench.prepare() == [one]
+
+
+def test_a_spent_budget_leaves_experiments_undone(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """The steps that were taken are counted, and nothing is told of what did not end."""
+    bench = Bench(
+        tmp_path,
+        spec,
+        executor,
+        {"probe": GOOD},
+        budget=Budget(steps=5),
+        recipe_options={"probe": True},
+    )
+    assert bench.prepare() == []
+    assert bench.ledger.steps["probe"] == 5
 
 
 def test_later_rounds_may_bring_one_each(tmp_path: Path) -> None:
