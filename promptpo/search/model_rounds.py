@@ -180,8 +180,11 @@ class ModelRounds:
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES
             ]
-            for attempt in running:
-                bar = max(bar, await self._dreamer.least(dreams, attempt.candidate.source))
+            leader = history.best()
+            marks = [attempt.candidate.source for attempt in (*running, *([leader] if leader else ()))]
+            for source in dict.fromkeys(marks):
+                if not plans(source):
+                    bar = max(bar, await self._dreamer.least(dreams, source))
             starts = [
                 Start(a.id, Program.parse(a.candidate.source), a.evaluation.mean_return)
                 for a in running
@@ -203,7 +206,7 @@ class ModelRounds:
                     )
                     proposed.append((candidate, promised))
             if not proposed or planner_for(*self._spaces) == "values":
-                proposed += await self._planned(number, world, dreams, [a.candidate.source for a in running])
+                proposed += await self._planned(number, world, dreams, list(dict.fromkeys(marks)))
         return proposed
 
     def _dreams(self, world: Modelled) -> list[Dream]:
