@@ -66,14 +66,14 @@ def _cwmb(given: argparse.Namespace, command: str) -> None:
     if given.out is not None:
         about = (
             f"`{command}`: {given.episodes} episodes at least for each return of a planner, {cwmb.HORIZON} steps at "
-            f"most; {_cpu() - before:.0f} s of computing time.\n\n"
+            f"most; {_cpu() - before:.0f} s of computing time beside the sandbox's.\n\n"
         )
         given.out.with_suffix(".md").write_text(about + text, encoding="utf-8")
     print(text)
 
 
 def _cpu() -> float:
-    """Seconds of computing time of this process and of those that it has waited for."""
+    """Seconds of computing time of this process and of its workers, without their sandboxes."""
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, kinds))
 

@@ -33,6 +33,15 @@ RECORDED = 3
 """Of so many imagined episodes at most the trajectories are brought back."""
 
 
+PLANNED = (2, 150)
+"""Episodes, and steps of each, in which planning policies, which take their time, are held against others in the model."""
+
+
+def plans(source: str) -> bool:
+    """Whether a policy plans in a model of its own, so that it is played in few and short episodes."""
+    return "World" in Program.parse(source).names
+
+
 class Dreamer:
     """Works in the models of a run.
 
@@ -71,6 +80,12 @@ class Dreamer:
         if any(rollout.failure is not None for rollout in rollouts):
             return ()
         return tuple(episode.return_ for rollout in rollouts for episode in rollout.episodes)
+
+    async def promise(self, dream: Dream, source: str) -> float:
+        """The mean return of a policy in the model, in fewer and shorter episodes where it plans."""
+        return await (
+            self.promised(dream, source, *PLANNED) if plans(source) else self.promised(dream, source)
+        )
 
     async def least(
         self, dreams: Sequence[Dream], source: str, episodes: int = 10, steps: int | None = None

@@ -92,7 +92,7 @@ class Lessons:
             WorldFailedError: The model failed.
         """
         for lesson, source in self._learnt[-KEPT:]:
-            promised = await self._dreamer.promised(dream, source)
+            promised = await self._dreamer.promise(dream, source)
             if math.isfinite(promised) and disappoints(promised, lesson.earned, chance):
                 return (
                     f"the model still promises {promised:.4g} of {lesson.candidate}, which earned "

@@ -17,7 +17,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.search.doubting import EPISODES, STEPS, Doubts
-from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
+from promptpo.search.dreaming import DREAM_STRUCTURES, PLANNED, Dreamer, better, plans
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.references import random_policy
 from promptpo.search.screening import Screen
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from promptpo.search.paid_steps import PaidSteps
     from promptpo.search.sampler import Sampler
     from promptpo.world.dreams import Dream
-
-PLANNED_EPISODES, PLANNED = 2, 150
-"""Episodes, and steps of each, in which planning policies, which take their time, are held against others in the model."""
 
 DOUBTED = 908_000
 """Episodes that say which of several models is right use training seeds from here on."""
@@ -147,10 +144,15 @@ class ModelRounds:
         trained = attempt.evaluation
         if trained.outcome != "ok" or attempt.candidate.duplicate_of or self._reached(trained.mean_return):
             return
-        error = Evidence.of(trained.episodes).standard_error
-        if disappoints(promised, trained.mean_return, self._paid.chance, error):
-            key, source = self._sampler.name_of(attempt.candidate), attempt.candidate.source
-            lesson = await self._lessons.learn(attempt.id, key, source, world, promised, trained.mean_return)
+        key, source = self._sampler.name_of(attempt.candidate), attempt.candidate.source
+        earned, error = trained.mean_return, Evidence.of(trained.episodes).standard_error
+        if plans(source) and self._horizon > PLANNED[1]:  # what was promised is of the first steps
+            known = self._modeller.earned(key, PLANNED[1])
+            if known is None:
+                return
+            earned = known
+        if disappoints(promised, earned, self._paid.chance, error):
+            lesson = await self._lessons.learn(attempt.id, key, source, world, promised, earned)
             history.disappointments.append(lesson)
 
     async def _proposed(
@@ -178,8 +180,11 @@ class ModelRounds:
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES
             ]
-            for attempt in running:
-                bar = max(bar, await self._dreamer.least(dreams, attempt.candidate.source))
+            leader = history.best()
+            marks = [attempt.candidate.source for attempt in (*running, *([leader] if leader else ()))]
+            for source in dict.fromkeys(marks):
+                if not plans(source):
+                    bar = max(bar, await self._dreamer.least(dreams, source))
             starts = [
                 Start(a.id, Program.parse(a.candidate.source), a.evaluation.mean_return)
                 for a in running
@@ -201,7 +206,7 @@ class ModelRounds:
                     )
                     proposed.append((candidate, promised))
             if not proposed or planner_for(*self._spaces) == "values":
-                proposed += await self._planned(number, world, dreams, [a.candidate.source for a in running])
+                proposed += await self._planned(number, world, dreams, list(dict.fromkeys(marks)))
         return proposed
 
     def _dreams(self, world: Modelled) -> list[Dream]:
@@ -217,6 +222,6 @@ class ModelRounds:
         if not plan:
             return []
         others = [random_policy(self._spaces[1]), *others]
-        bar = max([await self._dreamer.least(dreams, one, PLANNED_EPISODES, PLANNED) for one in others])
-        promised = await self._dreamer.least(dreams, plan, PLANNED_EPISODES, PLANNED)
+        bar = max([await self._dreamer.least(dreams, one, *PLANNED) for one in others])
+        promised = await self._dreamer.least(dreams, plan, *PLANNED)
         return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []

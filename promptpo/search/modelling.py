@@ -229,6 +229,18 @@ class Modeller:
         completion = await self._spender.ask(name, "world", [Message("user", question)], system=system)
         return completion.text
 
+    def earned(self, key: str, steps: int) -> float | None:
+        """The mean return of a rollout's episodes over their first steps; None where it was not kept.
+
+        Args:
+            key: Its name in the journal.
+            steps: So many of each episode count.
+        """
+        rollout = self._shelf.get(key)
+        episodes = () if rollout is None else recorded_in(rollout, *self.spaces)
+        returns = [float(episode.rewards[:steps].sum()) for episode in episodes]
+        return sum(returns) / len(returns) if returns else None
+
     async def departure(self, world: Modelled, key: str) -> tuple[str, ...]:
         """Where the worst episode of a rollout first departs from what a model makes of its actions, in words.
 

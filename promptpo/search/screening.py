@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.search.dreaming import plans
 from promptpo.search.lessons import CLEAR, DISAPPOINTS
 from promptpo.search.tuning import Start
 from sandbox import WorldFailedError
@@ -42,7 +43,7 @@ class Standing:
     """What the model says of candidates that were measured.
 
     Attributes:
-        leader: Id of the best of the run.
+        leader: Id of the best that does not plan.
         returns: What the model says of its episodes.
         error: The most by which the model was wrong about a mean return.
         room: Mean return below the leader's from which a candidate is hopeless.
@@ -89,8 +90,11 @@ class Screen:
         key = _key(candidate)
         found = self._journal.find("dream", key)
         if found is None:
-            found = await self._looked(candidate, history, world)
-            self._journal.add("dream", key, found)
+            looked = await self._looked(candidate, history, world)
+            found = self._journal.find("dream", key)  # of another sample with the same program
+            if found is None:
+                self._journal.add("dream", key, looked)
+                found = looked
         if not found["hopeless"] or int(candidate.digest[:8], 16) % VERIFIED_OF == 0:
             return None
         return Evaluation("screened", (), 0, error=found["hopeless"])
@@ -122,14 +126,23 @@ class Screen:
             return {"hopeless": ""}
         return {
             "hopeless": f"a model of the environment promises {mean:.4g} of it and {most:.4g} of {standing.leader}, "
-            f"the best so far; it was wrong by {standing.error:.2g} at most about programs that were measured"
+            f"which is among the best so far; it was wrong by {standing.error:.2g} at most about programs that were measured"
         }
 
     async def _stand(self, history: History, world: Modelled) -> Standing | None:
-        """What the model says of measured candidates; None where too few of them ran, or it knows no difference."""
-        best = history.best()
+        """What the model says of measured candidates; None where too few of them ran, or it knows no difference.
+
+        Policies that plan take too long to be played at length; the best of the others is the mark then.
+        """
+        quick = (attempt for attempt in history.ranked() if not plans(attempt.candidate.source))
+        best = next(quick, None)
         others = [
-            a for a in history.attempts if history.runs(a) and not a.candidate.duplicate_of and a is not best
+            a
+            for a in history.attempts
+            if history.runs(a)
+            and not a.candidate.duplicate_of
+            and a is not best
+            and not plans(a.candidate.source)
         ]
         if best is None or len(others) + 1 < FEWEST:
             return None

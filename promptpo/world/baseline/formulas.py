@@ -22,6 +22,9 @@ MOST_ROWS = 4000
 MARGIN = 0.5
 """Predictions may leave what was observed by this share of its span."""
 
+REACH = 1.5
+"""Beyond that they change by so many times the largest change that was seen at most."""
+
 SURE = 0.2
 """Beyond this share of the span the model is taken to know nothing, and its rewards are lowered."""
 
@@ -147,8 +150,16 @@ class _Writer:
             formula = library.fit(change, self._free)
             moved = f"{name} + {formula.code(called)}".replace("+ -", "- ")
             lines += _assigned("moved", moved)
-            lines.append(f"y{i} = min({self._high[i]:.7g}, max({self._low[i]:.7g}, moved))")
+            lines.append(f"y{i} = {self._kept_near(i, change)}")
         return lines + self._stops()
+
+    def _kept_near(self, place: int, change: Floats) -> str:
+        """The predicted number, kept near what was observed, or near where it is already where that lies outside."""
+        reach = REACH * float(np.abs(change).max())
+        name, low, high = self._names.seen[place], float(self._low[place]), float(self._high[place])
+        least = f"{low:.7g}" if low <= self._space.low[place] else f"min({low:.7g}, {name} - {reach:.7g})"
+        most = f"{high:.7g}" if high >= self._space.high[place] else f"max({high:.7g}, {name} + {reach:.7g})"
+        return f"min({most}, max({least}, moved))"
 
     def _stops(self) -> list[str]:
         """Lines for what a number becomes where another reaches its bound, as a speed does at a wall."""

@@ -98,6 +98,8 @@ def test_the_first_departure_is_told_as_rows(tmp_path: Path) -> None:
         assert "obs [3], action [1]: predicted [4], reward 4; really [3], reward 3" in lesson.rows[0]
         assert "obs [4], action [1]: predicted [5]" in lesson.rows[1]
         assert lessons.latest == (lesson,)
+        assert modeller.earned("one", 4) == 1.0 + 2.0 + 3.0 + 3.0  # as a policy that plans is promised it
+        assert modeller.earned("gone", 4) is None
         again = Lessons(modeller, SimpleNamespace(), journal)
         unkept = asyncio.run(again.learn("r1c1tt", "gone", RIGHT, modelled(FREE), 0.0, 0.0))
         assert unkept == lesson  # a resumed run works nothing out again
@@ -125,7 +127,7 @@ def test_a_model_that_repeats_a_broken_promise_is_not_used(tmp_path: Path) -> No
             observation_space=spaces.Box(-1, 1, (1,)), action_space=spaces.Box(-1, 1, (1,))
         )
         spender: Any = SimpleNamespace(journal=journal, executor=None)
-        dreamer: Any = SimpleNamespace(promised=promised)
+        dreamer: Any = SimpleNamespace(promise=promised)
         lessons = Lessons(Modeller(spec, spender, 10), dreamer, journal)
         asyncio.run(lessons.learn("r1c1tt", "gone", RIGHT, modelled(FREE), 100.0, 30.0))
         worlds: Any = ("believes", "knows")

@@ -213,3 +213,15 @@ def test_an_ending_that_is_not_foreseen_is_counted_once(here: Here) -> None:
     assert score.endings == 0.5
     assert score.reward == pytest.approx(1.0)
     assert score.worth == pytest.approx(0.75)
+
+
+def test_formulas_hold_beyond_what_they_were_fitted_to(here: Here) -> None:
+    """Where an episode goes further than all before it, it is not pulled back: one step ahead it is predicted as well."""
+    experience, source, _ = known(here, "CartPole-v1", 30)
+    both = (experience.observation_space, experience.action_space)
+    seen = np.array([[1.9 + 0.02 * t, 1.0, 0.0, 0.0] for t in range(16)], np.float32)
+    seen[:, 0] = np.cumsum(np.concatenate([[1.9], np.full(15, 0.02)]))
+    away = Recorded(seen, np.array([0, 1] * 8)[:15], np.ones(15), terminated=False)
+    score = asyncio.run(scored(here, source, None, [away], both))
+    assert float(np.abs(experience.fitting[0].observations[:, 0]).max()) < 1.0
+    assert score.skills[0].ahead[1] > 0.9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,17 @@ def test_numbers_are_tuned_before_a_program_is_hopeless(tmp_path: Path) -> None:
     source = policy("c", 'PARAMS = {"k": (0.5, 0.0, 1.0)}')
     assert looked(tmp_path, promises, known(a=98.0, b=50.0), source) is None
     assert looked(tmp_path / "again", promises, known(a=98.0, b=50.0), policy("c")) is not None
+
+
+def test_policies_that_plan_are_not_played_at_length(tmp_path: Path) -> None:
+    """Where the best plans in a model, which takes its time, the best of the others is the mark."""
+    history = known(a=98.0, b=50.0, d=200.0)
+    planner = history.attempts[2]
+    source = f"class World:\n    pass\n{planner.candidate.source}"
+    history.attempts[2] = replace(planner, candidate=replace(planner.candidate, source=source))
+    found = looked(tmp_path, {"a": 100.0, "b": 52.0, "c": 20.0}, history, policy("c"))
+    assert found is not None
+    assert "of r1c1" in found.error
 
 
 def test_one_in_some_number_is_measured_all_the_same(tmp_path: Path) -> None:
