@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import BudgetSpentError
+from promptpo.errors import BudgetSpentError, RewardFaultError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
@@ -89,11 +89,13 @@ async def optimize(
     Raises:
         ProviderError: The model could not be reached at all and there is nothing to report.
         EnvironmentFaultError: The environment failed.
+        RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
     loop = _Loop(spec, horizon, spender, config, observe)
     search = asyncio.ensure_future(loop.run())
     control.watch(search)
+    fault: RewardFaultError | None = None
     try:
         stop = await asyncio.wait_for(search, config.budget.seconds)
     except TimeoutError:
@@ -102,12 +104,16 @@ async def optimize(
         if not control.reason:
             raise
         stop = control.reason
+    except RewardFaultError as error:
+        fault, stop = error, str(error).rstrip(".")
     await spender.receive()
     history = loop.history
     history.attempts += await loop.tuner.rescue(history)
     history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
+        if fault is not None:
+            raise fault
         return Outcome(history, None, None, None, stop)
     test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
     fidelity = await loop.opening.fidelity(best.candidate)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import Task
-from promptpo.errors import RunError
+from promptpo.errors import RewardFaultError, RunError
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
@@ -40,12 +40,17 @@ from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
+from promptpo.search.rewarding import FlatReward
 from promptpo.spec import TaskSpec, describe, with_hint
 from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
     from promptpo.rollouts import Executor
+
+
+REWARD = "reward.py"
+"""What steps earn in a run, where a program says so."""
 
 
 class Session:
@@ -132,6 +137,8 @@ class Session:
         """Write the configuration and sign it: from now on the run is the user's own."""
         with writing(self.directory, then):
             signed = save_own(config, self.directory)
+            if config.task.reward is not None:
+                write_atomically(self.directory / REWARD, config.task.reward.source)
         if not signed:
             self.observer.warn(
                 f"this run cannot be signed as made here, since {key_path()} cannot be written; "
@@ -147,6 +154,8 @@ class Session:
         ledger = Ledger(config.budget, journal.events)
         journal.listen(ledger.add)
         journal.listen(self.observer.event)
+        if config.task.reward is not None:
+            journal.listen(FlatReward(self.observer.warn).event)
         sessions = sum(1 for _ in journal.of_kind("session"))
         journal.add(
             "session",
@@ -164,7 +173,7 @@ class Session:
             )
         ahead = preflight(spec, config, llm, horizon)
         self.observer.prepared(ahead)
-        with Interrupts(self.control):
+        with Interrupts(self.control), paid_for(self.directory):
             outcome = await search(
                 spec,
                 horizon=horizon,
@@ -314,6 +323,22 @@ def writing(directory: Path, then: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
+
+
+@contextlib.contextmanager
+def paid_for(directory: Path) -> Iterator[None]:
+    """Say where the answers are that were paid for, when a reward program fails.
+
+    Raises:
+        RewardFaultError: It does, and there is no result.
+    """
+    try:
+        yield
+    except RewardFaultError as fault:
+        raise RewardFaultError(
+            f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
+            f"--model replay:{directory}"
+        ) from fault
 
 
 def write_policies(directory: Path, attempts: list[Attempt]) -> None:

@@ -13,7 +13,7 @@ from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import fidelity_in_words, references_in_words
+from promptpo.output.report.result import fidelity_in_words, references_in_words, rewarded_in_words
 from promptpo.output.report.variants import table
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
@@ -209,6 +209,7 @@ def outcome(run: RunResult) -> str:
         f"Held-out return {run.mean_return:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes{success}), "
         f"candidate {data['best']['candidate']}."
     )
+    lines += filter(None, [rewarded_in_words(test)])
     beyond = test.get("held_out")
     if beyond and beyond["mean_return"] is not None:
         low, high = beyond["ci95"]

@@ -22,6 +22,7 @@ from promptpo.cli.arguments import (
     ManyEnvKwargs,
     ModelPrice,
     Quiet,
+    RewardFile,
     ShowVariant,
     TasksFile,
     Track,
@@ -49,6 +50,7 @@ class TaskFlags:
     wrapper: Wrappers = None
     tasks: TasksFile = None
     show_variant: ShowVariant = False
+    reward: RewardFile = None
 
     def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """The task with this environment.
@@ -64,6 +66,7 @@ class TaskFlags:
             tasks=self.tasks,
             held_out_kwargs=held_out_kwargs,
             show_variant=self.show_variant,
+            reward=self.reward,
         )
 
 

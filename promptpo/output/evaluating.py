@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
+from promptpo.output.report.result import by_reward
 from promptpo.output.report.variants import by_variant
+from promptpo.program.rewards import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
@@ -49,6 +51,7 @@ class EvaluatedPolicy:
             "returns": list(evaluation.returns),
             "mean_return": mean if math.isfinite(mean) else None,
             "success_rate": evaluation.success_rate,
+            **by_reward(evaluation),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
             "outcome": evaluation.outcome,
@@ -66,6 +69,7 @@ def evaluate(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[WrapperLike] = (),
     variants: Sequence[Mapping[str, Any] | Variant] = (),
+    reward: str | os.PathLike[str] | None = None,
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
@@ -83,6 +87,7 @@ def evaluate(
         env_kwargs: For the environment.
         wrappers: As for `optimize`.
         variants: As for `optimize`; episodes take turns.
+        reward: As for `optimize`; None takes that of the run, where the policy is a run's.
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
@@ -109,6 +114,8 @@ def evaluate(
         path, task = _path_and_task(
             policy, env_id, env_kwargs, max_episode_steps, wrappers, variants, trust=trust
         )
+    if reward is not None:
+        task = replace(task, reward=read_reward(reward))
     if path.suffix == ".zip":
         started = time.monotonic()
         evaluation = play_agent(path, task, range(seed, seed + episodes))

@@ -71,7 +71,9 @@ def may_build(path: Path, task: Task) -> bool:
 def _trained(task: Task) -> list[Task]:
     """What an exported file says of a task: each variant with its wrappers, without the horizon."""
     written = portable(task)
-    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
+    return [
+        replace(written.single(variant), max_episode_steps=None, reward=None) for variant in written.family
+    ]
 
 
 def with_changes(task: Task, given: Task) -> Task:
@@ -88,6 +90,7 @@ def with_changes(task: Task, given: Task) -> Task:
         variants=made.variants,
         held_out=made.held_out,
         show_variant=given.show_variant or task.show_variant,
+        reward=given.reward or task.reward,
     ).checked()
 
 

@@ -11,6 +11,7 @@ import gymnasium
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
+    RewardFaultError,
     SandboxFaultError,
     UnsupportedSpaceError,
     place_of,
@@ -21,6 +22,7 @@ from sandbox import (
     Imagine,
     Predictions,
     Replay,
+    RewardFailedError,
     Rollout,
     Sandbox,
     SandboxError,
@@ -112,6 +114,7 @@ class Host:
         Raises:
             WorldFailedError: A world failed while a policy acted in it.
             EnvironmentFaultError: The environment raised.
+            RewardFaultError: The reward program failed.
             SandboxFaultError: Policies cannot be confined here.
             UnsupportedSpaceError: Observations or actions cannot be handed to a policy.
         """
@@ -137,7 +140,9 @@ class Host:
 
         Raises:
             EnvironmentFaultError: The environment raised.
+            RewardFaultError: The reward program failed.
         """
+        own = self.settings.task.reward
         envs = self.envs(min(self.settings.lanes, max(1, len(job.trials))))
         try:
             return self.sandbox.rollout(
@@ -148,7 +153,10 @@ class Host:
                 clip_actions=self.settings.clip_actions,
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
+                reward=job.reward or (own.source if own else ""),
             )
+        except RewardFailedError as error:
+            raise RewardFaultError(reward_fault(error, (own.file if own else "") or "the reward")) from error
         except (PromptPOError, SandboxError):
             raise
         except Exception as error:  # the environment's own code: anything can come out of it
@@ -166,3 +174,9 @@ class Host:
         for env in self._envs:
             with contextlib.suppress(Exception):  # a broken environment may not even close
                 env.close()
+
+
+def reward_fault(error: RewardFailedError, name: str) -> str:
+    """The sentence about a reward program that failed."""
+    ways = {"rejected": "is refused", "timeout": "took too long", "memory": "needs too much memory"}
+    return f"{name} {ways.get(error.failure.kind, 'failed')}: {error}; correct its class Reward."

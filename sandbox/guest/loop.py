@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sandbox.gate.check import Rejected, admit
-from sandbox.guest import wire, worlds
+from sandbox.guest import rewards, wire, worlds
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
 from sandbox.guest.debug import kept_in
@@ -84,6 +84,7 @@ class GuestLoop:
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[int, str]] = []
+        self._rewards = rewards.Rewards(lambda digest: self._module(digest, self._unread()))
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -104,6 +105,8 @@ class GuestLoop:
                 self._call(decode(payload[HEADER.size :]))
             elif kind in (wire.REPLAY, wire.IMAGINE):
                 self._simulate(kind, decode(payload[HEADER.size :]))
+            elif kind == wire.SCORE:
+                self._score(decode(payload[HEADER.size :]))
 
     def _rows(self, payload: bytes) -> list[Any]:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
@@ -346,7 +349,7 @@ class GuestLoop:
 
     def _simulate(self, kind: int, request: dict[str, Any]) -> None:
         """Answer with predictions; who failed, world or policy, is said with the failure."""
-        output = self._running = Output(0, self.printed, 0)  # what is printed in a model is nobody's to read
+        output = self._unread()
         try:
             make = worlds.maker(self._module(request["digest"], output), request["params"])
             answer: Any
@@ -361,6 +364,21 @@ class GuestLoop:
             self._fail(error)
         else:
             send(message(wire.PREDICTED, data))
+
+    def _unread(self) -> Output:
+        """The output of what is no policy: nobody reads it."""
+        self._running = Output(0, self.printed, 0)
+        return self._running
+
+    def _score(self, request: dict[str, Any]) -> None:
+        """Answer with what steps earn; a failure says in which step it happened."""
+        try:
+            data = encode(self._rewards.score(request))
+        except rewards.StepError as error:
+            kind, text, detail = describe_failure(error.__cause__ or error)
+            send_failure(kind, text if error.step is None else f"at step {error.step}: {text}", detail)
+        else:
+            send(message(wire.SCORED, data))
 
     def _imagined(self, make: worlds.Make, request: dict[str, Any], output: Output) -> list[Any]:
         """Episodes of a policy in the world; a failing policy's are its own outcome."""

@@ -13,7 +13,7 @@ import shlex
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -128,6 +128,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
+            reward=_reward(run),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
             importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             models=brought(run.state),
@@ -152,6 +153,25 @@ def page(run: RunView, shown: Shown | str) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _reward(run: RunView) -> dict[str, Any] | None:
+    """The reward program with what candidates earned by its parts, where there is one."""
+    program = run.config.task.reward
+    if program is None:
+        return None
+    looked = [(one.id, one.attempt.evaluation) for one in run.candidates if one.ran]
+    names = list(dict.fromkeys(name for _, evaluation in looked for name in evaluation.mean_parts))
+    rows = [
+        (
+            id_,
+            evaluation.mean_return,
+            [evaluation.mean_parts.get(n) for n in names],
+            evaluation.env_mean_return,
+        )
+        for id_, evaluation in looked
+    ]
+    return {"program": program, "source": highlighted(program.source), "names": names, "rows": rows}
 
 
 def _references(run: RunView) -> list[tuple[str, Evidence]]:
