@@ -62,6 +62,7 @@ def optimize(
     max_usd: float | None = None,
     max_seconds: float | None = None,
     hint: str = "",
+    goal: str = "",
     start: Sequence[str | os.PathLike[str]] = (),
     teacher: str | os.PathLike[str] | None = None,
     llm: LLM | None = None,
@@ -98,6 +99,8 @@ def optimize(
         max_usd: Money.
         max_seconds: Wall time.
         hint: What you know about the task; in every prompt.
+        goal: What is to be done, in your words, such as "walk backwards without falling": the model writes the reward
+            for it first, and judges at the end whether the best policy does what was asked.
         start: Policy files to begin with, your own or exported ones: candidates before the first round.
         teacher: A trained agent of stable-baselines3 or sb3-contrib (its file, or the directory of a baseline's run):
             a mark to beat, whose episodes the first prompt tells. **Loading it runs what is in the file.**
@@ -136,6 +139,7 @@ def optimize(
         llm=llm,
         observer=observer,
         hint=hint,
+        goal=goal,
         start=start,
         teacher=teacher,
         progress=progress,

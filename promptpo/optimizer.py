@@ -55,6 +55,7 @@ class Outcome:
         fidelity: How much the best acts like the teacher; None without one.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
+        judged: Whether the best does what the goal asks; None without one.
     """
 
     history: History
@@ -65,6 +66,7 @@ class Outcome:
     references: Mapping[str, Evaluation] = field(default_factory=dict)
     held_out: Evaluation | None = None
     fidelity: Mapping[str, Any] | None = None
+    judged: Mapping[str, Any] | None = None
 
 
 async def optimize(

@@ -219,6 +219,7 @@ def optimize(
         allow_weaker_sandbox=trying.allow_weaker_sandbox,
         budget=limits.budget(),
         hint=asking.hint,
+        goal=asking.goal,
         start=policies_in(asking.start or ()),
         teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )

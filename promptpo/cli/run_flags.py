@@ -147,6 +147,13 @@ class AskingFlags:
     hint: Annotated[
         str, typer.Option(metavar="TEXT", help="What you know about the task, in words; in every prompt.")
     ] = ""
+    goal: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help='What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
+        ),
+    ] = ""
     start: Annotated[
         list[Path] | None,
         typer.Option(

@@ -15,6 +15,7 @@ from promptpo.output.report.result import (
     by_reward,
     failures_in_words,
     fidelity_in_words,
+    goal_in_words,
     rewarded_in_words,
 )
 from promptpo.output.report.variants import by_variant, table
@@ -64,6 +65,7 @@ def overview(run: Path) -> str:
         lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
+        lines += filter(None, [clean_line(goal_in_words(view.result))])
         lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 

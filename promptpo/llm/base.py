@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world"]
+Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world", "reward", "judge"]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 

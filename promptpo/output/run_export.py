@@ -84,7 +84,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else SEARCH
-    if content["best"]["candidate"].startswith("r0c"):
+    if content["best"]["candidate"].startswith("r0c") and not config.is_written(content["best"]["candidate"]):
         model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
     return Provenance(
         task=config.task,

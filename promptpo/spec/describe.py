@@ -31,6 +31,7 @@ from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
+from sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,6 +88,7 @@ class TaskSpec:
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
+        info: Numeric entries of ``info`` with the least and the most that was observed.
     """
 
     text: str
@@ -102,6 +104,7 @@ class TaskSpec:
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+    info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def describe(
@@ -230,8 +233,19 @@ def describe_env(
             named_actions=bool(parts.choices or parts.action_note),
             observations=observed.observations,
         ),
+        info=_numbers_of_info(observed),
     )
     return spec, observed
+
+
+def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
+    """Numeric entries of ``info`` with the least and the most that was seen."""
+    found: dict[str, tuple[float, float]] = {}
+    for step in observed.steps:
+        for name, value in numbers_in(step.info).items():
+            low, high = found.get(name, (value, value))
+            found[name] = (min(low, value), max(high, value))
+    return found
 
 
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from promptpo.output.importance import importances
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import REFERENCES, fidelity_in_words, versions
+from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.report.world_chart import world_chart
 from promptpo.output.run_view import RunView, read_view
@@ -129,6 +129,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
             reward=_reward(run),
+            goal=goal_in_words(result),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
             importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             models=brought(run.state),

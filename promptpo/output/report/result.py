@@ -72,6 +72,16 @@ def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
     return f"The environment's own return: {part['env_mean_return']:.6g}{told}."
 
 
+def goal_in_words(content: Mapping[str, Any] | None) -> str:
+    """Whether what was asked is done, as a result says it; empty where nothing was asked in words."""
+    goal = (content or {}).get("goal")
+    if not isinstance(goal, Mapping) or "asked" not in goal:
+        return ""
+    said = f"{goal['asked'] or 'not known'}, because {str(goal.get('because', '')).strip().rstrip('.')}"
+    hints = " ".join(map(str, goal.get("misleading") or ()))
+    return f"What was asked ({goal.get('text', '')}): {said}. {hints}".strip()
+
+
 def setting(task: Task) -> dict[str, Any]:
     """What was solved, as the result file names it."""
     content: dict[str, Any] = {"env_id": task.env_id, "env_kwargs": dict(task.env_kwargs)}
