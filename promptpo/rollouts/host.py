@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 
+from promptpo.envs.rewarded import reward_fault
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
@@ -156,7 +157,7 @@ class Host:
                 reward=job.reward or (own.source if own else ""),
             )
         except RewardFailedError as error:
-            raise RewardFaultError(reward_fault(error, (own.file if own else "") or "the reward")) from error
+            raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
         except Exception as error:  # the environment's own code: anything can come out of it
@@ -174,9 +175,3 @@ class Host:
         for env in self._envs:
             with contextlib.suppress(Exception):  # a broken environment may not even close
                 env.close()
-
-
-def reward_fault(error: RewardFailedError, name: str) -> str:
-    """The sentence about a reward program that failed."""
-    ways = {"rejected": "is refused", "timeout": "took too long", "memory": "needs too much memory"}
-    return f"{name} {ways.get(error.failure.kind, 'failed')}: {error}; correct its class Reward."
