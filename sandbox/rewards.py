@@ -199,12 +199,13 @@ class RewardedEpisode:
         Raises:
             RewardFailedError: The program failed.
         """
-        alike = len({tuple(info) for info in self._infos}) == 1
+        several = len(self._rewards) > 1
+        alike = several and len({tuple(info) for info in self._infos}) == 1
         request = {
             "lane": self._lane,
             "digest": digest_of(self._seed) if self._fresh else None,
-            "observations": _together(self._observations),
-            "actions": _together(self._actions),
+            "observations": _together(self._observations) if several else self._observations,
+            "actions": _together(self._actions) if several else self._actions,
             "rewards": np.array(self._rewards, float),
             "names": tuple(self._infos[0]) if alike else None,
             "table": np.array([list(info.values()) for info in self._infos], float) if alike else None,
