@@ -14,6 +14,8 @@ from promptpo.cli.show import overview
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.exporting import policy_part
+from promptpo.output.film import film, record
 from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
 from promptpo.program.rewards import read_reward, reward_program
@@ -198,3 +200,13 @@ def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -
     assert "env_reward`" in with_it
     assert "def reward(" not in without
     assert without.rstrip().endswith("return self.steps > 100")
+
+
+def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
+    """The renderer knows no reward program: it finds the episode repeated where the environment's return is the same."""
+    task = Task("CartPole-v1", reward=reward_program(LEFT))
+    (episode,) = record(
+        task, policy_part(GOOD.split("```python")[1].split("```")[0]), [0], horizon=30
+    ).episodes
+    assert episode.return_ != episode.env_return
+    assert film(task, episode, frames=3).same
