@@ -45,6 +45,7 @@ from promptpo.search.goal import GoalReward
 from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
 from promptpo.spec import TaskSpec, describe, with_hint
+from promptpo.spec.reading import names_of
 from sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -217,8 +218,16 @@ class Session:
             return replace(found, sample_steps=taken)
 
         spender = Spender(llm, executor, config, journal, ledger)
-        with paid_for(self.directory):
-            chosen = await GoalReward(config.goal, spec, spender, config, horizon, with_reward).choose()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(paid_for(self.directory))
+            person = None
+            if config.judge == "me":
+                from promptpo.output.judging import PersonJudge
+
+                judge = PersonJudge(config.task, config.goal, names_of(spec.text), self.observer.warn)
+                person = stack.enter_context(judge).ask
+            found = GoalReward(config.goal, spec, spender, config, horizon, with_reward, person)
+            chosen = await found.choose()
         config = replace(
             config,
             task=replace(config.task, reward=chosen.reward),
@@ -328,6 +337,8 @@ def check_goal(config: Config, llm: LLM) -> None:
         UsageError: No language model is asked, it is a recording without one, or there is a reward already.
     """
     reward = config.task.reward
+    if not config.goal and config.judge != "model":
+        raise UsageError("--judge me is for --goal: it asks you which of two episodes comes closer to it.")
     if not config.goal:
         return
     if reward is not None and reward.goal != config.goal:

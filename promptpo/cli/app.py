@@ -220,6 +220,7 @@ def optimize(
         budget=limits.budget(),
         hint=asking.hint,
         goal=asking.goal,
+        judge=asking.judge,
         start=policies_in(asking.start or ()),
         teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )

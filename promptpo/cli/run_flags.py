@@ -154,6 +154,12 @@ class AskingFlags:
             help='What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
         ),
     ] = ""
+    judge: Annotated[
+        Literal["model", "me"],
+        typer.Option(
+            help="Who says which of two episodes comes closer to --goal before the search: the model, or you, on a page of this machine."
+        ),
+    ] = "model"
     start: Annotated[
         list[Path] | None,
         typer.Option(

@@ -19,6 +19,7 @@ from promptpo.spec.levels import Reveal, SpecDetail
 CONFIG = "config.toml"
 
 RecipeName = Literal["default", "paper", "evolve", "model"]
+JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
 
 
@@ -147,6 +148,7 @@ class Config:
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
         hint: What the user says about the task; in every prompt.
         goal: What is to be done, in the user's words: the model writes the reward for it first.
+        judge: Who says which of two episodes comes closer to the goal: the model, or a person on a page of this machine.
         start: Policy modules to begin with: candidates of their own before the first round.
         written: How many of these, the last ones, the model wrote while the reward for the goal was judged.
         teacher: File of a trained agent: a mark to beat, and what to learn from.
@@ -184,6 +186,7 @@ class Config:
     spec_detail: SpecDetail = "normal"
     hint: str = ""
     goal: str = ""
+    judge: JudgeName = "model"
     start: tuple[str, ...] = ()
     written: int = 0
     teacher: str | None = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.envs.spaces import form_of
 from promptpo.envs.task import RewardProgram
@@ -21,7 +21,7 @@ from promptpo.search.sampler import ANSWER_PROBLEMS
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
-from promptpo.telling.preferences import pairs_of, preferences_in, told
+from promptpo.telling.preferences import Preference, pairs_of, preferences_in, told
 from sandbox import Trial
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
     from sandbox import Episode
+
+AsksPerson: TypeAlias = Callable[
+    [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
+]
+"""Given a pair's number, how many there are, and both episodes with their names."""
 
 SHARE, SHORTEST = 0.02, 50
 """Share of the step budget that the episodes of one look at a reward may take; no episode is cut to fewer steps."""
@@ -60,6 +65,7 @@ class GoalReward:
         config: Of the run.
         horizon: Longest episode, in steps.
         described: The task whose steps earn what a program says.
+        person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
     """
 
     def __init__(
@@ -70,9 +76,10 @@ class GoalReward:
         config: Config,
         horizon: int,
         described: Callable[[RewardProgram], TaskSpec],
+        person: AsksPerson | None = None,
     ) -> None:
         self._goal, self._spec, self._spender, self._config = goal, spec, spender, config
-        self._described, self._horizon = described, horizon
+        self._described, self._horizon, self._person = described, horizon, person
         self._names = names_of(spec.text)
         self._system = system_prompt(goal, spec)
         self._programs = dict(references.programs(spec.action_space))
@@ -202,7 +209,7 @@ class GoalReward:
 
     async def _preferred(self, program: RewardProgram, episodes: Mapping[str, Episode]) -> RewardProgram:
         """The program, or a better one where preferences speak against it."""
-        if not self._spender.can("judge"):
+        if self._person is None and not self._spender.can("judge"):
             return program
         try:
             episodes = {**episodes, **await self._first_policy(program)}
@@ -236,7 +243,11 @@ class GoalReward:
         found = journal.find("preference", key)
         if found is not None:
             return from_json(Preferences, found)
-        pairs = pairs_of(list(episodes))
+        pairs = [(a, b) for a, b in pairs_of(list(episodes)) if a.split()[0] != b.split()[0]]
+        if self._person is not None:
+            preferences = Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
+            journal.add("preference", key, to_json(preferences))
+            return preferences
         question = prompting.render(
             "goal_pairs", episodes=[(n, told(e, self._names)) for n, e in episodes.items()], pairs=pairs
         )
@@ -244,6 +255,21 @@ class GoalReward:
         preferences = Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
         journal.add("preference", key, to_json(preferences))
         return preferences
+
+    async def _by_person(
+        self, key: str, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
+    ) -> list[Preference | None]:
+        """What a person says of each pair; every answer is on disk before the next is asked for."""
+        assert self._person is not None  # noqa: S101 - asked for where there is one
+        journal, found = self._spender.journal, []
+        for n, (a, b) in enumerate(pairs, 1):
+            name = f"{key}.{a}.{b}"
+            said = journal.find("decision", name)
+            if said is None:
+                said = await self._person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
+                journal.add("decision", name, said)
+            found.append(said)
+        return found
 
     async def _rewritten(
         self, program: RewardProgram, episodes: Mapping[str, Episode], before: Preferences

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandbox import Episode
 
 Preference = Literal["first", "second", "equal"]
-Asked = Literal["yes", "partly", "no"]
+Fulfilled = Literal["yes", "partly", "no"]
 
 MOST_COLUMNS, ROWS = 30, 8
 """Numbers of an observation that are told over a whole episode, and steps that are told in full."""
@@ -92,9 +92,9 @@ def preferences_in(text: str, count: int) -> list[Preference | None]:
     return found
 
 
-def verdict_in(text: str) -> tuple[Asked | None, str]:
+def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
     """What an answer says about whether a goal was reached, and why; None where it cannot be read."""
     said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
     why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
-    words: Mapping[str, Asked] = {"yes": "yes", "partly": "partly", "no": "no"}
+    words: Mapping[str, Fulfilled] = {"yes": "yes", "partly": "partly", "no": "no"}
     return (words[said[1].lower()] if said else None), (why[1].strip() if why else "")
