@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
-from promptpo.output.live import LocalPage, LocalServer
+from promptpo.output.live import LocalPage, PageServer
 from promptpo.output.report.page import asset, templates
 from promptpo.telling.preferences import Preference, told
 
@@ -99,7 +99,7 @@ class PersonJudge:
             draw = staticmethod(judge.draw)
             take = staticmethod(judge.take)
 
-        self._server = LocalServer(JudgedHere, port)
+        self._server = PageServer(JudgedHere, port)
 
     @property
     def url(self) -> str:

@@ -85,7 +85,7 @@ def _waiting(run: Path, why: str) -> str:
     )
 
 
-class LocalServer:
+class PageServer:
     """Serves one page on 127.0.0.1; use it as a context manager.
 
     Args:
@@ -194,7 +194,7 @@ class LocalPage(BaseHTTPRequestHandler):
         """Requests are not printed."""
 
 
-class LiveServer(LocalServer):
+class LiveServer(PageServer):
     """Serves a `LiveReport`.
 
     Args:
