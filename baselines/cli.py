@@ -18,6 +18,7 @@ from promptpo.cli.arguments import (
     Horizon,
     ManyEnvKwargs,
     Quiet,
+    RewardFile,
     ShowVariant,
     TasksFile,
     Wrappers,
@@ -116,6 +117,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         tasks: TasksFile = None,
         show_variant: ShowVariant = False,
         held_out_kwargs: HeldOutKwargs = None,
+        reward: RewardFile = None,
         eval_every: EvalEvery = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
@@ -140,6 +142,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
                 tasks=tasks,
                 show_variant=show_variant,
                 held_out_kwargs=held_out_kwargs,
+                reward=reward,
             ),
             steps=steps,
             seed=seed,
@@ -175,6 +178,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         tasks: TasksFile = None,
         show_variant: ShowVariant = False,
         held_out_kwargs: HeldOutKwargs = None,
+        reward: RewardFile = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
         out: Out = None,
@@ -193,6 +197,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
             tasks=tasks,
             show_variant=show_variant,
             held_out_kwargs=held_out_kwargs,
+            reward=reward,
         )
         directory = out or _default_directory(task)
         content = run_fixed(
@@ -232,6 +237,8 @@ def run_training(
 
 def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result, as JSON or as two lines."""
+    from promptpo.output.report.result import rewarded_in_words
+
     if as_json:
         print_json({"run": str(directory), **content})
     elif not quiet:
@@ -243,6 +250,9 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
             f"[{low:.6g}, {high:.6g}] over {test['episodes']} episodes"
             + (f", success {success:.0%}" if success is not None else "")
         )
+        told = rewarded_in_words(test)
+        if told:
+            print(told)
         beyond = test.get("held_out")
         if beyond:
             low, high = beyond["ci95"]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import algorithm_class, algorithm_of
@@ -15,6 +16,7 @@ from baselines.environments import AnyEnv, make_flat_env, with_end
 from baselines.extras import BASELINES, require
 from baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo.envs.building import make_env
+from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.rollouts import evaluation_of
@@ -123,7 +125,7 @@ def _watched(
     """Play one episode after the other, and show each."""
     started = time.monotonic()
     make_flat_env(task).close()  # says what is wrong with the spaces
-    env = with_end(make_env(task), task)
+    env = with_reward(with_end(make_env(task), task), task.reward)
     agent = replace(agent, observation_space=env.observation_space)
     episodes: list[Episode] = []
     try:
@@ -142,6 +144,7 @@ def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
     observations, actions, rewards = [copy.deepcopy(observation)], [], []
     success: bool | None = None
     terminated = truncated = False
+    info: dict[str, Any] = {}
     while not (terminated or truncated):
         action, _ = agent.predict(observation)
         observation, reward, terminated, truncated, info = env.step(action)
@@ -161,6 +164,8 @@ def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
         clipped=0,
         policy_seconds=0.0,
         trajectory=Trajectory(observations, actions, rewards),
+        env_return=info.get("env_return"),
+        parts=info.get("reward_parts", {}),
     )
 
 

@@ -27,7 +27,7 @@ from baselines.results import curve_point, read_result, trained_result
 from baselines.rollout_lengths import rollout_lengths
 from baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 from promptpo.errors import UsageError
-from promptpo.output.report import RESULT, write_result
+from promptpo.output.report import RESULT, write_atomically, write_result
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
 
+REWARD = "reward.py"
+"""What steps earn, where a program says so."""
 FINAL = "final"
 """Folder of the agent as training left it."""
 
@@ -80,6 +82,8 @@ def train(
     try:
         (directory / RESULT).unlink(missing_ok=True)
         save_settings(settings, directory)
+        if settings.task.reward is not None:
+            write_atomically(directory / REWARD, settings.task.reward.source)
         content = run.complete(command)
     finally:
         run.close()

@@ -5,6 +5,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 ├── UnknownEnvironmentError   no such environment id
 ├── UnsupportedSpaceError     an observation or action space that no policy can be written for
 ├── EnvironmentFaultError     the environment itself raised, hung or died
+├── RewardFaultError          a reward program (--reward, --goal) failed; policies are not to blame
 ├── WorkerLostError           a process that rolls out died, hung or was stopped; its work can be done again
 ├── SandboxFaultError         policies cannot be confined here
 ├── MissingExtraError         a package that an extra brings is not installed
@@ -50,6 +51,10 @@ class UnsupportedSpaceError(UsageError):
 
 class EnvironmentFaultError(PromptPOError, RuntimeError):
     """The environment itself raised, hung or died; the policy is not to blame."""
+
+
+class RewardFaultError(PromptPOError, RuntimeError):
+    """A reward program failed; no policy is to blame."""
 
 
 class WorkerLostError(PromptPOError, RuntimeError):

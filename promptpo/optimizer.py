@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import BudgetSpentError
+from promptpo.errors import BudgetSpentError, RewardFaultError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
@@ -56,6 +56,7 @@ class Outcome:
         fidelity: How much the best acts like the teacher; None without one.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
+        judged: Whether the best does what the goal asks; None without one.
     """
 
     history: History
@@ -66,6 +67,7 @@ class Outcome:
     references: Mapping[str, Evaluation] = field(default_factory=dict)
     held_out: Evaluation | None = None
     fidelity: Mapping[str, Any] | None = None
+    judged: Mapping[str, Any] | None = None
 
 
 async def optimize(
@@ -90,11 +92,13 @@ async def optimize(
     Raises:
         ProviderError: The model could not be reached at all and there is nothing to report.
         EnvironmentFaultError: The environment failed.
+        RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
     loop = _Loop(spec, horizon, spender, config, observe)
     search = asyncio.ensure_future(loop.run())
     control.watch(search)
+    fault: RewardFaultError | None = None
     try:
         stop = await asyncio.wait_for(search, config.budget.seconds)
     except TimeoutError:
@@ -103,12 +107,16 @@ async def optimize(
         if not control.reason:
             raise
         stop = control.reason
+    except RewardFaultError as error:
+        fault, stop = error, str(error).rstrip(".")
     await spender.receive()
     history = loop.history
     history.attempts += await loop.tuner.rescue(history)
     history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
+        if fault is not None:
+            raise fault
         return Outcome(history, None, None, None, stop)
     test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
     fidelity = await loop.opening.fidelity(best.candidate)

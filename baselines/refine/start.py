@@ -15,7 +15,7 @@ from baselines.refine.run import PROGRAM, RefineRun
 from baselines.refine.shapes import Actions, flat_size
 from baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
 from baselines.training import prepare, train
-from promptpo.envs.task import Task
+from promptpo.envs.task import RewardProgram, Task
 from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
@@ -43,6 +43,7 @@ def prior_of(
     scale: float,
     allow_weaker: bool = False,
     max_episode_steps: int | None = None,
+    reward: RewardProgram | None = None,
     trust: bool = False,
 ) -> tuple[str, Task, dict[str, Any]]:
     """What a network is added to.
@@ -53,6 +54,7 @@ def prior_of(
         scale: Of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
         max_episode_steps: Longest episode; None keeps the task's.
+        reward: What steps earn; None keeps what they earn in the run.
         trust: Build the environment that the run or the file names, whoever made it.
 
     Returns:
@@ -67,6 +69,8 @@ def prior_of(
     if max_episode_steps is not None:
         task = replace(task, max_episode_steps=max_episode_steps)
     check_made_for(file, read_text(file), task)
+    if reward is not None:
+        task = replace(task, reward=reward)
     source = without_header(policy_part(read_text(file)))
     failure = check_source(source)
     if failure is not None:
@@ -74,7 +78,7 @@ def prior_of(
     result = _result_of(file)
     if result.get("method") == "refine":
         raise UsageError(f"{run} is refined already; go on with its training: {resuming(file.parent)}")
-    env = build_env(task)
+    env = build_env(task, allow_weaker=allow_weaker)
     try:
         flat_size(env.observation_space, task.name)
         Actions.of(env.action_space)

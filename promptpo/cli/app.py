@@ -220,6 +220,8 @@ def optimize(
         allow_weaker_sandbox=trying.allow_weaker_sandbox,
         budget=limits.budget(),
         hint=asking.hint,
+        goal=asking.goal,
+        judge=asking.judge,
         start=policies_in(asking.start or (), task),
         teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )

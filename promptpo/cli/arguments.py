@@ -99,6 +99,14 @@ ShowVariant = Annotated[
         help='Observations become {"observation": ..., "variant": n}, n the number of the variant.',
     ),
 ]
+RewardFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--reward",
+        metavar="FILE.py",
+        help="What steps earn, instead of the environment's own reward: a class Reward with step(obs, action, next_obs, env_reward, info), run in the sandbox.",
+    ),
+]
 Horizon = Annotated[
     int | None, typer.Option(min=1, help="Longest episode in steps; the environment's own when not given.")
 ]
@@ -177,6 +185,7 @@ def task_from_flags(
     tasks: Path | None = None,
     held_out_kwargs: Sequence[str] | None = None,
     show_variant: bool = False,
+    reward: Path | None = None,
 ) -> Task:
     """The task that flags describe.
 
@@ -203,7 +212,14 @@ def task_from_flags(
     elif held_out and not variants:
         base, variants = {}, (Variant(base),)
     wrapping = tuple(Wrapping.parse(text) for text in wrappers or ())
-    return Task(env_id, base, max_episode_steps, wrapping, variants, held_out, show_variant).checked()
+    program = None
+    if reward is not None:
+        from promptpo.program.rewards import read_reward
+
+        program = read_reward(reward)
+    return Task(
+        env_id, base, max_episode_steps, wrapping, variants, held_out, show_variant, program
+    ).checked()
 
 
 def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None) -> None:

@@ -10,7 +10,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.importance import importance_in_words, importance_json
-from promptpo.output.report.result import REFERENCES, failures_in_words, fidelity_in_words
+from promptpo.output.report.result import (
+    REFERENCES,
+    by_reward,
+    failures_in_words,
+    fidelity_in_words,
+    goal_in_words,
+    rewarded_in_words,
+)
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
@@ -64,6 +71,7 @@ def overview(run: Path) -> str:
         lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
+        lines += filter(None, [clean_line(goal_in_words(view.result))])
         lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 
@@ -217,6 +225,7 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
         if evaluation.success_rate is not None:
             text += f", success {evaluation.success_rate:.0%}"
         lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
+        lines[:0] = filter(None, [clean_line(rewarded_in_words(by_reward(evaluation)))])
     return lines
 
 
@@ -272,6 +281,7 @@ def _ending(view: RunView) -> str:
             f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)"
         )
     lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
+    lines += filter(None, [clean_line(rewarded_in_words(test))])
     if beyond is not None:
         held = "nothing ran"
         if beyond["mean_return"] is not None:

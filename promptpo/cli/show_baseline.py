@@ -10,7 +10,7 @@ from typing import Any
 from promptpo.cli.show import families
 from promptpo.errors import UsageError
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
-from promptpo.output.report.result import failures_in_words
+from promptpo.output.report.result import failures_in_words, rewarded_in_words
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.telling.feedback import number
 from sandbox.text import clean_line
@@ -114,6 +114,7 @@ def _ending(run: BaselineRun) -> list[str]:
         )
     )
     lines += families(test)
+    lines += filter(None, [clean_line(rewarded_in_words(test))])
     beyond = test.get("held_out") or {}
     if beyond.get("mean_return") is not None:
         low, high = beyond["ci95"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world", "probe"]
+Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world", "probe", "reward", "judge"]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
+from promptpo.output.report.result import by_reward
 from promptpo.output.report.variants import by_variant
 from promptpo.program import Program
+from promptpo.program.rewards import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
@@ -54,6 +56,7 @@ class EvaluatedPolicy:
             "returns": list(evaluation.returns),
             "mean_return": mean if math.isfinite(mean) else None,
             "success_rate": evaluation.success_rate,
+            **by_reward(evaluation),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
             "outcome": evaluation.outcome,
@@ -71,6 +74,7 @@ def evaluate(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[WrapperLike] = (),
     variants: Sequence[Mapping[str, Any] | Variant] = (),
+    reward: str | os.PathLike[str] | None = None,
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
@@ -88,6 +92,7 @@ def evaluate(
         env_kwargs: For the environment.
         wrappers: As for `optimize`.
         variants: As for `optimize`; episodes take turns.
+        reward: As for `optimize`; None takes that of the run, where the policy is a run's.
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
@@ -108,6 +113,8 @@ def evaluate(
         path, task = _path_and_task(
             policy, env_id, env_kwargs, max_episode_steps, wrappers, variants, trust=trust
         )
+    if reward is not None:
+        task = replace(task, reward=read_reward(reward))
     seeds = range(seed, seed + episodes)
     started = time.monotonic()
     if path.suffix == ".zip":

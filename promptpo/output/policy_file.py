@@ -85,7 +85,9 @@ def _task_of_run(directory: Path) -> Task | None:
 def _trained(task: Task) -> list[Task]:
     """What an exported file says of a task: each variant with its wrappers, without the horizon."""
     written = portable(task)
-    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
+    return [
+        replace(written.single(variant), max_episode_steps=None, reward=None) for variant in written.family
+    ]
 
 
 def check_made_for(path: Path, text: str, task: Task) -> None:
@@ -128,6 +130,7 @@ def with_changes(task: Task, given: Task) -> Task:
         variants=made.variants,
         held_out=made.held_out,
         show_variant=given.show_variant or task.show_variant,
+        reward=given.reward or task.reward,
     ).checked()
 
 

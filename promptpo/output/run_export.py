@@ -85,7 +85,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else SEARCH
     candidate = content["best"]["candidate"]
-    if candidate.startswith("r0c"):
+    if candidate.startswith("r0c") and not config.is_written(candidate):
         given = GIVEN if candidate[3:].isdigit() else TUNED_FROM_GIVEN
         model = DISTILLED if config.is_distilled(candidate) else given
     return Provenance(

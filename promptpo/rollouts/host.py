@@ -9,9 +9,11 @@ from typing import Any
 import gymnasium
 
 from promptpo.envs.contract import ContractEnv, old_interface
+from promptpo.envs.rewarded import reward_fault
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
+    RewardFaultError,
     SandboxFaultError,
     UnsupportedSpaceError,
     place_of,
@@ -22,6 +24,7 @@ from sandbox import (
     Imagine,
     Predictions,
     Replay,
+    RewardFailedError,
     Rollout,
     Sandbox,
     SandboxError,
@@ -118,6 +121,7 @@ class Host:
         Raises:
             WorldFailedError: A world failed while a policy acted in it.
             EnvironmentFaultError: The environment raised.
+            RewardFaultError: The reward program failed.
             SandboxFaultError: Policies cannot be confined here.
             UnsupportedSpaceError: Observations or actions cannot be handed to a policy.
         """
@@ -143,7 +147,9 @@ class Host:
 
         Raises:
             EnvironmentFaultError: The environment raised.
+            RewardFaultError: The reward program failed.
         """
+        own = self.settings.task.reward
         envs = self.envs(min(self.settings.lanes, max(1, len(job.trials))))
         try:
             return self.sandbox.rollout(
@@ -154,10 +160,13 @@ class Host:
                 clip_actions=self.settings.clip_actions,
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
+                reward=job.reward or (own.source if own else ""),
             )
         except EnvironmentFaultError:
             self._envs.clear()
             raise
+        except RewardFailedError as error:
+            raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
         except Exception as error:  # the environment's own code: anything can come out of it

@@ -19,6 +19,7 @@ from promptpo.spec.levels import Reveal, SpecDetail
 CONFIG = "config.toml"
 
 RecipeName = Literal["default", "paper", "evolve", "model"]
+JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
 
 
@@ -153,7 +154,10 @@ class Config:
         spec_file: An edited spec to use instead of the generated one.
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
         hint: What the user says about the task; in every prompt.
+        goal: What is to be done, in the user's words: the model writes the reward for it first.
+        judge: Who says which of two episodes comes closer to the goal: the model, or a person on a page of this machine.
         start: Policy modules to begin with: candidates of their own before the first round.
+        written: How many of these, the last ones, the model wrote while the reward for the goal was judged.
         teacher: File of a trained agent: a mark to beat, and what to learn from.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
@@ -188,7 +192,10 @@ class Config:
     spec_file: str | None = None
     spec_detail: SpecDetail = "normal"
     hint: str = ""
+    goal: str = ""
+    judge: JudgeName = "model"
     start: tuple[str, ...] = ()
+    written: int = 0
     teacher: str | None = None
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
@@ -207,6 +214,11 @@ class Config:
         """Whether a candidate was fitted to the teacher: of those of round 0 the ones after the user's own."""
         number = re.match(r"r0c(\d+)", candidate)
         return number is not None and int(number[1]) > len(self.start)
+
+    def is_written(self, candidate: str) -> bool:
+        """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
+        number = re.match(r"r0c(\d+)$", candidate)
+        return number is not None and 0 <= len(self.start) - int(number[1]) < self.written
 
     @property
     def switches(self) -> Recipe:

@@ -47,6 +47,8 @@ Kind = Literal[
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
     "disappointment",  # a policy that earned less than a world model promised, and where the model departed
+    "reward",  # a reward program for the goal with what a few episodes earn by it
+    "preference",  # which of two episodes come closer to the goal, and what the reward says of them
     "study",  # whether there was another study before the first round, or a round's model was used
     "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training

@@ -28,6 +28,10 @@ SOURCES: Mapping[str, str] = {
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
 
+GOAL_CALLS = 4
+"""For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
+
+
 @dataclass(frozen=True, slots=True)
 class Preflight:
     """What is known before anything is asked or rolled out.
@@ -182,6 +186,8 @@ def _most_calls(config: Config, llm: LLM) -> int:
     tried_out = allowance(config, llm)
     if tried_out is not None:
         calls += 1 + tried_out.experiments * min(1, repairs)
+    if config.goal and config.task.reward is None:
+        calls += 1 + repairs + GOAL_CALLS
     return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
 

@@ -111,6 +111,7 @@ class Told:
         steps: Its length.
         ending: "terminated" or "reached the horizon".
         text: What the feedback class says about it.
+        parts: Sums of the parts of a reward program's rewards, by name.
     """
 
     role: str
@@ -119,6 +120,7 @@ class Told:
     steps: int
     ending: str
     text: str
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

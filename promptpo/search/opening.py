@@ -63,6 +63,8 @@ class Opening:
             candidate = Candidate(f"r0c{n}", source, 0)
             distilled = self._config.is_distilled(candidate.id)
             prose = "Distilled from the teacher." if distilled else GIVEN
+            if self._config.is_written(candidate.id):
+                prose = "Written while the reward was judged."
             attempt = await self._sampler.measure(candidate, history, prose=prose)
             history.attempts.append(self._sampler.recorded(attempt))
 

@@ -25,12 +25,14 @@ from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
+from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.success import success_condition
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
+from sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,6 +94,7 @@ class TaskSpec:
         gaps: What could not be found out about it, a few words each.
         firsts: The first observations of a few episodes.
         one_start: Whether these are all the same.
+        info: Numeric entries of ``info`` with the least and the most that was observed.
     """
 
     text: str
@@ -109,6 +112,7 @@ class TaskSpec:
     gaps: tuple[str, ...] = ()
     firsts: tuple[Any, ...] = ()
     one_start: bool = False
+    info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def describe(
@@ -199,12 +203,12 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name)
-    facts = facts_from(env, observed.steps[-1].info, task)
+    facts = with_other_reward(facts_from(env, observed.steps[-1].info, task), task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
-    parts = with_wrappers(parts, within, task)
+    parts = without_own_reward(with_wrappers(parts, within, task), task.reward)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
@@ -214,6 +218,9 @@ def describe_env(
     if user is not None:
         text, written = merged(user, parts)
         sources = {**sources, **dict.fromkeys(written, "user")}
+    if task.reward is not None:
+        text = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n"
+        sources = {**sources, "reward": "user"}
     spec = TaskSpec(
         text=text,
         observation_space=facts.observation_space,
@@ -221,7 +228,7 @@ def describe_env(
         horizon=facts.horizon,
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
-        reports_success=facts.success_key is not None,
+        reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
         sample_steps=observed.spent + more,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=len(observed.steps) / max(1, observed.episodes),
@@ -236,8 +243,19 @@ def describe_env(
             named_actions=bool(parts.choices or parts.action_note),
             observations=observed.observations,
         ),
+        info=_numbers_of_info(observed),
     )
     return spec, observed
+
+
+def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
+    """Numeric entries of ``info`` with the least and the most that was seen."""
+    found: dict[str, tuple[float, float]] = {}
+    for step in observed.steps:
+        for name, value in numbers_in(step.info).items():
+            low, high = found.get(name, (value, value))
+            found[name] = (min(low, value), max(high, value))
+    return found
 
 
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:

@@ -88,7 +88,14 @@ def aggregate(evaluation: Evaluation) -> str:
         )
     if evaluation.success_rate is not None:
         text += f"; success in {evaluation.success_rate:.0%} of them"
-    return f"{text}. {endings(evaluation.episodes)}"
+    parts = parts_in_words(evaluation.mean_parts)
+    earned = f" Of the reward, by parts, an episode earned on average: {parts}." if parts else ""
+    return f"{text}.{earned} {endings(evaluation.episodes)}"
+
+
+def parts_in_words(parts: Mapping[str, float]) -> str:
+    """What the parts of a reward add up to, by name."""
+    return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
 def failure(evaluation: Evaluation) -> str:
@@ -157,9 +164,8 @@ def one_line(attempt: Attempt) -> str:
 def told(role: str, episode: Episode, text: str) -> Told:
     """One episode's part of the feedback."""
     ending = "terminated" if episode.terminated else "reached the horizon"
-    return Told(
-        role, episode.seed, episode.return_, episode.steps, ending, at_items(without_nones(text), MAX_SUMMARY)
-    )
+    shown = at_items(without_nones(text), MAX_SUMMARY)
+    return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts)
 
 
 _NONE = re.compile(r"[;,|]?[ \t]*\b[\w.']+[ \t]*[=:][ \t]*None\b(?![\w.])")
@@ -180,7 +186,8 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
     name = f"Episode {episode.role}"
     if episode.role.isalpha():
         name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
-    head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
+    earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
+    head = f"{name} ({start}return {number(episode.return_)}{earned}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
     return f"{head}\n{at_items(episode.text, most)}".strip()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sandbox.gate.check import Rejected, admit
-from sandbox.guest import wire
+from sandbox.guest import rewards, wire
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
 from sandbox.guest.construct import construct
@@ -86,6 +86,7 @@ class GuestLoop:
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[int, str]] = []
+        self._rewards = rewards.Rewards(lambda digest: self._module(digest, self._unread()))
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -106,6 +107,8 @@ class GuestLoop:
                 self._call(decode(payload[HEADER.size :]))
             elif kind in (wire.REPLAY, wire.IMAGINE):
                 self._simulate(kind, decode(payload[HEADER.size :]))
+            elif kind == wire.SCORE:
+                self._score(decode(payload[HEADER.size :]))
 
     def _rows(self, payload: bytes) -> list[Any]:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
@@ -345,8 +348,24 @@ class GuestLoop:
             send(message(wire.TEXT, data))
 
     def _simulate(self, kind: int, request: dict[str, Any]) -> None:
-        output = self._running = Output(0, self.printed, 0)  # what is printed in a model is nobody's to read
-        simulate(kind, request, lambda digest, code: self._module(digest, output, code), gate=self.gate)
+        simulate(
+            kind, request, lambda digest, code: self._module(digest, self._unread(), code), gate=self.gate
+        )
+
+    def _unread(self) -> Output:
+        """The output of what is no policy: nobody reads it."""
+        self._running = Output(0, self.printed, 0)
+        return self._running
+
+    def _score(self, request: dict[str, Any]) -> None:
+        """Answer with what steps earn; a failure says in which step it happened."""
+        try:
+            data = encode(self._rewards.score(request))
+        except rewards.StepError as error:
+            kind, text, detail = describe_failure(error.__cause__ or error)
+            send_failure(kind, text if error.step is None else f"at step {error.step}: {text}", detail)
+        else:
+            send(message(wire.SCORED, data))
 
 
 def _send_debug(lane: RunningPolicy) -> None:

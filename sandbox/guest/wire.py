@@ -38,6 +38,8 @@ REPLAY = 7
 """Predict recorded steps with the module's World: plain data, see `sandbox.guest.worlds`."""
 IMAGINE = 8
 """Let a policy act in the module's World: plain data, see `sandbox.guest.worlds`."""
+SCORE = 9
+"""What steps earn by the module's Reward: plain data, see `sandbox.guest.rewards`."""
 
 # guest to host
 READY = 32
@@ -58,6 +60,8 @@ MAX_DEBUG_BYTES = 2048
 
 PREDICTED = 38
 """What a replay gave, or the episodes that a policy played in a world: plain data."""
+SCORED = 39
+"""What steps have earned: plain data."""
 
 
 def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:
