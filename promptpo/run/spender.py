@@ -23,7 +23,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
-from sandbox import Rollout, Trial
+from sandbox import Record, Rollout, Trial
 from sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Spender:
         horizon: int,
         first: int = 0,
         go_on: Callable[[Evaluation], bool] = lambda evaluation: evaluation.outcome == "ok",
-        record: bool = False,
+        record: Record = False,
     ) -> Played:
         """Roll a program out on some seeds and write what came out.
 
@@ -234,7 +234,7 @@ class Spender:
             horizon: Longest episode, in steps.
             first: So many episodes are rolled out before the others, where that is more than none.
             go_on: Whether the others are worth it after these.
-            record: Bring trajectories back, now or after a kill (see `again`).
+            record: Bring trajectories back, now or after a kill (see `again`); as in `sandbox.Record`.
 
         Raises:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
@@ -266,7 +266,7 @@ class Spender:
         trials: Sequence[Trial],
         purpose: StepPurpose,
         hold: Hold,
-        record: bool,
+        record: Record,
         outside: bool,
     ) -> tuple[Rollout, Evaluation]:
         """Roll out, within the steps that the ledger grants."""
@@ -304,7 +304,9 @@ class Spender:
             return remark
         return from_json(Remark, found)
 
-    async def again(self, key: str, program: Subject, seeds: Sequence[int], *, horizon: int) -> Rollout:
+    async def again(
+        self, key: str, program: Subject, seeds: Sequence[int], *, horizon: int, record: Record = True
+    ) -> Rollout:
         """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
 
         They are where the process that rolled them out left them; where it could not, the same episodes
@@ -315,7 +317,7 @@ class Spender:
         with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
             return inflate(self._path(key).read_text(encoding="ascii"))[0]
         rollout = await roll_out(
-            self.executor, Job(program.source, program.trials(seeds, horizon), record=True)
+            self.executor, Job(program.source, program.trials(seeds, horizon), record=record)
         )
         self.count_unfinished("train", rollout.steps)
         return rollout

@@ -90,7 +90,8 @@ class Sampler:
         if found is None:
             self._journal.add("decision", key, where)
         summaries = self.summariser
-        self._known = Known(history, where, summaries.legends, summaries.since, self._spec.reports_success)
+        told = (summaries.legends, summaries.since, self._spec.reports_success, summaries.pictures)
+        self._known = Known(history, where, *told)
 
     def _outlook(self, history: History, threshold: float | None) -> Where:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
@@ -258,7 +259,7 @@ class Sampler:
             horizon=self._horizon,
             first=self._recipe.racing if bar else 0,
             go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
-            record=True,
+            record=self.summariser.record,
         )
         self.watch(name, played.rollout)
         return played, *await self._told(name, program, played)
@@ -273,7 +274,9 @@ class Sampler:
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything
             seeds = [episode.seed for episode in played.evaluation.episodes]
-            rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
+            rollout = await self._spender.again(
+                name, program, seeds, horizon=self._horizon, record=self.summariser.record
+            )
         self._note_constant(name, program, rollout)
         text, diagnosis = await self.summariser.summarise(rollout, played.evaluation)
         self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})

@@ -19,6 +19,7 @@ from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
+from promptpo.spec.pictures import with_pictures
 from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
@@ -196,7 +197,7 @@ def describe_env(
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
-    parts = with_wrappers(parts, within, task)
+    parts = with_pictures(with_wrappers(parts, within, task), within, seen)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:

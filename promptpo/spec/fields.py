@@ -260,7 +260,10 @@ def _listed_choices(text: str, start: int, n: int) -> dict[int, str]:
 
 
 def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
-    """Choices named by the one enumeration that the environment's class uses and that has just these values."""
+    """Choices named by ``get_action_meanings``, or by the one enumeration that the class uses and that has just these values."""
+    meanings = _own_meanings(env, space)
+    if meanings:
+        return meanings
     module = sys.modules.get(type(env).__module__)
     values = list(range(int(space.start), int(space.start + space.n)))
     definition = class_definition(type(env))
@@ -280,6 +283,19 @@ def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
     if len(enums) != 1:
         return []
     return [ActionValue(identifier(member.name).upper(), member.value) for member in enums.pop()]
+
+
+def _own_meanings(env: Any, space: spaces.Discrete) -> list[ActionValue]:
+    """What ``get_action_meanings`` says, as the Arcade Learning Environment has it; empty where nothing fits."""
+    ask = getattr(env, "get_action_meanings", None)
+    try:
+        told = [str(meaning) for meaning in ask()] if callable(ask) else []
+    except Exception:  # noqa: BLE001 - a foreign method: without names it goes on as well
+        return []
+    if len(told) != space.n or len(set(told)) != len(told):
+        return []
+    names = unique([identifier(meaning).upper() or f"ACTION_{n}" for n, meaning in enumerate(told)])
+    return [ActionValue(name, int(space.start) + n) for n, name in enumerate(names)]
 
 
 def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list[Field]:

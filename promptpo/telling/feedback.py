@@ -17,7 +17,7 @@ from promptpo.run.records import Attempt, Told
 from promptpo.telling.shortening import at_items, between_words
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from sandbox import Episode, Trajectory
 
 MAX_SUMMARY = 1200
 """Characters of one episode's summary that reach a prompt."""
@@ -193,13 +193,22 @@ def built_in_summary(episode: Episode) -> str:
         return ""
     n = len(trajectory.rewards)
     steps = sorted({round(i * (n - 1) / max(1, min(ROWS, n) - 1)) for i in range(min(ROWS, n))})
+    observed = [_observed(trajectory, t) for t in steps]
     rows = [
-        f"step {t}: obs {compact(trajectory.observations[t])} action {compact(trajectory.actions[t])} "
-        f"reward {number(float(trajectory.rewards[t]))}"
-        for t in steps
+        f"step {t}: {seen}action {compact(trajectory.actions[t])} reward {number(float(trajectory.rewards[t]))}"
+        for t, seen in zip(steps, observed, strict=True)
     ]
-    rows.append(f"after the last step: obs {compact(trajectory.observations[-1])}")
+    if not trajectory.perceived:
+        rows.append(f"after the last step: obs {compact(trajectory.observations[-1])}")
     return "\n".join(rows)
+
+
+def _observed(trajectory: Trajectory, step: int) -> str:
+    """What was observed before a step, or what the policy has seen in it; empty where that is not known."""
+    value = trajectory.observations[step]
+    if trajectory.perceived:
+        return f"seen {compact(value)} " if value else ""
+    return f"obs {compact(value)} "
 
 
 def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
@@ -209,7 +218,7 @@ def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
         raise ValueError("the episode was not recorded")
     observations = [_plain(obs) for obs in trajectory.observations]
     if not sees_all:
-        return observations[:-1]
+        return observations[: len(trajectory.rewards)]
     return {
         "observations": observations,
         "actions": [_plain(action) for action in trajectory.actions],

@@ -22,6 +22,7 @@ class Known:
         where: What is left.
         legends: Journal key of the call that wrote a feedback class to what its labels mean.
         reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
+        pictures: Whether observations are pictures, so that trajectories hold what was perceived.
         since: The same to the round from which on a class that replaced another is in force.
     """
 
@@ -30,6 +31,7 @@ class Known:
     legends: Mapping[str, str] = field(default_factory=dict)
     since: Mapping[str, int] = field(default_factory=dict)
     reports_success: bool = False
+    pictures: bool = False
 
     @property
     def leader(self) -> Attempt | None:

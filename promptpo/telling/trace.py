@@ -67,7 +67,8 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     steps: Sequence[int] = range(max(0, end - STEPS), end)
     if episode.terminated and at == len(rewards) - 1 and len(rewards) >= BEFORE_END:
         steps = _before_the_end(len(rewards))
-    observed = _columns([trajectory.observations[t] for t in steps], "obs", names, MOST_OBSERVED)
+    kind = "seen" if trajectory.perceived else "obs"
+    observed = _columns([trajectory.observations[t] for t in steps], kind, names, MOST_OBSERVED)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
     columns = {**observed, **_debug(trajectory.debug, steps), **done}
     heading = ["step", *columns, "reward"]
@@ -105,7 +106,8 @@ def course(episode: Episode, names: Mapping[str, str]) -> str:
     first, end = (0, min(length, BEGINNING)) if at_once else (length - 2 * BEGINNING, length)
     apart = max(1, math.ceil((end - first) / BEGINNING_ROWS))
     steps = [t for t in range(first, end) if (t - first) % apart == 0 or t == end - 1]
-    observed = _columns([trajectory.observations[t] for t in steps], "obs", names, BEGUN, moved=True)
+    kind = "seen" if trajectory.perceived else "obs"
+    observed = _columns([trajectory.observations[t] for t in steps], kind, names, BEGUN, moved=True)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, BEGUN_DONE)
     columns = {**observed, **_debug(trajectory.debug, steps), **done}
     rows = [
@@ -183,7 +185,10 @@ def _columns(
     """
     parts = [dict(components(value, kind)) for value in values]
     said = [dict(words(value, kind)) for value in values]
-    labels = {label: called(label, names) for label in (*parts[0], *said[0])}
+    every: list[Mapping[str, Any]] = [*parts, *said]
+    labels = {label: called(label, names) for part in every for label in part}
+    if not labels and kind == "seen":
+        return {}
     if not labels:  # nothing that has a value of its own
         return {kind: [compact(value, 60) for value in values]}
     texts = {
@@ -197,7 +202,7 @@ def _columns(
     kept = [
         label
         for label, name in labels.items()
-        if kind != "obs" or (len(set(texts[label])) > 1 and sizes[name.split("[")[0]] <= LARGE)
+        if kind not in {"obs", "seen"} or (len(set(texts[label])) > 1 and sizes[name.split("[")[0]] <= LARGE)
     ]
     changes = {label: float(len(set(texts[label]))) for label in kept}
     if moved:

@@ -82,6 +82,11 @@ RANDOM = frozenset(
     """.split()
 )
 
+LOOKING = frozenset(
+    "centroid centroids coloured components crop downscale grey labels match threshold".split()
+)
+"""Our own pieces for observations that are pictures; see `sandbox.guest.looking`."""
+
 CONTINUOUS = frozenset("beta expon gamma norm uniform".split())
 _CONTINUOUS_METHODS = frozenset("cdf isf logcdf logpdf logsf mean median pdf ppf sf std var".split())
 
@@ -114,6 +119,7 @@ MODULES: dict[str, frozenset[str]] = {
         filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
         """.split()
     ),
+    "looking": LOOKING,
     "math": frozenset(
         """
         acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sandbox.guest import wire
+from sandbox.guest import seen, wire
 from sandbox.guest.debug import MAX_ITEMS, plain
 from sandbox.guest.plain import PlainDataError, decode, encode
 from sandbox.guest.wire import message
@@ -23,7 +23,7 @@ from sandbox.lockstep.observing import ObservationEncoder
 from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
 from sandbox.lockstep.roundtrip import Answer, NoAction, RoundTrip, action_in
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
-from sandbox.results import Failure, FailureKind, Limits
+from sandbox.results import Failure, FailureKind, Limits, Record
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
 
@@ -37,13 +37,13 @@ class Options:
 
     Attributes:
         limits: Of the policies.
-        record: Whether to keep trajectories.
+        record: Whether to keep trajectories, and whose observations.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
         alone: Whether this guest runs one episode only, so that whatever happens is its doing.
     """
 
     limits: Limits
-    record: bool = False
+    record: Record = False
     careful: bool = False
     alone: bool = False
 
@@ -171,17 +171,21 @@ class GuestEpisodes:
     def _note_output(self, index: int, payload: bytes) -> None:
         self.progress.note_output(self.lanes, index, payload)
 
-    def _note_debug(self, index: int, payload: bytes) -> None:
-        """Keep what a policy has for its readers, until its action is recorded.
+    def _note_debug(self, kind: int, index: int, payload: bytes) -> None:
+        """Keep what a policy has for its readers, or has perceived, until its action is recorded.
 
         Raises:
             GuestGoneError: It is no such thing.
         """
         lane = next((lane for lane in self.lanes if lane.index == index), None)
-        if lane is None or len(payload) > wire.MAX_DEBUG_BYTES:
+        most = wire.MAX_DEBUG_BYTES if kind == wire.DEBUG else wire.MAX_SEEN_BYTES
+        if lane is None or len(payload) > most:
             raise GuestGoneError("the guest sent a malformed message")
         try:
-            lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
+            if kind == wire.DEBUG:
+                lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
+            else:
+                lane.seen = seen.kept(decode(payload, max_values=seen.MAX_VALUES))
         except PlainDataError as error:
             raise GuestGoneError("the guest sent a malformed message") from error
 
@@ -189,7 +193,8 @@ class GuestEpisodes:
         """Start the environment's episode."""
         lane.obs, _ = lane.env.reset(seed=lane.trial.seed)
         if self.options.record:
-            lane.recorded = ([plain_observation(self.space, lane.obs)], [], [], [])
+            first = [] if self.options.record == "seen" else [plain_observation(self.space, lane.obs)]
+            lane.recorded = (first, [], [], [])
         horizon = lane.trial.horizon
         lane.last_round = -1 if horizon is None else self._round + max(1, horizon)
 
@@ -337,7 +342,11 @@ class GuestEpisodes:
     def _record(self, lane: Lane, action: Any, reward: Any) -> None:
         assert lane.recorded is not None  # noqa: S101
         observations, actions, rewards, debug = lane.recorded
-        observations.append(plain_observation(self.space, lane.obs))
+        if self.options.record == "seen":
+            observations.append(lane.seen)
+            lane.seen = {}
+        else:
+            observations.append(plain_observation(self.space, lane.obs))
         actions.append(action.copy() if isinstance(action, np.ndarray) else action)
         rewards.append(float(reward))
         debug.append(lane.debug)
