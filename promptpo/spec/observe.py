@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def _old_interface(fault: Exception) -> str:
 
 def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
     with patience(STEPPING, f"a reset of {name}"):
-        observation, _ = env.reset(seed=seed)
+        observation = deepcopy(env.reset(seed=seed)[0])
     env.action_space.seed(seed)
     steps = []
     for _ in range(limit):
@@ -128,6 +129,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> 
             following, reward, terminated, truncated, info = env.step(action)
         if following is None:
             raise TypeError("step returned None as the observation")
+        following = deepcopy(following)  # some environments return the same array at every step
         steps.append(Step(observation, action, float(reward), following, bool(terminated), info, seed))
         observation = following
         if terminated or truncated:

@@ -29,6 +29,10 @@ SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
 
+LARGEST_READ = 1 << 20
+"""Bytes that are read at once where messages are as long: as many as the pipe holds."""
+
+
 class RunningPolicy:
     """One running policy, in the lane of this number."""
 
@@ -136,6 +140,7 @@ class GuestLoop:
             self._rest = data[total:]
             return kind, data[:total]
         self._rest = b""
+        self.read_size = max(self.read_size, min(total, LARGEST_READ))
         parts = [data]
         missing = total - len(data)
         while missing:

@@ -80,7 +80,7 @@ class RoundTrip:
         self._expected = HEADER.size + size
         self.answer: Answer = b""
 
-    def __call__(self, batch: bytes) -> tuple[list[Any], bool]:
+    def __call__(self, batch: bytes | list[Any]) -> tuple[list[Any], bool]:
         """The lanes' actions, and whether any of them is none or was clipped.
 
         Raises:
