@@ -11,7 +11,7 @@ import contextlib
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,6 +22,7 @@ from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
+from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
 from sandbox import Record, Rollout, Trial
 from sandbox.text import clean_name
@@ -180,6 +181,7 @@ class Spender:
 
     async def _receive(self, request: Request, candidate: str) -> Completion:
         try:
+            request = self._with_files(request)
             prompt = self._store_prompt(request)
             completion = await self.llm.complete(request)
             data = {"purpose": request.purpose, "prompt": prompt, **asdict(completion)}
@@ -204,9 +206,32 @@ class Spender:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
+    def _with_files(self, request: Request) -> Request:
+        """The request with its pictures on the disk, each once, however many prompts show it.
+
+        Raises:
+            RunError: The disk does not take them.
+        """
+        if not request.stills:
+            return request
+        folder = self.journal.directory / PICTURES
+        turns = [
+            replace(turn, stills=tuple(written(still, folder) for still in turn.stills))
+            for turn in request.messages
+        ]
+        return replace(request, messages=tuple(turns))
+
     def _store_prompt(self, request: Request) -> str:
         """Write the prompt once, however many samples are drawn from it; returns its name."""
-        turns = [{"role": message.role, "content": message.content} for message in request.messages]
+        turns: list[dict[str, Any]] = [
+            {"role": message.role, "content": message.content} for message in request.messages
+        ]
+        for turn, message in zip(turns, request.messages, strict=True):
+            if message.stills:
+                turn["pictures"] = [
+                    {"caption": still.caption, "file": f"{PICTURES}/{still.digest}.png"}
+                    for still in message.stills
+                ]
         name = text_digest(repr((request.system, turns)))
         if self.journal.find("prompt", name) is None:
             self.journal.add("prompt", name, {"system": request.system, "messages": turns})
