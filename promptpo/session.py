@@ -19,6 +19,7 @@ from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST, exported
+from promptpo.output.film.strip import camera
 from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
@@ -41,7 +42,7 @@ from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import TaskSpec, describe, with_hint
-from sandbox.text import clean
+from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
@@ -110,6 +111,10 @@ class Session:
         spec = with_hint(spec, config.hint)
         for warning in spec.warnings:
             self.observer.warn(warning)
+        if config.frames and not config.shows_frames(llm):
+            self.observer.warn(
+                f"--frames: {clean_name(llm.name)} sees no pictures; it is told in words alone."
+            )
         if config.hint and not llm.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
         return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
@@ -172,6 +177,7 @@ class Session:
                 config=config,
                 control=self.control,
                 observe=self.observer.progress,
+                camera=camera(config.task),
             )
         if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(

@@ -67,12 +67,12 @@ class Guest:
             GuestGoneError: Nobody reads.
         """
         try:
-            sent = os.writev(self.writing, data) if type(data) is list else os.write(self.writing, data)
+            sent = os.write(self.writing, data) if isinstance(data, bytes) else os.writev(self.writing, data)
         except BlockingIOError:
             sent = 0
         except OSError as error:
             raise GuestGoneError(str(error)) from error
-        if type(data) is list:
+        if not isinstance(data, bytes):
             data = b"".join(data) if sent < sum(memoryview(part).nbytes for part in data) else b""
         if sent < len(data):
             self._send_rest(memoryview(data)[sent:], Deadline(self, seconds))

@@ -46,6 +46,7 @@ Kind = Literal[
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
     "study",  # whether there was another study before the first round
+    "frames",  # film strips of a leader: captions, and pictures by digest
     "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training
     "round",

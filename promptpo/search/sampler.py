@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from promptpo.run.config import Config
     from promptpo.run.spender import Played, Spender
+    from promptpo.search.filming import Filming
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
@@ -58,6 +59,7 @@ class Sampler:
     Attributes:
         summariser: Says in words what happened in episodes.
         watch: Is shown each training rollout with its name in the journal; None where only its result is known.
+        filming: Has pictures for prompts; None where nobody makes any.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
@@ -70,6 +72,7 @@ class Sampler:
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
+        self.filming: Filming | None = None
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -166,7 +169,8 @@ class Sampler:
         prompt = prompting.policy_prompt(
             plan, self._known, max_tokens=self._history_tokens, system_length=len(self._system)
         )
-        question = Message("user", prompt)
+        stills = self.filming.stills(first=plan.direction == "first") if self.filming else ()
+        question = Message("user", prompt, stills)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(
             key,
@@ -262,6 +266,8 @@ class Sampler:
             record=self.summariser.record,
         )
         self.watch(name, played.rollout)
+        if self.filming:
+            self.filming.keep(candidate.source, played.rollout)
         return played, *await self._told(name, program, played)
 
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:

@@ -19,7 +19,7 @@ from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
-from promptpo.spec.pictures import with_pictures
+from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
@@ -87,6 +87,7 @@ class TaskSpec:
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
+        first_frames: Of observations that are pictures: captions and PNG files, for models that see.
     """
 
     text: str
@@ -102,6 +103,7 @@ class TaskSpec:
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+    first_frames: tuple[tuple[str, bytes], ...] = ()
 
 
 def describe(
@@ -227,6 +229,7 @@ def describe_env(
             named_actions=bool(parts.choices or parts.action_note),
             observations=observed.observations,
         ),
+        first_frames=first_frames(within, seen) if reveal == "named" else (),
     )
     return spec, observed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -48,6 +49,10 @@ MOST_CHANGES, FEW_PIXELS = 4, 4
 """Regions in which something changed that are told, and the least changed pixels of each."""
 
 
+ENLARGED, MARGIN, APART = 420, 24, 40
+"""Pixels to which the longer side of a small picture is enlarged, of the edge with numbers, and between two numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Patch:
     """The pixels of one colour."""
@@ -78,6 +83,53 @@ def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed
         name = f"{BLOCK}_{n + 1}" if len(found) > 1 else BLOCK
         blocks[name] = "\n".join(_lines(picture, firsts, course))
     return replace(parts, observation=fields, blocks=blocks)
+
+
+def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tuple[str, bytes], ...]:
+    """The first observation, and one some steps later, as pictures with rulers: captions and PNG files.
+
+    Empty where observations are no pictures.
+    """
+    found = pictures_in(env.observation_space)
+    if not found:
+        return ()
+    first = observed.steps[0]
+    course = [step for step in observed.steps if step.seed == first.seed]
+    shown = [
+        (f"{found[0].expression} at the start of an episode", first.observation),
+        (f"The same after {len(course)} random actions", course[-1].next_observation),
+    ]
+    return tuple(
+        (
+            f"{caption}, enlarged, with its rows and columns numbered:",
+            with_rulers(found[0].latest(observation)),
+        )
+        for caption, observation in shown
+    )
+
+
+def with_rulers(frame: NDArray[np.uint8]) -> bytes:
+    """A picture as a PNG file, enlarged where it is small, with the numbers of rows and columns at its edges."""
+    from PIL import Image, ImageDraw
+
+    height, width = frame.shape[:2]
+    scale = max(1, round(ENLARGED / max(height, width)))
+    picture = Image.fromarray(frame).resize((width * scale, height * scale), Image.Resampling.NEAREST)
+    sheet = Image.new("RGB", (picture.width + MARGIN, picture.height + MARGIN), (255, 255, 255))
+    sheet.paste(picture, (MARGIN, MARGIN))
+    draw = ImageDraw.Draw(sheet)
+    apart = next(n for n in (8, 10, 16, 20, 25, 50, 100, 200, 500, 10_000) if n * scale >= APART)
+    for at in range(0, max(height, width), apart):
+        place = MARGIN + at * scale
+        if at < width:
+            draw.line((place, MARGIN - 4, place, MARGIN), fill=(0, 0, 0))
+            draw.text((place, 2), str(at), fill=(0, 0, 0))
+        if at < height:
+            draw.line((MARGIN - 4, place, MARGIN, place), fill=(0, 0, 0))
+            draw.text((1, place - 1), str(at), fill=(0, 0, 0))
+    file = io.BytesIO()
+    sheet.save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def _explained(item: Field, picture: Picture) -> Field:

@@ -256,7 +256,7 @@ class GuestEpisodes:
         horizons = [lane.last_round for lane in lanes if lane.last_round > 0]
         horizon = min(horizons, default=-1)
         oldest = min(lane.share_before - lane.seconds for lane in lanes)
-        batch = self.encoder.message([lane.obs for lane in lanes])
+        batch: bytes | list[Any] = self.encoder.message([lane.obs for lane in lanes])
         while self.lanes is lanes and not progress.exhausted:
             self._round += 1
             actions, special = trip(batch)
