@@ -96,7 +96,7 @@ def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tupl
     first = observed.steps[0]
     course = [step for step in observed.steps if step.seed == first.seed]
     shown = [
-        (f"{found[0].expression} at the start of an episode", first.observation),
+        (f"`{found[0].expression}` at the start of an episode", first.observation),
         (f"The same after {len(course)} random actions", course[-1].next_observation),
     ]
     return tuple(
