@@ -28,6 +28,7 @@ from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.sides import with_action, with_observation
+from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
@@ -200,6 +201,8 @@ def describe_env(
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
     parts = with_pictures(with_wrappers(parts, within, task), within, seen)
+    if reveal == "named":  # texts often say what it is all about
+        parts = with_texts(parts, within, seen, task.name)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 EXAMPLES = 2
 """So many observed texts are shown."""
 
+LONGEST_EXAMPLE = 100
+"""Characters of one of them."""
+
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""
 
@@ -315,7 +318,10 @@ def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
         return item
     if item.form == "str":
         texts = dict.fromkeys(str(read(value)) for value in values)
-        return replace(item, examples=tuple(text for text in texts if text)[:EXAMPLES])
+        told = [
+            text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]}..." for text in texts if text
+        ]
+        return replace(item, examples=tuple(told[:EXAMPLES]))
     if (math.isfinite(item.low) and math.isfinite(item.high)) or item.spans or "always" in item.meaning:
         return item
     try:

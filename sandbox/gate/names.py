@@ -119,6 +119,7 @@ MODULES: dict[str, frozenset[str]] = {
         filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
         """.split()
     ),
+    "json": frozenset({"JSONDecodeError", "loads"}),
     "looking": LOOKING,
     "math": frozenset(
         """
@@ -318,7 +319,7 @@ HINTS: dict[str, str] = {
     "gym": "the environment is not available to a policy; plan with your own model of it in numpy",
     "torch": "write the network with numpy matrices instead",
     "warnings": "use np.errstate or a condition instead",
-    "json": "write the data as Python literals",
+    "dumps": "write the data as Python literals; json.loads reads an observation that is JSON",
     "pickle": "write the data as Python literals",
     "threading": "a policy runs in one thread; compute directly in act",
     "multiprocessing": "a policy runs in one thread; compute directly in act",
