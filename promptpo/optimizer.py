@@ -23,6 +23,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
+from promptpo.search.filming import Camera, Filming
 from promptpo.search.final_test import tested
 from promptpo.search.history import History
 from promptpo.search.imagination import WorldSearch
@@ -78,6 +79,7 @@ async def optimize(
     config: Config,
     control: Control,
     observe: Callable[[History], None] = lambda _: None,
+    camera: Camera | None = None,
 ) -> Outcome:
     """Search for a policy.
 
@@ -88,6 +90,7 @@ async def optimize(
         config: What decides the run.
         control: Ends the search from outside.
         observe: Called after every attempt and round.
+        camera: Makes film strips of episodes, for models that see.
 
     Raises:
         ProviderError: The model could not be reached at all and there is nothing to report.
@@ -95,7 +98,7 @@ async def optimize(
         RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
-    loop = _Loop(spec, horizon, spender, config, observe)
+    loop = _Loop(spec, horizon, spender, config, observe, camera)
     search = asyncio.ensure_future(loop.run())
     control.watch(search)
     fault: RewardFaultError | None = None
@@ -133,12 +136,14 @@ class _Loop:
         spender: Spender,
         config: Config,
         observe: Callable[[History], None],
+        camera: Camera | None,
     ) -> None:
         self.spec, self.horizon, self.config = spec, horizon, config
         self.spender, self.observe = spender, observe
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
+        self.filming = self.sampler.filming = Filming(spec, spender, config, horizon, camera)
         self.opening = Opening(self.sampler, spender, spec, config, horizon)
         self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
         self.judge = Judge(self.sampler, spender, config, horizon, self.threshold)
@@ -168,6 +173,7 @@ class _Loop:
         await self.sampler.experiment(history)
         self.sampler.begin(history, self.threshold)
         await self.sampler.show_bad_start(history)
+        await self.filming.look(history)
         plans = plan_round(
             history,
             config.switches,

@@ -20,6 +20,7 @@ from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST, exported
+from promptpo.output.film.strip import camera
 from promptpo.output.report import result, versions, write_atomically, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
@@ -48,7 +49,7 @@ from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
 from promptpo.spec import TaskSpec, describe, with_hint
 from promptpo.spec.reading import names_of
-from sandbox.text import clean
+from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
@@ -115,6 +116,10 @@ class Session:
         spec = described(config)
         for warning in spec.warnings:
             self.observer.warn(warning)
+        if config.frames and not config.shows_frames(llm):
+            self.observer.warn(
+                f"--frames: {clean_name(llm.name)} sees no pictures; it is told in words alone."
+            )
         if config.hint and not llm.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
         return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
@@ -193,6 +198,7 @@ class Session:
                 config=config,
                 control=self.control,
                 observe=self.observer.progress,
+                camera=camera(config.task),
             )
         if config.goal and outcome.best is not None:
             spender = Spender(llm, executor, config, journal, ledger)

@@ -27,6 +27,7 @@ from sandbox.results import (
     Level,
     Limits,
     PlainData,
+    Record,
     Rollout,
     SandboxStatus,
     Trial,
@@ -107,7 +108,7 @@ class Sandbox:
         envs: Sequence[gymnasium.Env[Any, Any]],
         trials: Sequence[Trial],
         *,
-        record: bool = False,
+        record: Record = False,
         clip_actions: bool = False,
         stop_on_failure: bool = True,
         on_step_limit: int | None = None,
@@ -122,7 +123,8 @@ class Sandbox:
             source: A module with ``class Policy``.
             envs: Environments of one kind; the caller owns and may reuse them.
             trials: The episodes.
-            record: Whether to keep trajectories.
+            record: Whether to keep trajectories; "seen" keeps what ``perceive`` returned in the place of observations,
+                which may be pictures.
             clip_actions: Whether continuous actions outside their bounds are clipped and counted; they are
                 a failure otherwise.
             stop_on_failure: Whether the first failing trial, in order, ends the rollout: those before it

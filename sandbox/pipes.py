@@ -59,19 +59,21 @@ class Guest:
         except OSError:
             return None
 
-    def send(self, data: bytes, seconds: float) -> None:
-        """Write one message.
+    def send(self, data: bytes | list[Any], seconds: float) -> None:
+        """Write one message, or the buffers that it consists of, which are not copied where they all go through at once.
 
         Raises:
             GuestTimeoutError: It was not read in time.
             GuestGoneError: Nobody reads.
         """
         try:
-            sent = os.write(self.writing, data)
+            sent = os.write(self.writing, data) if isinstance(data, bytes) else os.writev(self.writing, data)
         except BlockingIOError:
             sent = 0
         except OSError as error:
             raise GuestGoneError(str(error)) from error
+        if not isinstance(data, bytes):
+            data = b"".join(data) if sent < sum(memoryview(part).nbytes for part in data) else b""
         if sent < len(data):
             self._send_rest(memoryview(data)[sent:], Deadline(self, seconds))
 

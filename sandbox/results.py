@@ -11,6 +11,9 @@ from sandbox.text import clean
 FailureKind: TypeAlias = Literal["rejected", "crashed", "timeout", "memory", "invalid_action"]
 Level: TypeAlias = Literal["strong", "medium", "weak"]
 
+Record: TypeAlias = bool | Literal["seen"]
+"""Whether to keep trajectories; "seen": with what policies' ``perceive`` returned in the place of observations."""
+
 PlainData: TypeAlias = Any
 """None, bool, int, float, str, bytes, numeric numpy arrays, and lists, tuples and dicts of them."""
 
@@ -141,7 +144,8 @@ class Trajectory:
     """What happened in one episode of T steps.
 
     Attributes:
-        observations: T + 1 of them, the final one included.
+        observations: T + 1 of them, the final one included; or, where that was asked for, T dicts: what the policy's
+            ``perceive`` returned last before each action, empty where it returned none.
         actions: T, as the environment got them.
         rewards: T.
         debug: T: what the policy kept in ``self.debug``, a few numbers and short texts by name; empty where it
@@ -152,6 +156,11 @@ class Trajectory:
     actions: Sequence[Any]
     rewards: Sequence[float]
     debug: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def perceived(self) -> bool:
+        """Whether its observations are what ``perceive`` returned."""
+        return len(self.observations) == len(self.rewards) > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,6 +202,7 @@ def optimize(
         spec_detail=asking.spec_detail,
         temperature=asking.temperature,
         effort=asking.effort,
+        frames=asking.frames,
         price=stated_price(limits.price),
         max_output_tokens=asking.max_output_tokens,
         max_prompt_tokens=asking.max_prompt_tokens,

@@ -188,6 +188,14 @@ class AskingFlags:
         Literal["low", "medium", "high"] | None,
         typer.Option(help="How hard a reasoning model thinks; its default when not given."),
     ] = None
+    frames: Annotated[
+        bool | None,
+        typer.Option(
+            "--frames/--no-frames",
+            help="Show the model film strips of episodes, and first frames where observations are pictures; by "
+            "default where it is known to see.",
+        ),
+    ] = None
     max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer, thinking included.")] = 16_384
     max_prompt_tokens: Annotated[
         int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")

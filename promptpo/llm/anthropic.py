@@ -9,6 +9,7 @@ from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Effort, Finish, Request
+    from promptpo.llm.stills import Still
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _FINISH: dict[str | None, Finish] = {
@@ -72,9 +73,20 @@ class AnthropicLLM(SDKProvider):
 def _messages(request: Request) -> list[dict[str, Any]]:
     """The conversation, with a cache mark at the end of its stable part."""
     return [
-        {"role": message.role, "content": [_block(message.content, cached=n == request.stable_messages)]}
+        {
+            "role": message.role,
+            "content": [
+                _block(message.content, cached=n == request.stable_messages),
+                *(block for still in message.stills for block in _shown(still)),
+            ],
+        }
         for n, message in enumerate(request.messages, start=1)
     ]
+
+
+def _shown(still: Still) -> list[dict[str, Any]]:
+    source = {"type": "base64", "media_type": "image/png", "data": still.base64}
+    return [_block(still.caption, cached=False), {"type": "image", "source": source}]
 
 
 def _block(text: str, *, cached: bool) -> dict[str, Any]:

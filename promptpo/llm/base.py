@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
+from promptpo.llm.stills import Still
 from sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
@@ -58,10 +59,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    Attributes:
+        role: Whose.
+        content: Its text.
+        stills: Pictures that follow it, for models that see.
+    """
 
     role: Literal["user", "assistant"]
     content: str
+    stills: tuple[Still, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,15 @@ class Request:
     top_logprobs: int = 0
     situation: Situation | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def stills(self) -> tuple[Still, ...]:
+        """All pictures of the conversation."""
+        return tuple(still for message in self.messages for still in message.stills)
+
+    def without_stills(self) -> Request:
+        """The same call in words alone, for a model that does not see."""
+        return replace(self, messages=tuple(replace(message, stills=()) for message in self.messages))
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -171,6 +188,7 @@ def estimated_usage(request: Request, text: str) -> Usage:
     """What a call may have taken, where nobody counts: a token for four characters of prompt and answer."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
+    asked += sum(still.tokens for still in request.stills)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 
@@ -180,6 +198,7 @@ class LLM(Protocol):
 
     One whose calls have no known price says so in an attribute ``price_known`` that is False, so that a limit
     on money is refused before anything is asked; one that heeds `Request.effort` says ``takes_effort = True``;
+    one that sees pictures (`Message.stills`) says ``sees = True``, None where that is not known;
     one that can be asked again for the same answer at no cost says ``repeats = True``, and is not waited for when
     a search is ended.
 

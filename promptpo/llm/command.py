@@ -16,7 +16,7 @@ from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
 from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Request
+    from promptpo.llm.base import Message, Request
     from promptpo.llm.prices import Pricing
 
 TIMEOUT_SECONDS = 600.0
@@ -45,6 +45,7 @@ class CommandLLM:
 
     purposes = ALL_PURPOSES
     language_model = True
+    sees: bool | None = None
 
     def __init__(
         self, command: str, *, timeout: float = TIMEOUT_SECONDS, price: Pricing | None = None
@@ -111,11 +112,18 @@ class CommandLLM:
 def as_text(request: Request) -> str:
     """A request as one text: the system prompt, then the conversation, with headings where it has turns."""
     parts = [request.system] if request.system else []
-    if len(request.messages) == 1:
-        parts.append(request.messages[0].content)
+    told = [_with_paths(message) for message in request.messages]
+    if len(told) == 1:
+        parts.append(told[0])
     else:
-        parts += [f"[{message.role}]\n{message.content}" for message in request.messages]
+        parts += [f"[{message.role}]\n{text}" for message, text in zip(request.messages, told, strict=True)]
     return "\n\n".join(parts) + "\n"
+
+
+def _with_paths(message: Message) -> str:
+    """A turn as text, with the files of its pictures."""
+    stills = [f"{still.caption}\nPicture: {still.path}" for still in message.stills if still.path]
+    return "\n\n".join([message.content.rstrip("\n"), *stills]) if stills else message.content
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:

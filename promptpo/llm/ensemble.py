@@ -89,6 +89,12 @@ class EnsembleLLM:
         self._gone: set[str] = set()
 
     @property
+    def sees(self) -> bool | None:
+        """Whether any of those that write does; each that does not is asked in words."""
+        found = {getattr(llm, "sees", False) for llm in self.writers}
+        return True if True in found else None if None in found else False
+
+    @property
     def price_known(self) -> bool:
         """Whether every model's is."""
         return all(getattr(llm, "price_known", True) for llm in self.members)

@@ -122,6 +122,12 @@ def public_address(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
+_REFUSES_PICTURES = frozenset({400, 404, 415, 422, 500, 501})
+_PICTURES = re.compile(
+    r"image|vision|multi-?modal|mmproj|content\W.{0,60}\b(?:string|str|text)\b", re.IGNORECASE | re.DOTALL
+)
+
+
 def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     """The setting that a service does not take from this model, if that is what the error says.
 
@@ -145,6 +151,12 @@ def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
         return None
     first = min(named)[1]
     return first if first in SAMPLING_SETTINGS or _UNSUPPORTED.search(said) else None
+
+
+def refused_pictures(error: Any) -> bool:
+    """Whether a service says that it does not take the pictures of a request."""
+    said = f"{error} {getattr(error, 'body', '')}"
+    return getattr(error, "status_code", None) in _REFUSES_PICTURES and bool(_PICTURES.search(said))
 
 
 def explain(error: Any, sdk: ModuleType, service: Service) -> ProviderError:

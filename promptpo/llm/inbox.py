@@ -100,6 +100,7 @@ class InboxLLM:
     purposes = ALL_PURPOSES
     language_model = True
     repeats = True
+    sees: bool | None = None
 
     def __init__(self, directory: Path | str, *, run: str = "", price: Pricing | None = None) -> None:
         self._directory = Path(directory).expanduser().absolute()

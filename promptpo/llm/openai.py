@@ -12,7 +12,8 @@ from promptpo.llm.base import Usage
 from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Effort, Finish, Request
+    from promptpo.llm.base import Effort, Finish, Message, Request
+    from promptpo.llm.stills import Still
 
 _RESPONSES_ONLY = re.compile(r"(?:supported|use|available)\b.{0,40}\bv1/responses", re.IGNORECASE)
 _FINISH: dict[str | None, Finish] = {
@@ -65,12 +66,12 @@ class OpenAILLM(SDKProvider):
             return await self._client.responses.create(
                 model=self.model,
                 instructions=request.system or self._sdk.omit,
-                input=[{"role": message.role, "content": message.content} for message in request.messages],
+                input=[{"role": turn.role, "content": _in_response(turn)} for turn in request.messages],
                 store=False,
                 **settings,
             )
         system = [{"role": "system", "content": request.system}] if request.system else []
-        turns = [{"role": message.role, "content": message.content} for message in request.messages]
+        turns: list[Any] = [{"role": turn.role, "content": _in_chat(turn)} for turn in request.messages]
         return await self._client.chat.completions.create(
             model=self.model, messages=[*system, *turns], **settings
         )
@@ -106,6 +107,32 @@ def first_tokens(logprobs: Any) -> dict[str, float]:
         return {str(one["token"]): float(one["logprob"]) for one in first.get("top_logprobs") or ()}
     older = getattr(logprobs, "top_logprobs", None) or ()
     return {str(token): float(value) for token, value in (older[0] or {}).items()} if older else {}
+
+
+def _in_chat(turn: Message) -> Any:
+    """A turn's content; text alone stays text, which every compatible server takes."""
+    if not turn.stills:
+        return turn.content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": turn.content}]
+    for still in turn.stills:
+        parts.append({"type": "text", "text": still.caption})
+        parts.append({"type": "image_url", "image_url": {"url": _address(still)}})
+    return parts
+
+
+def _in_response(turn: Message) -> Any:
+    """The same as the Responses API has it."""
+    if not turn.stills:
+        return turn.content
+    parts: list[dict[str, Any]] = [{"type": "input_text", "text": turn.content}]
+    for still in turn.stills:
+        parts.append({"type": "input_text", "text": still.caption})
+        parts.append({"type": "input_image", "image_url": _address(still), "detail": "auto"})
+    return parts
+
+
+def _address(still: Still) -> str:
+    return f"data:image/png;base64,{still.base64}"
 
 
 def _read_response(response: Any, model: str) -> Reply:

@@ -30,6 +30,7 @@ class ScriptedLLM:
             each request and returns one of these; it may be asynchronous.
         name: What the run shows as its model.
         purposes: What it claims to answer; by default everything but requests for experiments.
+        sees: Whether it claims to see pictures.
 
     Attributes:
         requests: All requests so far.
@@ -41,9 +42,14 @@ class ScriptedLLM:
     language_model = True
 
     def __init__(
-        self, script: Script, *, name: str = "scripted", purposes: frozenset[Purpose] = MOST_PURPOSES
+        self,
+        script: Script,
+        *,
+        name: str = "scripted",
+        purposes: frozenset[Purpose] = MOST_PURPOSES,
+        sees: bool | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.sees = name, sees
         self.purposes = purposes
         self.requests: list[Request] = []
         self.in_flight = 0

@@ -26,9 +26,11 @@ from promptpo.llm.failures import (
     not_an_answer,
     public_address,
     read_key,
+    refused_pictures,
     refused_setting,
 )
 from promptpo.llm.prices import price_of
+from promptpo.llm.stills import known_to_see
 from sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -130,6 +132,7 @@ class SDKProvider(ABC):
         )
         self._price = price or self._price_of(model)
         self.price_known = self._price is not None
+        self.sees = known_to_see(self.provider, model)
         self._refused: set[str] = set()
         self._cut_while_thinking = False
         self._room = 1
@@ -195,6 +198,8 @@ class SDKProvider(ABC):
             ProviderError: It cannot be answered.
         """
         started = time.perf_counter()
+        if self.sees is False:
+            request = request.without_stills()
         replies: list[Reply] = []
         for _ in range(1 + EMPTY_RETRIES):
             try:
@@ -265,6 +270,9 @@ class SDKProvider(ABC):
                 failure = explain(error, self._sdk, self._service)
                 if self._belongs_elsewhere(error):
                     continue
+                if refused is None and request.stills and refused_pictures(error):
+                    request = self._blind(request)
+                    continue
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
                 failure = not_an_answer(str(error), self._service)
@@ -279,6 +287,13 @@ class SDKProvider(ABC):
                     "%s does not take %s=%s; going on without it.", self.name, refused, settings[refused]
                 )
             self._refused.add(refused)
+
+    def _blind(self, request: Request) -> Request:
+        """The request in words alone: the service has refused its pictures, and is not sent any again."""
+        if self.sees is not False:
+            self.sees = False
+            logger.warning("%s refuses pictures; going on without them.", clean_name(self.name))
+        return request.without_stills()
 
     def _checked(self, request: Request, response: Any) -> Reply:
         """What a response says; the SDKs hand over whatever came, unvalidated."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.stills import known_to_see
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Request
@@ -26,6 +27,7 @@ class UnaskedLLM:
     def __init__(self, name: str, price: Pricing | None) -> None:
         self.name, self.price = name, price
         self.price_known = price is not None
+        self.sees = known_to_see(*name.partition(":")[::2])
 
     async def complete(self, request: Request) -> NoReturn:
         """Nothing is asked where only the cost is wanted."""

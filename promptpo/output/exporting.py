@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
+from promptpo.program.inlining import inlined
 from promptpo.program.options import option_defaults
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def exported(
         action_space: Its bounds are applied by ``predict``, as they were during evaluation.
         filename: For the usage line.
     """
-    program, task = Program.parse(source), portable(provenance.task)
+    program, task = inlined(Program.parse(source)), portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
         construction=_Construction.of(program),

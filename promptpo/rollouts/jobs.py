@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from promptpo.envs.task import Task
-from sandbox import CallResult, Imagine, Limits, Predictions, Replay, Rollout, SandboxStatus, Trial
+from sandbox import CallResult, Imagine, Limits, Predictions, Record, Replay, Rollout, SandboxStatus, Trial
 
 LANES = 16
 """Episodes that one guest advances in lockstep; 8 to 32 run at nearly the speed of plain Python."""
@@ -19,7 +19,7 @@ class Job:
     Attributes:
         source: The policy module.
         trials: Seeds, parameter values and horizons.
-        record: Whether to bring trajectories back.
+        record: Whether to bring trajectories back, and with which observations; see `sandbox.Record`.
         stop_on_failure: Whether the first failing episode ends the job (a candidate's evaluation) or
             only itself (tuning).
         step_limit: Environment steps that the job may take in all.
@@ -28,7 +28,7 @@ class Job:
 
     source: str
     trials: tuple[Trial, ...]
-    record: bool = False
+    record: Record = False
     stop_on_failure: bool = True
     step_limit: int | None = None
     reward: str = ""

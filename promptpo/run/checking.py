@@ -64,6 +64,10 @@ def checked(config: Config) -> Config:
         given.update({field.name: getattr(value, field.name) for field in fields(value)})
     if typed.price is not None:
         check_price(typed.price)
+    if typed.frames and typed.reveal != "named":
+        raise UsageError(
+            f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
+        )
     _check_bounds(given)
     return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
 

@@ -153,6 +153,7 @@ class Config:
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         spec_file: An edited spec to use instead of the generated one.
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
+        frames: Whether prompts show pictures; None where the model is known to see them.
         hint: What the user says about the task; in every prompt.
         goal: What is to be done, in the user's words: the model writes the reward for it first.
         judge: Who says which of two episodes comes closer to the goal: the model, or a person on a page of this machine.
@@ -191,6 +192,7 @@ class Config:
     allow_weaker_sandbox: bool = False
     spec_file: str | None = None
     spec_detail: SpecDetail = "normal"
+    frames: bool | None = None
     hint: str = ""
     goal: str = ""
     judge: JudgeName = "model"
@@ -199,6 +201,12 @@ class Config:
     teacher: str | None = None
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def shows_frames(self, llm: Any) -> bool:
+        """Whether prompts to this model show pictures, which tell which environment it is."""
+        sees = getattr(llm, "sees", False) if llm.language_model else False
+        wanted = sees is True if self.frames is None else self.frames and sees is not False
+        return wanted and self.reveal == "named"
 
     @property
     def train_episodes(self) -> int:

@@ -50,6 +50,7 @@ Kind = Literal[
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them
     "study",  # whether there was another study before the first round, or a round's model was used
+    "frames",  # film strips of a leader: captions, and pictures by digest
     "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training
     "round",

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
+from promptpo.llm.stills import Still, tokens_of
 from promptpo.run.allowance import allowance
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
     """
     budget, policies = config.budget, config.budget.rounds * config.candidates
     calls = _most_calls(config, llm)
-    given, written = calls * config.max_prompt_tokens, calls * config.max_output_tokens
+    prompt = config.max_prompt_tokens + picture_tokens(spec, config, llm)
+    given, written = calls * prompt, calls * config.max_output_tokens
     if budget.tokens is not None and given + written > budget.tokens:
         share = budget.tokens / (given + written)
         given, written = round(given * share), round(written * share)
@@ -165,7 +167,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         unknown=spec.gaps,
         calls=calls,
         tokens=(given, written),
-        usd=_most_usd(config, llm, calls),
+        usd=_most_usd(config, llm, calls, prompt),
         steps_per_second=rate,
         seconds=total / rate / processes if rate and total is not None else None,
     )
@@ -197,11 +199,23 @@ def _looking(config: Config) -> int:
     return config.score_episodes * (rounds * each + rounds - 1)
 
 
-def _most_usd(config: Config, llm: LLM, calls: int) -> float | None:
+STRIP = (800, 420)
+"""About how many pixels a film strip has, of pictures that are about as high as wide."""
+
+
+def picture_tokens(spec: TaskSpec, config: Config, llm: LLM) -> int:
+    """About the most tokens that the pictures of one prompt take."""
+    if not config.shows_frames(llm):
+        return 0
+    frames = [Still(caption, png).tokens for caption, png in spec.first_frames]
+    return max(sum(frames), sum(frames[:1]) + 2 * tokens_of(*STRIP))
+
+
+def _most_usd(config: Config, llm: LLM, calls: int, prompt: int) -> float | None:
     if not calls:
         return 0.0
     price = getattr(llm, "price", None)
-    one = price.cost(Usage(config.max_prompt_tokens, 0, config.max_output_tokens)) if price else None
+    one = price.cost(Usage(prompt, 0, config.max_output_tokens)) if price else None
     if one is None:
         return None
     limit = math.inf if config.budget.usd is None else config.budget.usd

@@ -11,7 +11,7 @@ import contextlib
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,8 +22,9 @@ from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
+from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
-from sandbox import Rollout, Trial
+from sandbox import Record, Rollout, Trial
 from sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ class Spender:
 
     async def _receive(self, request: Request, candidate: str) -> Completion:
         try:
+            request = self._with_files(request)
             prompt = self._store_prompt(request)
             completion = await self.llm.complete(request)
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
@@ -205,9 +207,32 @@ class Spender:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
+    def _with_files(self, request: Request) -> Request:
+        """The request with its pictures on the disk, each once, however many prompts show it.
+
+        Raises:
+            RunError: The disk does not take them.
+        """
+        if not request.stills:
+            return request
+        folder = self.journal.directory / PICTURES
+        turns = [
+            replace(turn, stills=tuple(written(still, folder) for still in turn.stills))
+            for turn in request.messages
+        ]
+        return replace(request, messages=tuple(turns))
+
     def _store_prompt(self, request: Request) -> str:
         """Write the prompt once, however many samples are drawn from it; returns its name."""
-        turns = [{"role": message.role, "content": message.content} for message in request.messages]
+        turns: list[dict[str, Any]] = [
+            {"role": message.role, "content": message.content} for message in request.messages
+        ]
+        for turn, message in zip(turns, request.messages, strict=True):
+            if message.stills:
+                turn["pictures"] = [
+                    {"caption": still.caption, "file": f"{PICTURES}/{still.digest}.png"}
+                    for still in message.stills
+                ]
         name = text_digest(repr((request.system, turns)))
         if self.journal.find("prompt", name) is None:
             self.journal.add("prompt", name, {"system": request.system, "messages": turns})
@@ -223,7 +248,7 @@ class Spender:
         horizon: int,
         first: int = 0,
         go_on: Callable[[Evaluation], bool] = lambda evaluation: evaluation.outcome == "ok",
-        record: bool = False,
+        record: Record = False,
     ) -> Played:
         """Roll a program out on some seeds and write what came out.
 
@@ -235,7 +260,7 @@ class Spender:
             horizon: Longest episode, in steps.
             first: So many episodes are rolled out before the others, where that is more than none.
             go_on: Whether the others are worth it after these.
-            record: Bring trajectories back, now or after a kill (see `again`).
+            record: Bring trajectories back, now or after a kill (see `again`); as in `sandbox.Record`.
 
         Raises:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
@@ -267,7 +292,7 @@ class Spender:
         trials: Sequence[Trial],
         purpose: StepPurpose,
         hold: Hold,
-        record: bool,
+        record: Record,
         outside: bool,
     ) -> tuple[Rollout, Evaluation]:
         """Roll out, within the steps that the ledger grants."""
@@ -313,6 +338,7 @@ class Spender:
         *,
         horizon: int,
         purpose: StepPurpose = "train",
+        record: Record = True,
     ) -> Rollout:
         """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
 
@@ -324,7 +350,7 @@ class Spender:
         with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
             return inflate(self._path(key).read_text(encoding="ascii"))[0]
         rollout = await roll_out(
-            self.executor, Job(program.source, program.trials(seeds, horizon), record=True)
+            self.executor, Job(program.source, program.trials(seeds, horizon), record=record)
         )
         self.count_unfinished(purpose, rollout.steps)
         return rollout

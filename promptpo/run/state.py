@@ -236,7 +236,7 @@ class RunState:
         self.action_space = event.data.get("action_space")
 
     def _prompt(self, event: Event) -> None:
-        turns = tuple((turn["role"], turn["content"]) for turn in event.data["messages"])
+        turns = tuple((turn["role"], _with_pictures(turn)) for turn in event.data["messages"])
         self.prompts[event.key] = Prompt(event.key, turns, event.data["system"])
 
     def _completion(self, event: Event) -> None:
@@ -408,3 +408,9 @@ def programs_of(calls: Iterable[ModelCall]) -> list[ModelCall]:
 
 def _nan_last(value: float) -> float:
     return -math.inf if math.isnan(value) else value
+
+
+def _with_pictures(turn: Mapping[str, Any]) -> str:
+    """What a turn of a prompt says, with the files of the pictures that it showed."""
+    shown = [f"{picture['caption']}\nPicture: {picture['file']}" for picture in turn.get("pictures", ())]
+    return "\n\n".join([turn["content"].rstrip("\n"), *shown]) if shown else str(turn["content"])

@@ -55,10 +55,14 @@ async def show(
         if left is not None and left < 2 * horizon:
             return
         try:
-            played = await spender.roll_out("validation", key, program, [seed], horizon=horizon, record=True)
+            played = await spender.roll_out(
+                "validation", key, program, [seed], horizon=horizon, record=summariser.record
+            )
         except BudgetSpentError:
             return
-        rollout = played.rollout or await spender.again(key, program, [seed], horizon=horizon)
+        rollout = played.rollout or await spender.again(
+            key, program, [seed], horizon=horizon, record=summariser.record
+        )
         text, diagnosis = await summariser.summarise(rollout, played.evaluation)
         found = {"text": text, "diagnosis": to_json(diagnosis)}
         spender.journal.add("feedback", key, found)

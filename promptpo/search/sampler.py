@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from promptpo.run.config import Config
     from promptpo.run.spender import Played, Spender
+    from promptpo.search.filming import Filming
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
@@ -63,6 +64,7 @@ class Sampler:
         summariser: Says in words what happened in episodes.
         watch: Is shown each training rollout with its name in the journal; None where only its result is known.
         screen: Asked of each new program whether it is worth a step; what it says instead is the result.
+        filming: Has pictures for prompts; None where nobody makes any.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
@@ -77,6 +79,7 @@ class Sampler:
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
         self.screen: Callable[[Candidate, History], Awaitable[Evaluation | None]] = _unscreened
+        self.filming: Filming | None = None
 
     def _watched(self, name: str, rollout: Rollout | None) -> None:
         self.watch(name, rollout)
@@ -114,6 +117,7 @@ class Sampler:
             start_in_words(self._spec),
             self._spec.one_start,
             self._experimenter.offered(number, where.rounds, where.steps_left),
+            summaries.pictures,
         )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:
@@ -193,7 +197,8 @@ class Sampler:
         prompt = prompting.policy_prompt(
             plan, self._known, max_tokens=self._history_tokens, system_length=len(self._system)
         )
-        question = Message("user", prompt)
+        stills = self.filming.stills(first=plan.direction == "first") if self.filming else ()
+        question = Message("user", prompt, stills)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(
             key,
@@ -298,9 +303,11 @@ class Sampler:
             horizon=self._horizon,
             first=self._recipe.racing if bar else 0,
             go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
-            record=True,
+            record=self.summariser.record,
         )
         self.watch(name, played.rollout)
+        if self.filming:
+            self.filming.keep(candidate.source, played.rollout)
         return played, *await self._told(name, program, played)
 
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
@@ -313,7 +320,9 @@ class Sampler:
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything
             seeds = [episode.seed for episode in played.evaluation.episodes]
-            rollout = await self._spender.again(name, program, seeds, horizon=self._horizon)
+            rollout = await self._spender.again(
+                name, program, seeds, horizon=self._horizon, record=self.summariser.record
+            )
         self._note_constant(name, program, rollout)
         text, diagnosis = await self.summariser.summarise(rollout, played.evaluation)
         self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})

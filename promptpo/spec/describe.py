@@ -19,6 +19,7 @@ from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.parts import Parts
+from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
@@ -29,6 +30,7 @@ from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.success import success_condition
+from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
@@ -95,6 +97,7 @@ class TaskSpec:
         firsts: The first observations of a few episodes.
         one_start: Whether these are all the same.
         info: Numeric entries of ``info`` with the least and the most that was observed.
+        first_frames: Of observations that are pictures: captions and PNG files, for models that see.
     """
 
     text: str
@@ -113,6 +116,7 @@ class TaskSpec:
     firsts: tuple[Any, ...] = ()
     one_start: bool = False
     info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    first_frames: tuple[tuple[str, bytes], ...] = ()
 
 
 def describe(
@@ -208,7 +212,9 @@ def describe_env(
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
-    parts = without_own_reward(with_wrappers(parts, within, task), task.reward)
+    parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
+    if reveal == "named":  # texts often say what it is all about
+        parts = with_texts(parts, within, seen, task.name)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
@@ -244,6 +250,7 @@ def describe_env(
             observations=observed.observations,
         ),
         info=_numbers_of_info(observed),
+        first_frames=first_frames(within, seen) if reveal == "named" else (),
     )
     return spec, observed
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 EXAMPLES = 2
 """So many observed texts are shown."""
 
+LONGEST_EXAMPLE = 100
+"""Characters of one of them."""
+
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""
 
@@ -290,7 +293,10 @@ def _listed_choices(text: str, start: int, n: int) -> dict[int, str]:
 
 
 def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
-    """Choices named by the one enumeration that the environment's class uses and that has just these values."""
+    """Choices named by ``get_action_meanings``, or by the one enumeration that the class uses and that has just these values."""
+    meanings = _own_meanings(env, space)
+    if meanings:
+        return meanings
     module = sys.modules.get(type(env).__module__)
     values = list(range(int(space.start), int(space.start + space.n)))
     definition = class_definition(type(env))
@@ -312,6 +318,19 @@ def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
     return [ActionValue(identifier(member.name).upper(), member.value) for member in enums.pop()]
 
 
+def _own_meanings(env: Any, space: spaces.Discrete) -> list[ActionValue]:
+    """What ``get_action_meanings`` says, as the Arcade Learning Environment has it; empty where nothing fits."""
+    ask = getattr(env, "get_action_meanings", None)
+    try:
+        told = [str(meaning) for meaning in ask()] if callable(ask) else []
+    except Exception:  # noqa: BLE001 - a foreign method: without names it goes on as well
+        return []
+    if len(told) != space.n or len(set(told)) != len(told):
+        return []
+    names = unique([identifier(meaning).upper() or f"ACTION_{n}" for n, meaning in enumerate(told)])
+    return [ActionValue(name, int(space.start) + n) for n, name in enumerate(names)]
+
+
 def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list[Field]:
     """The same fields with the smallest and largest observed value, where nothing bounds them.
 
@@ -329,7 +348,10 @@ def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
         return item
     if item.form == "str":
         texts = dict.fromkeys(str(read(value)) for value in values)
-        return replace(item, examples=tuple(text for text in texts if text)[:EXAMPLES])
+        told = [
+            text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]}..." for text in texts if text
+        ]
+        return replace(item, examples=tuple(told[:EXAMPLES]))
     if (math.isfinite(item.low) and math.isfinite(item.high)) or item.spans or "always" in item.meaning:
         return item
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> 
     contract = Contract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(env.reset(seed=seed))
+        observation = deepcopy(observation)
     env.action_space.seed(seed)
     steps = []
     for _ in range(limit):
@@ -127,6 +129,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> 
         with patience(STEPPING, f"a step of {name}"):
             following, reward, terminated, truncated, info = contract.step(env.step(action))
         contract.finite(reward)
+        following = deepcopy(following)  # some environments return the same array at every step
         steps.append(Step(observation, action, float(reward), following, bool(terminated), info, seed))
         observation = following
         if terminated or truncated:

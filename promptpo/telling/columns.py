@@ -12,6 +12,8 @@ def components(value: Any, name: str) -> Iterator[tuple[str, float]]:
     """The numbers in an observation or action, with a name for each; text is left out."""
     import numpy as np
 
+    if value is None:  # what a policy did not see
+        return
     if isinstance(value, dict):
         for key, item in value.items():
             yield from components(item, f"{name}[{key!r}]")

@@ -198,7 +198,7 @@ def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
         raise ValueError("the episode was not recorded")
     observations = [_plain(obs) for obs in trajectory.observations]
     if not sees_all:
-        return observations[:-1]
+        return observations[: len(trajectory.rewards)]
     return {
         "observations": observations,
         "actions": [_plain(action) for action in trajectory.actions],

@@ -29,6 +29,7 @@ class Known:
         start: What a policy sees first, in words; empty where that is not known.
         one_start: Whether all episodes begin with the same observation.
         probe: What an experiment may take, in words, where requests of this round offer one; else empty.
+        pictures: Whether observations are pictures, so that trajectories hold what was perceived.
     """
 
     history: History
@@ -40,6 +41,7 @@ class Known:
     start: str = ""
     one_start: bool = False
     probe: str = ""
+    pictures: bool = False
 
     @property
     def unkept(self) -> bool:

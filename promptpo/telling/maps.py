@@ -44,7 +44,7 @@ def maps(episode: Episode, names: Mapping[str, str]) -> str:
         Empty where no part of the observation is a small grid of whole numbers.
     """
     trajectory = episode.trajectory
-    if trajectory is None or not len(trajectory.rewards):
+    if trajectory is None or not len(trajectory.rewards) or trajectory.perceived:
         return ""
     rewards = [float(reward) for reward in trajectory.rewards]
     at, _ = event(rewards, terminated=episode.terminated)

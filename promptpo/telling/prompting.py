@@ -13,6 +13,7 @@ from promptpo.envs.spaces import form_of
 from promptpo.telling import experiments, feedback, scores
 from promptpo.telling.known import Known
 from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
+from promptpo.telling.looking import on_looking
 from promptpo.telling.parts import Part, fitted
 from promptpo.telling.shortening import at_items
 
@@ -57,7 +58,15 @@ def tokens(text: str) -> int:
 
 
 def system_prompt(
-    *, spec: str, horizon: int | None, success: bool, tune: bool, clips: bool, observation: str, action: str
+    *,
+    spec: str,
+    horizon: int | None,
+    success: bool,
+    tune: bool,
+    clips: bool,
+    observation: str,
+    action: str,
+    looking: str = "",
 ) -> str:
     """The part of every request for a policy that never changes in a run."""
     goal = "the share of episodes that succeed, then the sum of rewards" if success else "the sum of rewards"
@@ -70,11 +79,13 @@ def system_prompt(
         clips=clips,
         observation_form=observation,
         action_form=action,
+        looking=looking,
     )
 
 
 def system_prompt_for(spec: TaskSpec, config: Config) -> str:
     """The system prompt of a run."""
+    pictures = on_looking(spec.observation_space)
     return system_prompt(
         spec=spec.text,
         horizon=spec.horizon,
@@ -83,6 +94,7 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         clips=config.clip_actions and is_continuous(spec.action_space),
         observation=_untold(form_of(spec.observation_space), spec.text),
         action=_untold(form_of(spec.action_space), spec.text),
+        looking=render("looking", **pictures).strip() if pictures else "",
     )
 
 
@@ -91,13 +103,21 @@ def _untold(form: str, spec: str) -> str:
     return "" if " ".join(form.split()) in " ".join(spec.split()) else form
 
 
-def form_of_trajectory(reports_success: bool, *, sees_all: bool) -> str:
+def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
     """What a feedback class is given: everything, or what the published procedure gives it."""
+    perceived = "dicts, what the policy's `perceive` returned before each action, empty where it has none"
+    if not sees_all and pictures:
+        return f"a list of T {perceived}."
     if not sees_all:
         return "a list of the T observations seen before each step."
     ended = '"terminated", "truncated" (bools)'
     if reports_success:
         ended = '"terminated", "truncated", "success" (bools)'
+    if pictures:
+        return (
+            f'a dict: "observations" (list of T {perceived}; policies choose its names, so use\n'
+            f'whatever is there), "actions" (list of T), "rewards" (list of T floats), {ended}.'
+        )
     return (
         'a dict: "observations" (a list of T+1, the last one after the final step), "actions" and\n'
         f'"rewards" (lists of T), {ended}.'
@@ -155,7 +175,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
         probe=known.probe,
         most_report=experiments.MOST_REPORT,
-        form=form_of_trajectory(known.reports_success, sees_all=True),
+        form=form_of_trajectory(known.reports_success, sees_all=True, pictures=known.pictures),
     )
     parts = parts_of(plan, known, request)
     code = (

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Recipe
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from sandbox import Episode, Rollout
+    from sandbox import Episode, Record, Rollout
 
 TARGET = "Feedback.summarize_trajectory"
 
@@ -61,12 +62,18 @@ class Summariser:
         self._system = prompting.feedback_system_prompt(spec)
         self._names, self._posture = names_of(spec.text), posture_of(spec.text)
         self._reports_success = spec.reports_success
+        self.pictures: bool = bool(pictures_in(spec.observation_space))
         self._most_repairs = repairs
         self._versions: list[_Version] = []
         self._coming: _Version | None = None
         self._lock = asyncio.Lock()
         self.legends: dict[str, str] = {}
         self.since: dict[str, int] = {}
+
+    @property
+    def record(self) -> Record:
+        """What is kept of rollouts: of pictures, what the policy made of them."""
+        return "seen" if self.pictures else True
 
     @property
     def source(self) -> str:
@@ -79,7 +86,9 @@ class Summariser:
             return
         question = prompting.render(
             "feedback_class",
-            form=prompting.form_of_trajectory(self._reports_success, sees_all=self._recipe.feedback_sees_all),
+            form=prompting.form_of_trajectory(
+                self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
+            ),
             sees_all=self._recipe.feedback_sees_all,
             legend=self._recipe.history != "winners",
         )

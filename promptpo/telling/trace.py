@@ -117,7 +117,8 @@ def _table(
         [seen[round(i * (len(seen) - 1) / (SEEN - 1))] for i in range(SEEN)] if len(seen) > SEEN else seen
     )
     around = seen[max(0, steps[before - 1] - STEPS) : steps[before - 1] + 1]
-    observed = _observed([seen[t] for t in steps], spread, around, names, posture, most[0], before)
+    kind = "seen" if trajectory.perceived else "obs"
+    observed = _observed([seen[t] for t in steps], spread, around, kind, names, posture, most[0], before)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, most[1])
     done = {f"action.{name}" if name in observed else name: texts for name, texts in done.items()}
     columns = {**observed, **_debug(trajectory.debug, steps, most[2]), **done}
@@ -219,6 +220,7 @@ def _observed(
     values: Sequence[Any],
     spread: Sequence[Any],
     around: Sequence[Any],
+    kind: str,
     names: Mapping[str, str],
     posture: Collection[str],
     most: int,
@@ -234,23 +236,26 @@ def _observed(
         values: Observations, one for each row.
         spread: Observations from the whole episode.
         around: Consecutive ones until the event.
+        kind: "obs"; "seen" where they are what a policy's ``perceive`` returned.
         names: What parts are called.
         posture: Names of those that tell how the body stands.
         most: Columns.
         before: Rows until the event.
     """
-    parts, texts, labels = _texts(values, "obs", names)
+    parts, texts, labels = _texts(values, kind, names)
+    if not labels and kind == "seen":
+        return {}
     if not labels:  # nothing that has a value of its own
         return {"obs": [compact(value, 60) for value in values]}
     sizes = Counter(name.split("[")[0] for name in labels.values())
     kept = [n for n in labels if len(set(texts[n])) > 1 and sizes[labels[n].split("[")[0]] <= LARGE]
-    whole = [dict(components(value, "obs")) for value in spread] if kept else []
+    whole = [dict(components(value, kind)) for value in spread] if kept else []
     went = {
         n: _went([p.get(n, math.nan) for p in parts[:before]], [p[n] for p in whole if n in p]) for n in kept
     }
     stands = [n for n in kept if labels[n].split("[")[0] in posture]
     ranked = sorted(stands, key=lambda n: -went[n])[:POSTURE]
-    nearby = [dict(components(value, "obs")) for value in around] if kept else []
+    nearby = [dict(components(value, kind)) for value in around] if kept else []
 
     def course_of(label: str) -> list[float]:
         return [part[label] for part in nearby] if all(label in part for part in nearby) else []
@@ -281,11 +286,13 @@ def _texts(
     """The numbers of each value by label, the texts of its cells, and what the labels are called."""
     parts = [dict(components(value, kind)) for value in values]
     said = [dict(words(value, kind)) for value in values]
-    labels = {label: called(label, names) for label in (*parts[0], *said[0])}
+    every: list[Mapping[str, Any]] = [*parts, *said]
+    labels = {label: called(label, names) for part in every for label in part}
+    numbers = {label for part in parts for label in part}
     texts = {
         label: [
             (cell(part[label]) if label in part else "")
-            if label in parts[0]
+            if label in numbers
             else _flat(compact(told.get(label, ""), 60))
             for part, told in zip(parts, said, strict=True)
         ]

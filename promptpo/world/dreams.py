@@ -59,7 +59,7 @@ async def _dreamt(executor: Executor, dream: Dream, job: Job) -> Rollout:
                 job.trials[first : first + size],
                 dream.starts,
                 *dream.spaces,
-                job.record,
+                bool(job.record),
             )
         )
         found = rollout if found is None else joined(found, rollout)

@@ -82,6 +82,11 @@ RANDOM = frozenset(
     """.split()
 )
 
+LOOKING = frozenset(
+    "centroid centroids coloured components crop downscale grey labels match threshold".split()
+)
+"""Our own pieces for observations that are pictures; see `sandbox.guest.looking`."""
+
 CONTINUOUS = frozenset("beta expon gamma norm uniform".split())
 _CONTINUOUS_METHODS = frozenset("cdf isf logcdf logpdf logsf mean median pdf ppf sf std var".split())
 
@@ -114,6 +119,8 @@ MODULES: dict[str, frozenset[str]] = {
         filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
         """.split()
     ),
+    "json": frozenset({"JSONDecodeError", "loads"}),
+    "looking": LOOKING,
     "math": frozenset(
         """
         acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp
@@ -312,7 +319,7 @@ HINTS: dict[str, str] = {
     "gym": "the environment is not available to a policy; plan with your own model of it in numpy",
     "torch": "write the network with numpy matrices instead",
     "warnings": "use np.errstate or a condition instead",
-    "json": "write the data as Python literals",
+    "dumps": "write the data as Python literals; json.loads reads an observation that is JSON",
     "pickle": "write the data as Python literals",
     "threading": "a policy runs in one thread; compute directly in act",
     "multiprocessing": "a policy runs in one thread; compute directly in act",

@@ -23,6 +23,7 @@ from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, r
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
 from sandbox.guest.plain import decode, encode
+from sandbox.guest.seen import kept, watch
 from sandbox.guest.simulating import simulate
 from sandbox.guest.wire import HEADER, READ, message
 
@@ -30,10 +31,14 @@ SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
 
+LARGEST_READ = 1 << 20
+"""Bytes that are read at once where messages are as long: as many as the pipe holds."""
+
+
 class RunningPolicy:
     """One running policy, in the lane of this number."""
 
-    __slots__ = ("act", "index", "output", "policy", "slow")
+    __slots__ = ("act", "index", "output", "policy", "seen", "slow")
 
     def __init__(self, index: int, act: Any, output: Output) -> None:
         self.index = index
@@ -41,6 +46,11 @@ class RunningPolicy:
         self.policy: Any = None
         self.output = output
         self.slow = False
+        self.seen: Any = None
+
+    def note_seen(self, value: Any) -> None:
+        """Keep what the policy's ``perceive`` has returned last."""
+        self.seen = value
 
 
 class Prints:
@@ -76,6 +86,7 @@ class GuestLoop:
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
         self.debug = False
+        self.seen = False
         self._batch: ActionBatch = PlainBatch()
         self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
@@ -134,6 +145,7 @@ class GuestLoop:
             self._rest = data[total:]
             return kind, data[:total]
         self._rest = b""
+        self.read_size = max(self.read_size, min(total, LARGEST_READ))
         parts = [data]
         missing = total - len(data)
         while missing:
@@ -171,6 +183,7 @@ class GuestLoop:
         self.slow_seconds = -1.0 if request["careful"] else SLOW_SECONDS
         self.output_limit = request["output_bytes"]
         self.debug = request["debug"]
+        self.seen = request["seen"]
         self._batch = batch_of(request["layout"])()
         source = request["source"]
         try:
@@ -216,6 +229,8 @@ class GuestLoop:
             try:
                 lane.policy = construct(self._module(digest, output), params)
                 lane.act = lane.policy.act
+                if self.seen:
+                    watch(lane.policy, lane.note_seen)
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
@@ -369,9 +384,13 @@ class GuestLoop:
 
 
 def _send_debug(lane: RunningPolicy) -> None:
-    """Tell the host what a policy keeps in its ``debug``, before its action: it is part of the same answer."""
-    kept = kept_in(lane.policy)
-    if kept:
-        data = encode(kept)
+    """Tell the host what a policy keeps in its ``debug``, and has perceived, before its action, with which it belongs."""
+    debug = kept_in(lane.policy)
+    if debug:
+        data = encode(debug)
         if len(data) <= wire.MAX_DEBUG_BYTES:
             send(message(wire.DEBUG, data, lane.index))
+    if lane.seen is not None:
+        data, lane.seen = encode(kept(lane.seen)), None
+        if len(data) <= wire.MAX_SEEN_BYTES:
+            send(message(wire.SEEN, data, lane.index))

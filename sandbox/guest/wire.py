@@ -58,10 +58,15 @@ DEBUG = 37
 MAX_DEBUG_BYTES = 2048
 """Of one such message."""
 
+MAX_SEEN_BYTES = 16384
+"""Of what one `SEEN` message tells."""
+
 PREDICTED = 38
 """What a replay gave, or the episodes that a policy played in a world: plain data."""
 SCORED = 39
 """What steps have earned: plain data."""
+SEEN = 40
+"""What the ``perceive`` of lane number `count` has returned in this step: plain data; accounts for no lane."""
 
 
 def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:

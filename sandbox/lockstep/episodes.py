@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sandbox.guest import wire
+from sandbox.guest import seen, wire
 from sandbox.guest.debug import MAX_ITEMS, plain
 from sandbox.guest.plain import PlainDataError, decode, encode
 from sandbox.guest.wire import message
@@ -23,7 +23,7 @@ from sandbox.lockstep.observing import ObservationEncoder
 from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
 from sandbox.lockstep.roundtrip import Answer, NoAction, RoundTrip, action_in
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
-from sandbox.results import Failure, FailureKind, Limits
+from sandbox.results import Failure, FailureKind, Limits, Record
 from sandbox.rewards import AskedReward, RewardedEpisode
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
@@ -38,14 +38,14 @@ class Options:
 
     Attributes:
         limits: Of the policies.
-        record: Whether to keep trajectories.
+        record: Whether to keep trajectories, and whose observations.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
         alone: Whether this guest runs one episode only, so that whatever happens is its doing.
         reward: What says what steps earn; None leaves it to the environment.
     """
 
     limits: Limits
-    record: bool = False
+    record: Record = False
     careful: bool = False
     alone: bool = False
     reward: AskedReward | None = None
@@ -178,17 +178,21 @@ class GuestEpisodes:
     def _note_output(self, index: int, payload: bytes) -> None:
         self.progress.note_output(self.lanes, index, payload)
 
-    def _note_debug(self, index: int, payload: bytes) -> None:
-        """Keep what a policy has for its readers, until its action is recorded.
+    def _note_debug(self, kind: int, index: int, payload: bytes) -> None:
+        """Keep what a policy has for its readers, or has perceived, until its action is recorded.
 
         Raises:
             GuestGoneError: It is no such thing.
         """
         lane = next((lane for lane in self.lanes if lane.index == index), None)
-        if lane is None or len(payload) > wire.MAX_DEBUG_BYTES:
+        most = wire.MAX_DEBUG_BYTES if kind == wire.DEBUG else wire.MAX_SEEN_BYTES
+        if lane is None or len(payload) > most:
             raise GuestGoneError("the guest sent a malformed message")
         try:
-            lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
+            if kind == wire.DEBUG:
+                lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
+            else:
+                lane.seen = seen.kept(decode(payload, max_values=seen.MAX_VALUES))
         except PlainDataError as error:
             raise GuestGoneError("the guest sent a malformed message") from error
 
@@ -198,7 +202,8 @@ class GuestEpisodes:
         if lane.rewarded is not None:
             lane.rewarded.begin(lane.trial.seed, lane.obs)
         if self.options.record:
-            lane.recorded = ([plain_observation(self.space, lane.obs)], [], [], [])
+            first = [] if self.options.record == "seen" else [plain_observation(self.space, lane.obs)]
+            lane.recorded = (first, [], [], [])
         horizon = lane.trial.horizon
         lane.last_round = -1 if horizon is None else self._round + max(1, horizon)
 
@@ -260,7 +265,7 @@ class GuestEpisodes:
         horizons = [lane.last_round for lane in lanes if lane.last_round > 0]
         horizon = min(horizons, default=-1)
         oldest = min(lane.share_before - lane.seconds for lane in lanes)
-        batch = self.encoder.message([lane.obs for lane in lanes])
+        batch: bytes | list[Any] = self.encoder.message([lane.obs for lane in lanes])
         while self.lanes is lanes and not progress.exhausted:
             self._round += 1
             actions, special = trip(batch)
@@ -346,7 +351,11 @@ class GuestEpisodes:
     def _record(self, lane: Lane, action: Any, reward: Any) -> None:
         assert lane.recorded is not None  # noqa: S101
         observations, actions, rewards, debug = lane.recorded
-        observations.append(plain_observation(self.space, lane.obs))
+        if self.options.record == "seen":
+            observations.append(lane.seen)
+            lane.seen = {}
+        else:
+            observations.append(plain_observation(self.space, lane.obs))
         actions.append(action.copy() if isinstance(action, np.ndarray) else action)
         rewards.append(float(reward))
         debug.append(lane.debug)

@@ -36,6 +36,7 @@ class Lane:
         output_bytes: What the guest has sent of its prints.
         taken: Actions of an earlier attempt at this episode, which are its first actions again.
         debug: What its policy kept in ``debug`` at its latest action.
+        seen: What its policy's ``perceive`` returned last in its latest action.
         recorded: Observations, actions, rewards and what policies kept, if asked for.
         rewarded: What its steps earn where a reward program says so; None where the environment does.
     """
@@ -56,6 +57,7 @@ class Lane:
     output_bytes: int = 0
     taken: Sequence[Any] = ()
     debug: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[str, Any] = field(default_factory=dict)
     recorded: tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]]] | None = field(default=None)
     rewarded: RewardedEpisode | None = None
 

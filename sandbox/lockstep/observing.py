@@ -16,6 +16,12 @@ from sandbox.guest.wire import HEADER, message
 from sandbox.lockstep.lane import Lane
 from sandbox.spaces import plain_observation
 
+LARGE_ROW = 8192
+"""Bytes from which on an observation is not copied into the message."""
+
+MOST_BUFFERS = 512
+"""Buffers that one call of the system takes on every system; POSIX promises fewer, all that run Python have more."""
+
 
 class ObservationEncoder:
     """Encodes batches of observations for one guest.
@@ -60,9 +66,15 @@ class ObservationEncoder:
         self._announced = (name, shape)
         return message(wire.LAYOUT, encode((name, shape)))
 
-    def from_rows(self, rows: list[Any], lanes: Sequence[Lane]) -> bytes:
-        """One message from arrays of the layout's dtype, if there is one of its size for every lane."""
-        if len(rows) == len(lanes):
+    def from_rows(self, rows: list[Any], lanes: Sequence[Lane]) -> bytes | list[Any]:
+        """One message from arrays of the layout's dtype, if there is one of its size for every lane.
+
+        Large rows, as pictures are, stay the buffers that they are.
+        """
+        if len(rows) == len(lanes) <= MOST_BUFFERS and self._row_bytes >= LARGE_ROW:
+            if all(row.nbytes == self._row_bytes and row.flags.c_contiguous for row in rows):
+                return [HEADER.pack(wire.STEP_FIXED, 0, 0, len(rows) * self._row_bytes), *rows]
+        elif len(rows) == len(lanes):
             try:
                 payload = b"".join(rows)
             except BufferError:  # some are not contiguous

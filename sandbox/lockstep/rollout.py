@@ -23,7 +23,7 @@ from sandbox.lockstep.episodes import GuestEpisodes, Options
 from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
 from sandbox.process import GuestUsage
-from sandbox.results import Episode, Failure, FailureKind, Limits, Rollout, Trial
+from sandbox.results import Episode, Failure, FailureKind, Limits, Record, Rollout, Trial
 from sandbox.spaces import layout_of
 from sandbox.text import clean
 
@@ -66,9 +66,9 @@ class Runner:
         self._last_usage: GuestUsage | None = None
 
     def load(
-        self, layout: Any, *, careful: bool = False, debug: bool = False
+        self, layout: Any, *, careful: bool = False, record: Record = False
     ) -> tuple[Guest, Failure | None]:
-        """A fresh guest with the source loaded, which tells what policies keep in ``debug`` or not, and its failure if any."""
+        """A fresh guest with the source loaded, which tells what a record of its policies needs, and its failure if any."""
         self.end()
         guest = self.guests.new()
         limits = self.limits
@@ -76,7 +76,8 @@ class Runner:
             "source": self.source,
             "gate": self.gate,
             "careful": careful,
-            "debug": debug,
+            "debug": bool(record),
+            "seen": record == "seen",
             "source_bytes": limits.source_bytes,
             "output_bytes": limits.output_bytes,
             "layout": layout,
@@ -109,7 +110,7 @@ class Runner:
         envs: Sequence[gymnasium.Env[Any, Any]],
         progress: Progress,
         *,
-        record: bool,
+        record: Record,
         clip_actions: bool,
         reward: AskedReward | None = None,
     ) -> Rollout:
@@ -121,7 +122,7 @@ class Runner:
         pending = deque(range(len(progress.trials)))
         failure = None
         while pending and not progress.exhausted:
-            guest, failure = self.load(layout, careful=options.careful, debug=record)
+            guest, failure = self.load(layout, careful=options.careful, record=record)
             if failure is not None:
                 break
             batch = deque([pending.popleft()]) if options.alone else pending

@@ -47,7 +47,8 @@ class RoundTrip:
         note_output: Takes a lane's number and what it printed.
         seconds: For one lane's answer.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
-        note_debug: Takes a lane's number and what its policy keeps for its readers; None where nobody asked.
+        note_debug: Takes a kind (`wire.DEBUG` or `wire.SEEN`), a lane's number and what its policy keeps for its
+            readers or has perceived; None where nobody asked.
 
     Attributes:
         answer: The last answer as it came, for `action_in`.
@@ -63,7 +64,7 @@ class RoundTrip:
         *,
         seconds: float,
         careful: bool,
-        note_debug: Callable[[int, bytes], None] | None = None,
+        note_debug: Callable[[int, int, bytes], None] | None = None,
     ) -> None:
         self._note_debug = note_debug
         self._guest = guest
@@ -79,7 +80,7 @@ class RoundTrip:
         self._expected = HEADER.size + size
         self.answer: Answer = b""
 
-    def __call__(self, batch: bytes) -> tuple[list[Any], bool]:
+    def __call__(self, batch: bytes | list[Any]) -> tuple[list[Any], bool]:
         """The lanes' actions, and whether any of them is none or was clipped.
 
         Raises:
@@ -121,8 +122,8 @@ class RoundTrip:
             if kind == wire.OUTPUT:
                 self._note_output(count, payload)
                 continue
-            if kind == wire.DEBUG and self._note_debug is not None:
-                self._note_debug(count, payload)
+            if kind in (wire.DEBUG, wire.SEEN) and self._note_debug is not None:
+                self._note_debug(kind, count, payload)
                 continue
             if kind == wire.ACTIONS and 0 < count <= len(lanes) - before:
                 actions += self._decoder.decode(payload, count)

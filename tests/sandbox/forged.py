@@ -21,7 +21,18 @@ from sandbox.results import Limits
 Answer = Callable[[random.Random, int, int], bytes]
 """From a source of chance, the kind of the host's message and the number of lanes: what is sent back."""
 
-KINDS = (wire.READY, wire.ACTIONS, wire.FAILED, wire.OUTPUT, wire.TEXT, wire.DEBUG, wire.LANES, 0, 255)
+KINDS = (
+    wire.READY,
+    wire.ACTIONS,
+    wire.FAILED,
+    wire.OUTPUT,
+    wire.TEXT,
+    wire.DEBUG,
+    wire.SEEN,
+    wire.LANES,
+    0,
+    255,
+)
 ODD_NUMBERS = (0, 1, -1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63))
 ODD_FLOATS = (float("nan"), float("inf"), -float("inf"), 1e308, -0.0, 5e-324)
 

@@ -83,7 +83,9 @@ def forge(space: spaces.Space[Any], seed: int) -> None:
     stop = chance.random() < 0.5
     progress = Progress([Trial(n) for n in range(trials)], stop, output_bytes=LIMITS.output_bytes)
     began = time.monotonic()
-    rollout = runner.run(envs, progress, record=chance.random() < 0.3, clip_actions=chance.random() < 0.5)
+    rollout = runner.run(
+        envs, progress, record=chance.choice((False, False, True, "seen")), clip_actions=chance.random() < 0.5
+    )
     assert time.monotonic() - began < 20
     assert isinstance(rollout, Rollout)
     assert sum(env.wrong for env in envs) == 0

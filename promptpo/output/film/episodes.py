@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.envs.family import longest
+from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import Task
 from promptpo.program import Program
 from promptpo.rollouts import Job, Settings
 from promptpo.rollouts.host import Host
 
 if TYPE_CHECKING:
-    from sandbox import Episode, Rollout, Trajectory
+    from sandbox import Episode, Record, Rollout, Trajectory
 
 LONGEST = 10_000
 """Steps after which an episode of an environment without a horizon is cut."""
@@ -27,7 +28,7 @@ def record(
     clip_actions: bool = True,
     allow_weaker: bool = False,
 ) -> Rollout:
-    """Run a policy in the sandbox and keep the trajectories.
+    """Run a policy in the sandbox and keep the trajectories; of pictures, what the policy perceived in them.
 
     Args:
         task: The environment.
@@ -45,8 +46,10 @@ def record(
     params = Program.parse(source).values
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
     try:
-        steps = horizon or longest(host.envs(1)[0]) or LONGEST
-        return host.run(Job(source, tuple(Trial(seed, params, steps) for seed in seeds), record=True))
+        env = host.envs(1)[0]
+        steps = horizon or longest(env) or LONGEST
+        kept: Record = "seen" if pictures_in(env.observation_space) else True
+        return host.run(Job(source, tuple(Trial(seed, params, steps) for seed in seeds), record=kept))
     finally:
         host.close()
 

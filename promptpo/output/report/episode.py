@@ -125,8 +125,9 @@ def typical_seed(run: RunView) -> int:
 def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[Series]:
     if not values:
         return []
-    labels = [component for component, _ in components(values[0], kind)]
-    table = np.array([[number_ for _, number_ in components(value, kind)] for value in values])
+    rows = [dict(components(value, kind)) for value in values]
+    labels = list(dict.fromkeys(label for row in rows for label in row))
+    table = np.array([[row.get(label, math.nan) for label in labels] for row in rows])
     return [Series(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)]
 
 

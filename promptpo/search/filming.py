@@ -1,0 +1,145 @@
+"""Pictures for prompts: film strips of the leader's episodes, and first frames of observations that are pictures."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import RenderingError
+from promptpo.llm.stills import Still
+from promptpo.program import Program
+from promptpo.run.pictures import PICTURES, written
+from promptpo.run.spender import Subject
+from promptpo.telling.feedback import number
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.records import Attempt
+    from promptpo.run.spender import Spender
+    from promptpo.search.history import History
+    from promptpo.spec import TaskSpec
+    from sandbox import Episode, Rollout
+
+logger = logging.getLogger(__name__)
+
+Camera = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
+"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
+
+
+class Filming:
+    """What a model that sees is shown.
+
+    Args:
+        spec: Has the first frames, where observations are pictures.
+        spender: Has the journal, and rolls out again what a process that was killed has recorded.
+        config: Whether pictures are wanted.
+        horizon: Longest episode, in steps.
+        camera: Renders episodes; None where nobody can.
+    """
+
+    def __init__(
+        self, spec: TaskSpec, spender: Spender, config: Config, horizon: int, camera: Camera | None
+    ) -> None:
+        self._spec, self._spender, self._config, self._horizon = spec, spender, config, horizon
+        self._camera = camera
+        self._kept: dict[str, list[Episode]] = {}
+        self._strips: tuple[Still, ...] = ()
+        self._told = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is somebody to be shown pictures."""
+        return self._config.shows_frames(self._spender.llm)
+
+    def keep(self, source: str, rollout: Rollout | None) -> None:
+        """Keep the actions of the worst and the best episode of a training rollout, for when its program leads."""
+        finished = [e for e in rollout.episodes if e.failure is None] if rollout is not None else []
+        if self.wanted and self._camera is not None and finished:
+            self._kept[Program.parse(source).digest] = [_actions_only(e) for e in _extremes(finished)]
+
+    async def look(self, history: History) -> None:
+        """Before a round: have strips of the leader, each leader's made once in a run."""
+        leader = history.best()
+        if leader is None or not self.wanted or self._camera is None:
+            self._strips = ()
+            return
+        journal = self._spender.journal
+        found: Any = journal.find("frames", leader.id)
+        if found is None:
+            strips = await self._made(leader)
+            found = [{"caption": strip.caption, "picture": strip.digest} for strip in strips]
+            journal.add("frames", leader.id, found)
+        self._strips = tuple(_read(found, journal.directory / PICTURES))
+
+    def stills(self, *, first: bool) -> tuple[Still, ...]:
+        """What a request for a policy is shown: the first frames, and in later rounds the strips."""
+        if not self.wanted:
+            return ()
+        frames = tuple(Still(caption, png) for caption, png in self._spec.first_frames)
+        return frames if first else (*frames[:1], *self._strips)
+
+    async def _made(self, leader: Attempt) -> list[Still]:
+        digest = Program.parse(leader.candidate.source).digest
+        episodes = self._kept.get(digest)
+        if episodes is None:  # of a process that is gone
+            records = sorted(leader.evaluation.episodes, key=lambda record: record.return_)
+            seeds = list(dict.fromkeys(record.seed for record in (records[0], records[-1])))
+            values = Program.parse(leader.candidate.source).values
+            subject = Subject(leader.candidate.source, values, leader.id)
+            again = await self._spender.again(
+                f"{leader.id}.film", subject, seeds, horizon=self._horizon, record="seen"
+            )
+            episodes = _extremes([e for e in again.episodes if e.failure is None])
+        folder = self._spender.journal.directory / PICTURES
+        try:
+            return [
+                await asyncio.to_thread(self._filmed, leader, episode, place, folder)
+                for place, episode in zip(_places(episodes), episodes, strict=True)
+            ]
+        except RenderingError as error:
+            if not self._told:
+                self._told = True
+                logger.warning("no film strips are shown: %s", error)
+            return []
+
+    def _filmed(self, leader: Attempt, episode: Episode, place: str, folder: Path) -> Still:
+        assert self._camera is not None  # noqa: S101 - see `look`
+        png, steps = self._camera(episode)
+        caption = (
+            f"{place} training episode of {leader.id} (return {number(episode.return_)}, {episode.steps} steps), "
+            f"after steps {', '.join(map(str, steps))}:"
+        )
+        return written(Still(caption, png), folder)
+
+
+def _extremes(episodes: Sequence[Episode]) -> list[Episode]:
+    """The worst and the best; one where they earned the same."""
+    by_return = sorted(episodes, key=lambda episode: episode.return_)
+    if not by_return or by_return[0].return_ == by_return[-1].return_:
+        return by_return[:1]
+    return [by_return[0], by_return[-1]]
+
+
+def _places(episodes: Sequence[Episode]) -> tuple[str, ...]:
+    return ("The worst", "The best") if len(episodes) > 1 else ("A typical",) * len(episodes)
+
+
+def _actions_only(episode: Episode) -> Episode:
+    trajectory = episode.trajectory
+    return (
+        episode
+        if trajectory is None
+        else replace(episode, trajectory=replace(trajectory, observations=(), debug=()))
+    )
+
+
+def _read(found: Sequence[Any], folder: Path) -> list[Still]:
+    """The strips that the journal names, as far as their files are there."""
+    paths = [(item["caption"], folder / f"{item['picture']}.png") for item in found]
+    return [
+        Still(caption, path.read_bytes(), str(path.absolute())) for caption, path in paths if path.exists()
+    ]

@@ -1,0 +1,43 @@
+"""What prompts say where observations are pictures."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.pictures import COLOUR, pictures_in
+from sandbox.guest import looking
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+def on_looking(space: gymnasium.Space[Any]) -> dict[str, Any] | None:
+    """Values for the template "looking"; None where no part of an observation is a picture."""
+    found = pictures_in(space)
+    if not found:
+        return None
+    first = found[0]
+    latest = f"{first.expression}[-1]" if first.frames else first.expression
+    if first.channels not in COLOUR and first.channels:
+        latest = f"{latest}[:, :, 0]"
+    return {
+        "pictures": " and ".join(f"`{picture.expression}`" for picture in found)
+        + (" is" if len(found) == 1 else " are each"),
+        "pieces": pieces(),
+        "example": latest,
+        "colour": "(200, 0, 0)" if first.channels in COLOUR else "200",
+    }
+
+
+@cache
+def pieces() -> tuple[tuple[str, str], ...]:
+    """Each piece of ``looking`` as it is called, and what it gives."""
+    functions = [item for item in vars(looking).values() if inspect.isfunction(item)]
+    told = []
+    for function in functions:
+        paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+        signature = f"{function.__name__}{inspect.signature(function)}"
+        told.append((signature, " ".join(" ".join(paragraphs).split())))
+    return tuple(told)

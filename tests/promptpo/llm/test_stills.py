@@ -1,0 +1,208 @@
+"""Pictures in messages: how each protocol carries them, who gets none, and where they lie on the disk."""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from promptpo.errors import RunError
+from promptpo.llm.base import Message, estimated_usage
+from promptpo.llm.command import CommandLLM
+from promptpo.llm.ensemble import EnsembleLLM
+from promptpo.llm.inbox import InboxLLM
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.llm.stills import Still, known_to_see
+from promptpo.run.pictures import PICTURES, written
+from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
+from tests.promptpo.llm.wire_server import Reply, WireServer
+
+
+def png(shade: int, width: int = 30, height: int = 20) -> bytes:
+    """A plain picture."""
+    file = io.BytesIO()
+    Image.fromarray(np.full((height, width, 3), shade, np.uint8)).save(file, "PNG")
+    return file.getvalue()
+
+
+STILL = Still("The worst episode, steps 0 to 9:", png(7))
+OTHER = Still("The best one:", png(200))
+SHOWN = replace(REQUEST, messages=(Message("user", "Write one.", (STILL, OTHER)),))
+
+
+def drawn(parts: Any) -> list[Any]:
+    """Texts, and pictures as arrays, of a message's content in any of the three formats."""
+    found: list[Any] = []
+    for part in parts:
+        if "text" in part:
+            found.append(part["text"])
+            continue
+        if part["type"] == "image":
+            assert part["source"]["type"] == "base64"
+            assert part["source"]["media_type"] == "image/png"
+            data = part["source"]["data"]
+        else:
+            url = part["image_url"]
+            url = url["url"] if isinstance(url, dict) else url
+            assert url.startswith("data:image/png;base64,")
+            data = url.partition(",")[2]
+        found.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(data)))))
+    return found
+
+
+def check_content(content: Any) -> None:
+    """The text, then each caption and its picture."""
+    text, first, worst, second, best = drawn(content)
+    assert (text, first, second) == ("Write one.", STILL.caption, OTHER.caption)
+    assert worst.shape == (20, 30, 3)
+    assert (worst.mean(), best.mean()) == (7, 200)
+
+
+def test_pictures_are_sent_as_the_service_wants_them(provider: Provider, server: WireServer) -> None:
+    """Anthropic's messages and chat completions: each picture behind its caption, the text first."""
+    [completion] = ask(provider.make(), SHOWN)
+    assert completion.text == "an answer"
+    check_content(server.seen[0].body["messages"][-1]["content"])
+
+
+def test_pictures_are_sent_to_the_responses_api(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is only there gets them there."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.script(Reply("This model is only supported in v1/responses.", status=404))
+    [completion] = ask(Provider("openai", server).make(), SHOWN)
+    assert completion.text == "an answer"
+    assert server.seen[1].path.endswith("/responses")
+    parts = server.seen[1].body["input"][0]["content"]
+    assert [part["type"] for part in parts] == [
+        "input_text",
+        "input_text",
+        "input_image",
+        "input_text",
+        "input_image",
+    ]
+    check_content(parts)
+
+
+def test_a_message_without_pictures_is_sent_as_before(provider: Provider, server: WireServer) -> None:
+    """As plain text, which every compatible server takes."""
+    ask(provider.make())
+    said = server.seen[0].body["messages"][-1]["content"]
+    assert (
+        said == "Write one."
+        if provider.name == "openai"
+        else [block["text"] for block in said] == ["Write one."]
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "This model does not support image input."),
+        (
+            500,
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        ),
+        (422, "messages[1].content: Input should be a valid string"),
+    ],
+)
+def test_a_server_without_eyes_is_asked_in_words(
+    provider: Provider, server: WireServer, caplog: pytest.LogCaptureFixture, status: int, message: str
+) -> None:
+    """Where a service refuses pictures the same call goes on without, one line says so, and later calls send none."""
+    provider.defaults["max_retries"] = 0
+    llm = provider.make()
+    server.script(Reply(message, status=status))
+    with caplog.at_level(logging.WARNING):
+        answers = ask(llm, SHOWN)
+        assert llm.sees is False
+        answers += ask(provider.make(), REQUEST)
+    assert [answer.text for answer in answers] == ["an answer", "an answer"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{provider.name}:model-1 refuses pictures; going on without them."
+    ]
+    assert "base64" not in str(server.seen[1].body)
+
+
+def test_a_model_that_is_known_to_be_blind_gets_none(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not even tried."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    ask(Provider("openai", server).make("gpt-3.5-turbo"), SHOWN)
+    assert "base64" not in str(server.seen[0].body)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "sees"),
+    [
+        ("anthropic", "claude-sonnet-5-5", True),
+        ("anthropic", "claude-2.1", False),
+        ("openai", "gpt-6.1-sol", True),
+        ("openai", "gpt-4o-mini", True),
+        ("openai", "gpt-4", False),
+        ("openai", "o3-mini", False),
+        ("openai", "openai/gpt-5-mini", True),
+        ("openai", "llama-3-8b", None),
+        ("exec", "gpt-5", None),
+    ],
+)
+def test_who_sees_is_known_or_not(provider: str, model: str, sees: bool | None) -> None:
+    """By the names of models; of others nothing is claimed."""
+    assert known_to_see(provider, model) is sees
+
+
+def test_a_command_gets_the_files(tmp_path: Path) -> None:
+    """Each path stands behind its caption, and the file is the picture."""
+    still = written(STILL, tmp_path / PICTURES)
+    request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
+    [completion] = ask(CommandLLM("cat"), request)
+    lines = completion.text.rstrip().splitlines()
+    assert lines[-2] == STILL.caption
+    assert Path(lines[-1].removeprefix("Picture: ")).read_bytes() == STILL.png
+
+
+def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
+    """They stand in the question's file; the same question after a kill is the same one."""
+    still = written(STILL, tmp_path / PICTURES)
+    request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
+    inbox = InboxLLM(tmp_path / "in", run="a")
+    first = inbox._ask(request)
+    assert f"{STILL.caption}\nPicture: {still.path}" in first.path.read_text()
+    assert InboxLLM(tmp_path / "in", run="a")._ask(request).number == first.number
+
+
+def test_files_are_written_once_by_digest(tmp_path: Path) -> None:
+    """The same picture under two captions is one file, which is never written anew."""
+    folder = tmp_path / PICTURES
+    first = written(STILL, folder)
+    stamp = Path(first.path).stat().st_mtime_ns
+    again = written(replace(STILL, caption="other"), folder)
+    assert again.path == first.path
+    assert Path(first.path).stat().st_mtime_ns == stamp
+    assert [path.name for path in folder.iterdir()] == [f"{STILL.digest}.png"]
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(RunError, match="cannot write"):
+        written(STILL, blocked / PICTURES)
+
+
+def test_pictures_count_where_nobody_counts() -> None:
+    """An estimate has the tokens of their pixels."""
+    in_words = estimated_usage(SHOWN.without_stills(), "")
+    assert estimated_usage(SHOWN, "").input_tokens - in_words.input_tokens == 2
+    assert Still("", png(0, 1000, 750)).tokens == 1000
+    assert Still("", b"nothing").tokens == 0
+
+
+def test_several_models_see_where_one_does() -> None:
+    """Each is asked as it can be."""
+    blind, seeing = ScriptedLLM([], name="a", sees=False), ScriptedLLM([], name="b", sees=True)
+    assert EnsembleLLM([blind, seeing]).sees is True
+    assert EnsembleLLM([blind, ScriptedLLM([], name="c")]).sees is None

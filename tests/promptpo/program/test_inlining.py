@@ -1,0 +1,107 @@
+"""Policies that import `looking` as modules that stand alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from promptpo.program import Program
+from promptpo.program.inlining import inlined
+from sandbox.gate import check
+
+PICTURE = np.zeros((30, 40, 3), np.uint8)
+PICTURE[5:9, 10:16] = (250, 0, 0)
+PICTURE[20:22, 30:33] = (250, 0, 0)
+
+MANY = {
+    "chosen": '''"""Looks."""
+import numpy as np
+from looking import components, coloured
+
+
+class Policy:
+    def act(self, obs):
+        return components(coloured(obs, (250, 0, 0)))[1]["area"]
+''',
+    "renamed": """from looking import components as pieces, coloured as near  # both
+class Policy:
+    def act(self, obs):
+        return pieces(near(obs, (250, 0, 0)))[1]["area"]
+""",
+    "as a module": """import math, looking
+
+class Policy:
+    def act(self, obs):
+        components = looking.components(looking.coloured(obs, (250, 0, 0)))
+        return components[1]["area"] + int(math.floor(0.5))
+""",
+    "in a function": """class Policy:
+    def act(self, obs):
+        import looking as lk
+        from looking import coloured
+        return lk.components(coloured(obs, (250, 0, 0)))[1]["area"]
+""",
+    "names in use": '''"""Looks."""
+from __future__ import annotations
+
+from looking import components, coloured
+
+np = 3
+labels = {"a": 1}
+
+
+def threshold(picture, *limits):
+    return picture
+
+
+class Policy:
+    def act(self, obs):
+        return components(coloured(obs, (250, 0, 0)))[np - 2]["area"] + threshold(0, labels)
+''',
+    "a name bound twice": """from looking import components, coloured
+if True:
+    from looking import grey as coloured
+from looking import coloured as near
+
+class Policy:
+    def act(self, obs):
+        return components(near(obs, (250, 0, 0)) & (coloured(obs) > 1))[1]["area"]
+""",
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_it_does_the_same_alone(name: str) -> None:
+    """However it imports them, whatever else its names are: the same answer, no import of ours, past the gate."""
+    program = inlined(Program.parse(MANY[name]))
+    assert "looking" not in program.imports
+    assert check(program.source) is None
+    namespace: dict[str, Any] = {"__name__": "alone"}
+    exec(program.source, namespace)  # noqa: S102 - text of this file
+    assert namespace["Policy"]().act(PICTURE) == 6
+    assert inlined(program).source == program.source
+
+
+def test_only_what_is_used_comes_along() -> None:
+    """The pieces that the policy asks for and those that they need, under their own names, behind its imports."""
+    text = inlined(Program.parse(MANY["chosen"])).source
+    assert [line.split("(")[0] for line in text.splitlines() if line.startswith("def ")] == [
+        "def threshold",
+        "def coloured",
+        "def labels",
+        "def components",
+    ]
+    assert text.startswith('"""Looks."""\nimport numpy as np\n')
+    assert text.count("import numpy") == 1
+
+
+def test_other_policies_stay_as_they_are() -> None:
+    """Without such an import the very same program comes back; so does text that is no Python."""
+    for text in (
+        "class Policy:\n    def act(self, obs):\n        looking = 1\n        return looking\n",
+        "from looking import (",
+    ):
+        program = Program.parse(text)
+        assert inlined(program) is program

@@ -1,0 +1,233 @@
+"""Pictures in prompts: strips of the leader's episodes, first frames, and for whom there are any."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import promptpo
+from promptpo.envs.task import Task
+from promptpo.errors import RenderingError, UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.film.strip import PICTURES as MOST
+from promptpo.output.film.strip import spread, strip
+from promptpo.program import Program
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.checking import config_of
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
+from promptpo.run.observer import Observer
+from promptpo.run.pictures import PICTURES
+from promptpo.run.records import Attempt, Candidate
+from promptpo.run.spender import Spender
+from promptpo.search.filming import Filming
+from promptpo.search.history import History
+from promptpo.session import Session
+from promptpo.spec import describe_env
+from promptpo.spec.pictures import MARGIN, with_rulers
+from sandbox import Episode, Rollout, Trajectory
+from tests.promptpo.llm.test_stills import png
+from tests.promptpo.optimizing import QUICK, Model
+from tests.promptpo.policies import GOOD
+from tests.sandbox.test_looking import PictureEnv
+
+SOURCE = "class Policy:\n    def act(self, obs):\n        return 1\n"
+
+
+def episode(seed: int, return_: float) -> Episode:
+    """A recorded episode of three steps."""
+    trajectory = Trajectory([np.zeros(2)] * 4, [0, 1, 0], [0.0, 0.0, return_])
+    return Episode(seed, return_, 3, True, False, None, 0, 0.0, trajectory)
+
+
+def leader() -> Attempt:
+    """A candidate that earned from 1 to 9."""
+    records = tuple(EpisodeRecord(seed, value, 3) for seed, value in ((4, 5.0), (5, 1.0), (6, 9.0)))
+    digest = Program.parse(SOURCE).digest
+    return Attempt(Candidate("r1c1", SOURCE, 1, digest=digest), Evaluation("ok", records, 9), "")
+
+
+def rollout(*returns: float) -> Rollout:
+    """Episodes with these returns."""
+    return Rollout(tuple(episode(n, value) for n, value in enumerate(returns)), None, 9, "", 0.0)
+
+
+class Camera:
+    """Takes a picture as grey as the episode's return, and counts."""
+
+    def __init__(self) -> None:
+        self.filmed: list[Episode] = []
+
+    def __call__(self, filmed: Episode) -> tuple[bytes, tuple[int, ...]]:
+        self.filmed.append(filmed)
+        return png(int(filmed.return_)), (0, 2, 3)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Of a new run."""
+    with Journal(tmp_path / "run") as opened:
+        yield opened
+
+
+def filming(
+    journal: Journal, camera: Any, *, sees: bool | None = True, frames: bool | None = None
+) -> Filming:
+    """For a run on pictures."""
+    config = config_of(task=Task("Pictures-v0"), frames=frames)
+    llm = ScriptedLLM([], sees=sees)
+    spec = describe_env(PictureEnv(), config.task)[0]
+    spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
+    return Filming(spec, spender, config, 100, camera)
+
+
+def history() -> History:
+    """With one candidate, which leads."""
+    return History([leader()], rounds=1, leader_id="r1c1")
+
+
+def test_the_worst_and_the_best_episode_are_shown(journal: Journal) -> None:
+    """Each as a strip with who, what it earned and its steps; made once, on the disk before the journal names it."""
+    camera = Camera()
+    film = filming(journal, camera)
+    assert [still.caption[:5] for still in film.stills(first=True)] == ["`obs`", "The s"]
+    film.keep(SOURCE, rollout(5, 1, 9))
+    for _ in range(2):
+        asyncio.run(film.look(history()))
+    assert [one.return_ for one in camera.filmed] == [1, 9]
+    assert all(len(one.trajectory.observations) == 0 for one in camera.filmed)
+    frame, worst, best = film.stills(first=False)
+    assert frame.caption.startswith("`obs` at the start of an episode")
+    assert worst.caption == "The worst training episode of r1c1 (return 1, 3 steps), after steps 0, 2, 3:"
+    assert best.caption.startswith("The best training episode of r1c1 (return 9, 3 steps)")
+    folder = journal.directory / PICTURES
+    assert {path.name for path in folder.iterdir()} == {f"{worst.digest}.png", f"{best.digest}.png"}
+    again = filming(journal, None)
+    again._camera = Camera()
+    asyncio.run(again.look(history()))
+    assert again.stills(first=False) == film.stills(first=False)
+    assert again._camera.filmed == []
+
+
+def test_equal_episodes_are_shown_once(journal: Journal) -> None:
+    """Where all earned the same, one is typical."""
+    film = filming(journal, Camera())
+    film.keep(SOURCE, rollout(5, 5, 5))
+    asyncio.run(film.look(history()))
+    assert [still.caption.split(" (")[0] for still in film.stills(first=False)[1:]] == [
+        "A typical training episode of r1c1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sees", "frames", "shown"),
+    [
+        (True, None, True),
+        (True, False, False),
+        (None, None, False),
+        (None, True, True),
+        (False, True, False),
+        (False, None, False),
+    ],
+)
+def test_who_is_shown_pictures(journal: Journal, sees: bool | None, frames: bool | None, shown: bool) -> None:
+    """By default models that are known to see; on demand those of which it is not known; never those that do not."""
+    assert bool(filming(journal, Camera(), sees=sees, frames=frames).stills(first=True)) is shown
+
+
+def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
+    """The search goes on in words, and nobody tries that leader again."""
+
+    def broken(_: Episode) -> Any:
+        raise RenderingError("it cannot be rendered.")
+
+    film = filming(journal, broken)
+    film.keep(SOURCE, rollout(5, 1))
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(film.look(history()))
+        asyncio.run(film.look(history()))
+    assert [record.getMessage() for record in caplog.records] == [
+        "no film strips are shown: it cannot be rendered."
+    ]
+    assert len(film.stills(first=False)) == 1
+
+
+def test_strips_hold_their_pictures_in_order() -> None:
+    """Left to right, then down; evenly from the first to the last."""
+    frames = [(n, png(10 * n)) for n in range(21)]
+    chosen = spread(frames)
+    assert len(chosen) == MOST
+    assert [chosen[0][0], chosen[-1][0]] == [0, 20]
+    sheet = np.asarray(Image.open(io.BytesIO(strip(chosen, columns=4))))
+    height, width = sheet.shape[0] // 2, sheet.shape[1] // 4
+    middles = [int(sheet[r * height + 14 + 10, c * width + 4 + 15, 0]) for r in range(2) for c in range(4)]
+    assert middles == [10 * step for step, _ in chosen]
+    assert len(strip([(0, png(1))])) > 0
+
+
+def test_rulers_stand_beside_an_enlarged_frame() -> None:
+    """The pixels stay where the numbers say, and exactly as they were."""
+    frame = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    sheet = np.asarray(Image.open(io.BytesIO(with_rulers(frame))))
+    assert sheet.shape == (40 * 7 + MARGIN, 60 * 7 + MARGIN, 3)
+    assert np.array_equal(sheet[MARGIN + 3 :: 7, MARGIN + 3 :: 7], frame)
+    assert np.asarray(Image.open(io.BytesIO(with_rulers(np.zeros((500, 700, 3), np.uint8))))).shape[:2] == (
+        524,
+        724,
+    )
+
+
+def test_pictures_are_in_the_estimate() -> None:
+    """A model that sees is asked with more tokens than one that does not; nothing is asked for it."""
+    found = []
+    for frames in (True, False):
+        session = Session(
+            config_of(task=Task("CartPole-v1"), frames=frames),
+            Path("unused"),
+            ScriptedLLM([], sees=True),
+            Observer(),
+        )
+        found.append(session.estimate().tokens[0])
+    assert found[0] > found[1]
+
+
+def test_frames_do_not_go_with_hidden_names() -> None:
+    """What hides which environment it is refuses what shows it, in one sentence."""
+    with pytest.raises(UsageError, match="--frames shows which environment it is"):
+        config_of(task=Task("CartPole-v1"), frames=True, reveal="anonymous")
+
+
+@pytest.mark.slow
+def test_a_run_shows_strips_of_real_episodes(tmp_path: Path) -> None:
+    """In the second round: rendered by another process, in the journal's prompt by digest, and a replay needs none."""
+    model = Model(default=GOOD.replace("0.5", "0.05"))
+    llm = ScriptedLLM(model, sees=True)
+    run = promptpo.optimize(
+        "CartPole-v1", llm=llm, out=tmp_path / "run", rounds=2, candidates=1, tune="none", **QUICK
+    )
+    asked = {request.key: request.stills for request in llm.requests}
+    assert asked["r1.c1"] == ()
+    assert 1 <= len(asked["r2.c1"]) <= 2
+    for still in asked["r2.c1"]:
+        assert Path(still.path).read_bytes() == still.png
+        assert Path(still.path).parent == run.directory / PICTURES
+        assert still.digest in (run.directory / "journal.jsonl").read_text()
+    again = promptpo.optimize(
+        "CartPole-v1",
+        model=f"replay:{run.directory}",
+        out=tmp_path / "again",
+        rounds=2,
+        candidates=1,
+        tune="none",
+        **QUICK,
+    )
+    assert again.mean_return == run.mean_return
+    assert not (again.directory / PICTURES).exists()

@@ -1,0 +1,260 @@
+"""Pieces for looking at pictures, and what `perceive` leaves beside recorded steps."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from sandbox import Sandbox, Trial
+from sandbox.gate import check
+from sandbox.gate.names import LOOKING
+from sandbox.guest import looking, seen, wire
+from sandbox.guest.plain import encode
+from sandbox.guest.wire import message
+from sandbox.lockstep.progress import Progress
+from sandbox.lockstep.rollout import Runner
+from sandbox.results import Limits
+from tests.sandbox.forged import Forgers
+
+MASKS = arrays.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9)))
+
+
+class PictureEnv(gymnasium.Env[Any, Any]):
+    """A red square on blue that goes one column to the right at every step; the array is the same one always."""
+
+    observation_space = spaces.Box(0, 255, (40, 60, 3), np.uint8)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self) -> None:
+        self.picture = np.zeros((40, 60, 3), np.uint8)
+        self.at = 0
+
+    def _look(self) -> Any:
+        self.picture[:] = (0, 0, 200)
+        self.picture[10:14, self.at : self.at + 4] = (250, 0, 0)
+        return self.picture
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        super().reset(seed=seed)
+        self.at = int(self.np_random.integers(0, 9))
+        return self._look(), {}
+
+    def step(self, action: Any) -> Any:
+        self.at += 1
+        return self._look(), float(action), False, False, {}
+
+
+LOOKS = """
+from looking import coloured, components
+
+
+class Policy:
+    def perceive(self, obs):
+        things = components(coloured(obs, (250, 0, 0)))
+        return {"thing": (things[0]["row"], things[0]["column"]), "gap": None, "large": obs, "n": len(things)}
+
+    def act(self, obs):
+        seen = self.perceive(obs)
+        return int(seen["thing"][1] > 8)
+"""
+
+
+def flooded(mask: Any, diagonal: bool) -> list[set[tuple[int, int]]]:
+    """The connected pieces of a mask, found one pixel at a time."""
+    left = {(int(r), int(c)) for r, c in np.argwhere(mask)}
+    pieces = []
+    while left:
+        border, piece = [left.pop()], set()
+        while border:
+            row, column = border.pop()
+            piece.add((row, column))
+            near = [
+                (row + a, column + b)
+                for a in (-1, 0, 1)
+                for b in (-1, 0, 1)
+                if diagonal or abs(a) + abs(b) == 1
+            ]
+            border += [place for place in near if place in left]
+            left -= set(near)
+        pieces.append(piece)
+    return pieces
+
+
+@settings(max_examples=60, deadline=None)
+@given(MASKS, st.booleans())
+def test_pieces_are_those_of_a_flood(mask: Any, diagonal: bool) -> None:
+    """Labels and components agree with a search that floods from pixel to pixel."""
+    pieces = flooded(mask, diagonal)
+    found, count = looking.labels(mask, diagonal)
+    assert count == len(pieces)
+    assert {frozenset(map(tuple, np.argwhere(found == n).tolist())) for n in range(1, count + 1)} == {
+        frozenset(piece) for piece in pieces
+    }
+    told = looking.components(mask, 1, diagonal)
+    assert [piece["area"] for piece in told] == sorted(map(len, pieces), reverse=True)
+    for piece in pieces:
+        rows, columns = [r for r, _ in piece], [c for _, c in piece]
+        assert any(
+            (one["top"], one["bottom"], one["left"], one["right"])
+            == (min(rows), max(rows), min(columns), max(columns))
+            and one["row"] == pytest.approx(np.mean(rows))
+            and one["column"] == pytest.approx(np.mean(columns))
+            for one in told
+        )
+    assert looking.components(mask, mask.size + 1, diagonal) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_template_is_found_where_it_was_cut(data: st.DataObject) -> None:
+    """The best place has no difference, in grey and in colour; a template larger than the picture fits nowhere."""
+    shape = data.draw(st.sampled_from([(9, 8), (9, 8, 3), (9, 8, 1)]))
+    picture = data.draw(arrays.arrays(np.uint8, shape))
+    top, left = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 5))
+    template = looking.crop(picture, top, top + 3, left, left + 3)
+    row, column, difference = looking.match(picture, template)
+    assert difference == 0
+    assert np.array_equal(picture[row : row + 3, column : column + 3], template)
+    assert looking.match(template, picture) is None
+
+
+def test_small_pieces() -> None:
+    """Grey, smaller, cut and masked pictures are what their descriptions say."""
+    picture = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
+    assert looking.grey(picture)[1, 2] == pytest.approx(0.299 * 21 + 0.587 * 22 + 0.114 * 23)
+    assert looking.grey(picture[:, :, 0]).tolist() == picture[:, :, 0].tolist()
+    assert looking.grey(picture[:, :, :1]).shape == (4, 5)
+    smaller = looking.downscale(picture, 2)
+    assert smaller.shape == (2, 2, 3)
+    assert smaller[0, 0, 0] == pytest.approx(picture[:2, :2, 0].mean())
+    assert looking.crop(picture, -3, 2, 3, 99).shape == (2, 2, 3)
+    assert (
+        looking.threshold(picture, (0, 0, 5), 255).sum() == looking.threshold(picture[:, :, 2], 5, 255).sum()
+    )
+    assert looking.coloured(picture, (3, 4, 5), 0).sum() == 1
+    assert looking.coloured(np.array([[250]], np.uint8), 255, 5).all()
+    assert looking.centroid(np.zeros((3, 3), bool)) is None
+    assert looking.centroid(np.eye(3, dtype=bool)) == (1.0, 1.0)
+    assert looking.centroids(np.eye(3, dtype=bool), diagonal=False) == [(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)]
+
+
+def test_the_gate_lets_its_own_pieces_pass() -> None:
+    """They become part of exported policies, so their text passes the gate; and the gate knows each of them."""
+    source = inspect.getsource(looking)
+    assert check(source) is None
+    assert {name for name, item in vars(looking).items() if inspect.isfunction(item)} == LOOKING
+    refused = check("from looking import inspect\n")
+    assert refused is not None
+    assert "looking.inspect" in refused.message
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import looking\n\n\ndef near(obs):\n    return looking.coloured(obs, (250, 0, 0))\n",
+        "import looking as eyes\n\n\ndef near(obs):\n    return eyes.coloured(obs, (250, 0, 0))\n",
+        "def near(obs):\n    from looking import coloured as near_to\n    return near_to(obs, (250, 0, 0))\n",
+    ],
+)
+def test_it_is_imported_in_every_way(box: Sandbox, lines: str) -> None:
+    """As a module, under another name, and in a function."""
+    source = f"{lines}\n\nclass Policy:\n    def act(self, obs):\n        return int(near(obs).sum() == 16)\n"
+    rollout = box.rollout(source, [PictureEnv()], [Trial(0, horizon=4)])
+    assert rollout.failure is None
+    assert rollout.episodes[0].return_ == 4
+
+
+def test_what_is_perceived_stands_in_for_pictures(box: Sandbox) -> None:
+    """One dict for each step, plain and small; the same actions as without, and no picture among them."""
+    trials = [Trial(seed, horizon=6) for seed in range(3)]
+    plain = box.rollout(LOOKS, [PictureEnv(), PictureEnv()], trials)
+    rollout = box.rollout(LOOKS, [PictureEnv(), PictureEnv()], trials, record="seen")
+    assert rollout.failure is None
+    assert [e.return_ for e in rollout.episodes] == [e.return_ for e in plain.episodes]
+    for episode in rollout.episodes:
+        trajectory = episode.trajectory
+        assert trajectory is not None
+        assert trajectory.perceived
+        assert len(trajectory.observations) == 6
+        first = trajectory.observations[0]["thing"]
+        assert [one["thing"] for one in trajectory.observations] == [(11.5, first[1] + n) for n in range(6)]
+        assert trajectory.observations[3]["gap"] is None
+        assert "large" not in trajectory.observations[3]
+
+
+@pytest.mark.parametrize(
+    "perceive",
+    [
+        "",
+        "perceive = 3\n",
+        "def perceive(self, obs):\n        return [1, 2]\n",
+        "def perceive(self, obs):\n        return {1: 2, 'x': object()}\n",
+        "@staticmethod\n    def perceive(obs):\n        return {'far': 10 ** 30}\n",
+    ],
+)
+def test_a_policy_without_a_dict_has_perceived_nothing(box: Sandbox, perceive: str) -> None:
+    """Its steps are recorded all the same, each with an empty dict."""
+    call = "self.perceive(obs)" if "def" in perceive else "None"
+    source = f"class Policy:\n    {perceive or 'pass'}\n\n    def act(self, obs):\n        {call}\n        return 1\n"
+    rollout = box.rollout(source, [PictureEnv()], [Trial(0, horizon=3)], record="seen")
+    assert rollout.failure is None
+    trajectory = rollout.episodes[0].trajectory
+    assert trajectory is not None
+    assert list(trajectory.observations) == [{}, {}, {}]
+
+
+def test_perceive_works_as_a_static_and_as_a_class_method(box: Sandbox) -> None:
+    """What watches over it hands on the arguments that it would have got."""
+    for first in ("@staticmethod\n    def perceive(obs):", "@classmethod\n    def perceive(cls, obs):"):
+        source = f"""
+class Policy:
+    {first}
+        return {{"corner": int(obs[0, 0, 2])}}
+
+    def act(self, obs):
+        return self.perceive(obs)["corner"] - 199
+"""
+        rollout = box.rollout(source, [PictureEnv()], [Trial(0, horizon=2)], record="seen")
+        assert rollout.failure is None
+        assert rollout.episodes[0].trajectory.observations[1] == {"corner": 200}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"x", encode({"a": b"y" * wire.MAX_SEEN_BYTES}), encode({"a": list(range(seen.MAX_VALUES))})],
+    ids=["no data", "too long", "too many"],
+)
+def test_forged_perceptions_end_the_guest_alone(payload: bytes) -> None:
+    """What is no such message, or too much of one, is the policy's failure and nothing else."""
+
+    def answer(lanes: int) -> bytes:
+        return message(wire.SEEN, payload, 0) + message(wire.ACTIONS, b"\x00" * 8 * lanes, lanes)
+
+    limits = Limits(step_seconds=0.2, construct_seconds=0.2, wall_factor=2.0)
+    forgers = Forgers(answer, random.Random(0), limits, truths=(10**9,))
+    progress = Progress([Trial(0, horizon=2)], stop_on_failure=True, output_bytes=100)
+    runner = Runner(forgers.guests(), limits, "", gate=True)
+    rollout = runner.run([PictureEnv()], progress, record="seen", clip_actions=False)
+    assert rollout.failure is not None
+    assert rollout.failure.kind == "crashed"
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+
+
+@given(st.recursive(LEAVES, lambda s: st.lists(s) | st.dictionaries(st.text() | st.integers(), s)))
+def test_kept_values_are_plain_and_stay_what_they_are(value: Any) -> None:
+    """Whatever a policy returns: what is kept of it crosses the border, and keeping it once more changes nothing."""
+    kept = seen.kept(value)
+    assert type(kept) is dict
+    encode(kept)
+    assert repr(seen.kept(kept)) == repr(kept)
