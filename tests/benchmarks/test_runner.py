@@ -263,13 +263,13 @@ def invoke(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers and a feedback class."""
+    """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers, a feedback class and experiments."""
     out = tmp_path / "out"
     arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
     done = invoke([*arguments, "--seeds", "2", "--dry-run", "--out", str(out)], monkeypatch)
     assert done.exit_code == 0, done.output
     tasks = 4
-    calls = tasks * 2 * (5 * 4 + 1)
+    calls = tasks * 2 * (5 * 4 + 2)
     assert f"{calls:,}" in done.output
     usd = calls * (6_000 * 5 + 3_000 * 25) / 1e6
     assert f"{usd:.2f}" in done.output
