@@ -79,12 +79,13 @@ def _cpu() -> float:
 
 
 def _line(row: cwmb.CwmbRow) -> list[str]:
-    def told(value: float, form: str) -> str:
+    def told(value: float, form: str = "") -> str:
+        form = form or (".1f" if abs(value) >= 10 else ".2f")
         return "-" if value != value else format(value, form)  # noqa: PLR0124 - NaN
 
     return [
-        row.env, row.planner, f"{row.steps:,}", told(row.accuracy, ".3f"), told(row.random, ".1f"),
-        told(row.model, ".1f"), told(row.true, ".1f"), told(row.score, ".2f"),
+        row.env, row.planner, f"{row.steps:,}", told(row.accuracy, ".3f"), told(row.random),
+        told(row.model), told(row.true), told(row.score, ".2f"),
     ]  # fmt: skip
 
 

@@ -56,11 +56,12 @@ class Lessons:
     def __init__(self, modeller: Modeller, dreamer: Dreamer, journal: Journal) -> None:
         self._modeller, self._dreamer, self._journal = modeller, dreamer, journal
         self._learnt: list[tuple[Disappointment, str]] = []
+        self._told = 0
 
-    @property
-    def latest(self) -> tuple[Disappointment, ...]:
-        """The lessons that the writer of the next model is told of."""
-        return tuple(lesson for lesson, _ in self._learnt[-KEPT:])
+    def untold(self) -> tuple[Disappointment, ...]:
+        """The lessons that no writer of a model was told of yet, the latest; now they are."""
+        found, self._told = self._learnt[self._told :], len(self._learnt)
+        return tuple(lesson for lesson, _ in found[-KEPT:])
 
     async def learn(
         self, name: str, key: str, source: str, world: Modelled, promised: float, earned: float

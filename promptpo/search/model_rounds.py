@@ -94,7 +94,7 @@ class ModelRounds:
         wrong = self.screen.contradicted(history, attempts)
         if wrong:
             self._paid.note(number, wrong, "s")
-        world = await self._modeller.model(f"r{number}", self._lessons.latest)
+        world = await self._modeller.model(f"r{number}", self._lessons.untold())
         self.screen.close()
         if not world.usable or not await self._trusted(number, world):
             return []

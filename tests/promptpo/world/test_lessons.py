@@ -97,7 +97,8 @@ def test_the_first_departure_is_told_as_rows(tmp_path: Path) -> None:
         assert [row.split(":")[0] for row in lesson.rows] == ["step 3", "step 4", "step 5"]
         assert "obs [3], action [1]: predicted [4], reward 4; really [3], reward 3" in lesson.rows[0]
         assert "obs [4], action [1]: predicted [5]" in lesson.rows[1]
-        assert lessons.latest == (lesson,)
+        assert lessons.untold() == (lesson,)
+        assert lessons.untold() == ()  # a good model is not asked for again and again
         assert modeller.earned("one", 4) == 1.0 + 2.0 + 3.0 + 3.0  # as a policy that plans is promised it
         assert modeller.earned("gone", 4) is None
         again = Lessons(modeller, SimpleNamespace(), journal)
