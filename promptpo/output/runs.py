@@ -52,7 +52,7 @@ class RunLine:
         usd: What they cost, as far as known.
         seconds: Wall time; None while the run is not finished.
         curve: How the best so far improved.
-        setting: Wrappers and variants, as ``result.json`` has them.
+        setting: Wrappers and variants, as ``result.json`` has them, and the digest of the reward program.
     """
 
     directory: Path
@@ -109,6 +109,7 @@ class RunLine:
                 one.horizon,
                 one.setting.get("wrappers"),
                 one.setting.get("variants"),
+                one.setting.get("reward"),
             )
             for one in (self, other)
         )
@@ -245,4 +246,7 @@ def _from_result(
 
 def _setting(result: Mapping[str, Any]) -> dict[str, Any]:
     """What of a result, beyond the arguments, says which task was solved."""
-    return {key: result[key] for key in ("wrappers", "variants", "held_out_variants") if result.get(key)}
+    found = {key: result[key] for key in ("wrappers", "variants", "held_out_variants") if result.get(key)}
+    reward = result.get("reward")
+    digest = reward.get("digest") if isinstance(reward, Mapping) else None
+    return {**found, "reward": str(digest)} if digest else found

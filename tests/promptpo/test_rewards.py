@@ -18,6 +18,7 @@ from promptpo.output.exporting import policy_part
 from promptpo.output.film import film, record
 from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
+from promptpo.output.runs import read_line
 from promptpo.program.rewards import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
@@ -210,3 +211,16 @@ def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
     ).episodes
     assert episode.return_ != episode.env_return
     assert film(task, episode, frames=3).same
+
+
+def test_returns_of_different_rewards_are_not_compared(done: tuple[Any, Model], tmp_path: Path) -> None:
+    """They share no axis: only runs on the same program, by its digest, are held against each other."""
+    import shutil
+
+    other = Path(shutil.copytree(done[0].directory, tmp_path / "other"))
+    ours = read_line(done[0].directory)
+    assert ours.against(read_line(other)) is not None
+    result = json.loads((other / "result.json").read_text())
+    result["reward"]["digest"] = "another"
+    (other / "result.json").write_text(json.dumps(result))
+    assert ours.against(read_line(other)) is None
