@@ -17,7 +17,7 @@ from promptpo.telling.parts import Part
 from promptpo.telling.programs import idea, parameters
 from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
-from promptpo.telling.trace import shorter
+from promptpo.telling.trace import ROWS, shorter
 from promptpo.telling.tuning import moved_in_words
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
     title = f"# {base.id}"
     if base is known.leader:
         title += ", the best so far"
-    about = f"{title}\n\n{_result(base, known)}"
+    about = f"{title}\n\n{_result(base, known, asked=_mends(plan))}"
     code = _code(base)
     score = f"{title}\n\nReturn {scores.score(known.history.evidence(base))}."
     parts = [Part([about, score], [82])]
@@ -108,7 +108,7 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
     return parts
 
 
-def _result(attempt: Attempt, known: Known) -> str:
+def _result(attempt: Attempt, known: Known, *, asked: bool = False) -> str:
     """The score of a program that is told in detail, its returns, and how it differs from the best."""
     history, leader = known.history, known.leader
     evidence, names = history.evidence(attempt), scores.starts(history)
@@ -122,7 +122,7 @@ def _result(attempt: Attempt, known: Known) -> str:
     text += [
         feedback.endings(evidence.episodes),
         scores.returns(evidence, names),
-        "" if known.one_start else scores.bad_starts(evidence, names),
+        "" if known.one_start or asked else scores.bad_starts(evidence, names),  # the request names them
     ]
     if leader is attempt or leader is None:
         text.append(seconds_in_words(attempt))
@@ -180,7 +180,7 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
     else:
         few, least = ("worst", "best", "typical"), ("worst", "typical")
     return Part(
-        [texts(every, 1200), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 640)], [20, 50]
+        [texts(every, 1200), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 600)], [20, 50]
     )
 
 
@@ -201,6 +201,9 @@ def _trace(plan: Plan, base: Attempt) -> list[Part]:
     which, table = "the worst" if base.diagnosis.of("worst") else "a typical", base.diagnosis.trace
     if plan.direction == "improve" and not _mends(plan) and base.diagnosis.usual and not _ends_early(base):
         which, table = "the median" if base.diagnosis.of("median") else which, base.diagnosis.usual
+    worst = base.diagnosis.of("worst", "typical")
+    if not base.diagnosis.by and worst is not None and worst.steps <= ROWS:
+        table = ""  # the summary, which no feedback class wrote, shows every step
     parts = []
     worths = [32, 69] if _mends(plan) else [30, 58]
     if table:
