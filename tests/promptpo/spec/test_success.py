@@ -72,3 +72,11 @@ def test_a_tolerance_in_the_source_is_told() -> None:
         "np.linalg.norm(obs[4:7] - env._target_pos) <= 0.07"
         in describe(Task("Meta-World/pick-place-v3")).text
     )
+
+
+@needs("metaworld")
+def test_an_anonymous_spec_names_no_joint() -> None:
+    """Conditions over the simulator's parts would give it away."""
+    text = describe(Task("Meta-World/hammer-v3"), reveal="anonymous").text
+    assert "Nail" not in text
+    assert 'info["success"] at any step' in text
