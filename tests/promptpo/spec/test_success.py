@@ -75,8 +75,7 @@ def test_a_tolerance_in_the_source_is_told() -> None:
 
 
 @needs("metaworld")
-def test_an_anonymous_spec_names_no_joint() -> None:
-    """Conditions over the simulator's parts would give it away."""
+def test_an_anonymous_spec_has_no_condition() -> None:
+    """One over the simulator's parts would give the environment away."""
     text = describe(Task("Meta-World/hammer-v3"), reveal="anonymous").text
-    assert "Nail" not in text
-    assert 'info["success"] at any step' in text
+    assert """"success": 'info["success"] at any step of the episode',""" in text
