@@ -64,7 +64,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         in_detail = [base, *plan.parents[1:]]
         parts += _programs(plan, known, in_detail)
         parts.append(_episodes(plan, base, known))
-        parts += _trace(plan, base)
+        parts += _trace(plan, base, known)
     parts += others(plan, known, in_detail)
     if plan.direction in {"fresh", "different"}:
         tried = [strategies_in_words(history), strategies_in_words(history, short=True), ""]
@@ -192,7 +192,7 @@ def _nearly_the_median(told: Told, base: Attempt) -> bool:
     return told.return_ - median.return_ <= NEAR * max(abs(told.return_), abs(median.return_))
 
 
-def _trace(plan: Plan, base: Attempt) -> list[Part]:
+def _trace(plan: Plan, base: Attempt, known: Known) -> list[Part]:
     """Steps of one episode of the base, and small maps of them where observations are images.
 
     Around what went wrong in the worst one, or, where the request is about what every episode earns, from the middle of
@@ -207,11 +207,17 @@ def _trace(plan: Plan, base: Attempt) -> list[Part]:
     parts = []
     worths = [32, 69] if _mends(plan) else [30, 58]
     if table:
-        title = f"# From {which} training episode of {base.id}\n\n"
+        unseen = which == "the worst" and worst is not None and _is_validation(worst, known)
+        title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}\n\n"
         parts.append(Part([title + table, title + shorter(table), ""], worths))
     if base.diagnosis.maps:
         parts.append(Part([base.diagnosis.maps, ""], [worths[-1] + 1]))
     return parts
+
+
+def _is_validation(told: Told, known: Known) -> bool:
+    """Whether an episode began at a start that only better programs play."""
+    return scores.starts(known.history).get(told.seed, "").startswith("v")
 
 
 def _ends_early(base: Attempt) -> bool:

@@ -274,3 +274,16 @@ def test_no_start_is_bad_where_all_begin_alike() -> None:
     text = prompting.policy_prompt(asked, alike, max_tokens=10_000)
     assert "All episodes begin with the same observation." in text
     assert "far worse than the median" not in text
+
+
+def test_an_episode_of_validation_is_not_called_one_of_training() -> None:
+    """A bad start that only the better programs played may be the worst one shown."""
+    seen = tuple(
+        replace(told, seed=10_000_000) if told.role == "worst" else told for told in BEST.diagnosis.episodes
+    )
+    best = replace(BEST, diagnosis=replace(BEST.diagnosis, episodes=seen))
+    asked = plan("improve", parents=(best,), aspect="Robustness: x.")
+    text = prompting.policy_prompt(asked, known(OLD, WRITTEN, best), max_tokens=10_000)
+    assert "The worst episode (start v1, " in text
+    assert "# From the worst episode of r2c2t" in text
+    assert "The best training episode (start 2, " in text
