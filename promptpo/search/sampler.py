@@ -114,7 +114,7 @@ class Sampler:
             summaries.since,
             self._spec.reports_success,
             promises(self._spec.text),
-            start_in_words(self._spec),
+            start_in_words(self._spec, texts=self._config.reveal == "named"),
             self._spec.one_start,
             self._experimenter.offered(number, where.rounds, where.steps_left),
             summaries.pictures,

@@ -62,14 +62,17 @@ def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Part
         parts: Everything that is known.
         env: The environment, for its names and spaces.
         reveal: "named" keeps all; "anonymous" keeps spaces, meanings and reward, in words that do not
-            identify the environment, without the robot's measures and without example texts; "bare" keeps shapes and bounds only.
+            identify the environment, without the robot's measures, without example texts and without the
+            condition of a success; "bare" keeps shapes and bounds only.
     """
     if reveal == "named":
         return parts
     if reveal == "bare":
         return _bare(parts, env)
     words = _Words(parts, env)
-    hidden: Parts = words.in_value(replace(parts, title="", description="", body="", blocks=words.maps()))
+    success = parts.success.partition(":")[0]  # its condition may name joints and places of the simulator
+    told = replace(parts, title="", description="", body="", blocks=words.maps(), success=success)
+    hidden: Parts = words.in_value(told)
     return replace(hidden, observation=_renumbered(hidden.observation), action=_renumbered(hidden.action))
 
 

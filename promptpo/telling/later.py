@@ -17,7 +17,7 @@ from promptpo.telling.parts import Part
 from promptpo.telling.programs import idea, parameters
 from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
-from promptpo.telling.trace import shorter
+from promptpo.telling.trace import ROWS, shorter
 from promptpo.telling.tuning import moved_in_words
 from promptpo.telling.world import disappointments_in_words
 
@@ -65,7 +65,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         in_detail = [base, *plan.parents[1:]]
         parts += _programs(plan, known, in_detail)
         parts.append(_episodes(plan, base, known))
-        parts += _trace(plan, base)
+        parts += _trace(plan, base, known)
     parts += others(plan, known, in_detail)
     if plan.direction in {"fresh", "different"}:
         tried = [strategies_in_words(history), strategies_in_words(history, short=True), ""]
@@ -90,7 +90,7 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
     title = f"# {base.id}"
     if base is known.leader:
         title += ", the best so far"
-    about = f"{title}\n\n{_result(base, known)}"
+    about = f"{title}\n\n{_result(base, known, asked=_mends(plan))}"
     code = _code(base)
     score = f"{title}\n\nReturn {scores.score(known.history.evidence(base))}."
     parts = [Part([about, score], [82])]
@@ -111,7 +111,7 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
     return parts
 
 
-def _result(attempt: Attempt, known: Known) -> str:
+def _result(attempt: Attempt, known: Known, *, asked: bool = False) -> str:
     """The score of a program that is told in detail, its returns, and how it differs from the best."""
     history, leader = known.history, known.leader
     evidence, names = history.evidence(attempt), scores.starts(history)
@@ -125,7 +125,7 @@ def _result(attempt: Attempt, known: Known) -> str:
     text += [
         feedback.endings(evidence.episodes),
         scores.returns(evidence, names),
-        "" if known.one_start else scores.bad_starts(evidence, names),
+        "" if known.one_start or asked else scores.bad_starts(evidence, names),  # the request names them
     ]
     if leader is attempt or leader is None:
         text.append(seconds_in_words(attempt))
@@ -183,7 +183,7 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
     else:
         few, least = ("worst", "best", "typical"), ("worst", "typical")
     return Part(
-        [texts(every, 1200), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 640)], [20, 50]
+        [texts(every, 1200), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 600)], [20, 50]
     )
 
 
@@ -195,7 +195,7 @@ def _nearly_the_median(told: Told, base: Attempt) -> bool:
     return told.return_ - median.return_ <= NEAR * max(abs(told.return_), abs(median.return_))
 
 
-def _trace(plan: Plan, base: Attempt) -> list[Part]:
+def _trace(plan: Plan, base: Attempt, known: Known) -> list[Part]:
     """Steps of one episode of the base, and small maps of them where observations are images.
 
     Around what went wrong in the worst one, or, where the request is about what every episode earns, from the middle of
@@ -204,14 +204,23 @@ def _trace(plan: Plan, base: Attempt) -> list[Part]:
     which, table = "the worst" if base.diagnosis.of("worst") else "a typical", base.diagnosis.trace
     if plan.direction == "improve" and not _mends(plan) and base.diagnosis.usual and not _ends_early(base):
         which, table = "the median" if base.diagnosis.of("median") else which, base.diagnosis.usual
+    worst = base.diagnosis.of("worst", "typical")
+    if not base.diagnosis.by and worst is not None and worst.steps <= ROWS:
+        table = ""  # the summary, which no feedback class wrote, shows every step
     parts = []
     worths = [32, 69] if _mends(plan) else [30, 58]
     if table:
-        title = f"# From {which} training episode of {base.id}\n\n"
+        unseen = which == "the worst" and worst is not None and _is_validation(worst, known)
+        title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}\n\n"
         parts.append(Part([title + table, title + shorter(table), ""], worths))
     if base.diagnosis.maps:
         parts.append(Part([base.diagnosis.maps, ""], [worths[-1] + 1]))
     return parts
+
+
+def _is_validation(told: Told, known: Known) -> bool:
+    """Whether an episode began at a start that only better programs play."""
+    return scores.starts(known.history).get(told.seed, "").startswith("v")
 
 
 def _ends_early(base: Attempt) -> bool:

@@ -131,7 +131,8 @@ def _entry(attempt: Attempt, known: Known, most: int, *, began: bool) -> str:
     if tuning and history.find(f"{attempt.id}t") is None:
         text += f" {tuning}."
     if most or table:
-        summary = worst(attempt, most, known) if most or not table else ""
+        # Without a feedback class the summary is a table of the same steps.
+        summary = worst(attempt, most, known) if (most and attempt.diagnosis.by) or not table else ""
         text = "\n".join(filter(None, [text, summary, table]))
     return text.rstrip().replace("\n", "\n  ")
 

@@ -108,7 +108,9 @@ def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
     if not low or 2 * len(low) >= len(evidence.returns):
         return ""
     listed = ", ".join(
-        f"{names.get(evidence.episodes[i].seed, '?')} ({number(evidence.returns[i])})" for i in low[:6]
+        names.get(evidence.episodes[i].seed, "?")
+        + ("" if len(evidence.returns) <= ALL else f" ({number(evidence.returns[i])})")  # else all are listed
+        for i in low[:6]
     )
     more = f" and {len(low) - 6} others" if len(low) > 6 else ""  # noqa: PLR2004
     few = "starts goes" if len(low) == 1 else "starts go"

@@ -22,8 +22,12 @@ SMALL = 0.02
 """A difference between episodes below this share of a number's size is not told."""
 
 
-def start_in_words(spec: TaskSpec) -> str:
+def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
     """One first observation by the spec's names, with the range over a few episodes where these differ.
+
+    Args:
+        spec: What was observed.
+        texts: Whether texts of the observation may be told, which give an environment away.
 
     Returns:
         Empty where no episode was observed.
@@ -37,7 +41,9 @@ def start_in_words(spec: TaskSpec) -> str:
         if spec.one_start
         else f"in brackets the range over {n}"
     )
-    listed = at_items(", ".join(_numbers(firsts, names)), MOST)
+    listed = at_items(
+        ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())]), MOST
+    )
     parts = [f"What `act` sees first in an episode ({how}): {listed}."] if listed else []
     return "\n\n".join([*parts, *drawn(firsts[0], names)])
 
@@ -54,8 +60,11 @@ def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
             continue
         texts = [_value(label, every) for label in labels]
         found.append(f"{name} {texts[0]}" if len(texts) == 1 else f"{name} [{_list(texts)}]")
-    said = dict(words(firsts[0], "obs"))
-    return [*found, *(f'{called(label, names)} "{text}"' for label, text in said.items())]
+    return found
+
+
+def _texts(first: Any, names: Mapping[str, str]) -> list[str]:
+    return [f'{called(label, names)} "{text}"' for label, text in words(first, "obs")]
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -156,7 +156,9 @@ def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] 
     steps = [t for t in range(first, end) if (t - first) % apart == 0 or t == end - 1]
     rows = _table(trajectory, steps, names, posture, (BEGUN, BEGUN_DONE, BEGUN_KEPT), len(steps))
     about = (
-        f"How it began (start of {length:,} steps):" if at_once else f"How it ended (of {length:,} steps):"
+        f"How it began (start of {length:,} step{'s' if length > 1 else ''}):"
+        if at_once
+        else f"How it ended (of {length:,} steps):"
     )
     return "\n".join([about, *rows])
 

@@ -72,3 +72,10 @@ def test_a_tolerance_in_the_source_is_told() -> None:
         "np.linalg.norm(obs[4:7] - env._target_pos) <= 0.07"
         in describe(Task("Meta-World/pick-place-v3")).text
     )
+
+
+@needs("metaworld")
+def test_an_anonymous_spec_has_no_condition() -> None:
+    """One over the simulator's parts would give the environment away."""
+    text = describe(Task("Meta-World/hammer-v3"), reveal="anonymous").text
+    assert """"success": 'info["success"] at any step of the episode',""" in text

@@ -242,3 +242,48 @@ def test_a_promise_that_nobody_has_seen_kept_is_told() -> None:
     text = prompting.policy_prompt(plan("improve", parents=(kept,), aspect="x"), told, max_tokens=10_000)
     assert "Single steps have earned from -10 to 1000 so far." in text
     assert "the one above" not in text
+
+
+def test_what_a_table_shows_already_is_not_shown_twice() -> None:
+    """Without a feedback class the words on an episode are a table of its steps."""
+    told = (
+        Told("worst", 0, 1.0, 5, "terminated", "step|x\n0|1"),
+        Told("best", 1, 9.0, 5, "terminated", "step|x\n0|2"),
+    )
+    began = "How it began (start of 5 steps):\nstep|x\n0|1"
+    plain = Diagnosis(told, "Steps 0 to 4, the last ones:\nstep|x\n0|1", "", began)
+    best, poor = replace(BEST, diagnosis=plain), attempt("r2c4", 1.0, 2.0, 3.0, diagnosis=plain)
+    asked = plan("improve", parents=(best,), aspect="x")
+    text = prompting.policy_prompt(asked, known(OLD, PARTNER, WRITTEN, best, poor), max_tokens=10_000)
+    assert "Steps 0 to 4" not in text
+    others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
+    assert others.count("step|x") == 1
+    named = replace(best, diagnosis=replace(plain, by="feedback"))
+    asked = plan("improve", parents=(named,), aspect="x")
+    text = prompting.policy_prompt(asked, known(OLD, PARTNER, WRITTEN, named, poor), max_tokens=10_000)
+    assert "Steps 0 to 4" in text
+
+
+def test_no_start_is_bad_where_all_begin_alike() -> None:
+    """The prompt says that they do, and names no bad ones."""
+    scattered = attempt("r2c2t", 300.0, 298.0, -9.0, 299.0, 301.0, diagnosis=BEST.diagnosis)
+    asked = plan("improve", parents=(scattered,), aspect="x")
+    text = prompting.policy_prompt(asked, known(OLD, WRITTEN, scattered), max_tokens=10_000)
+    assert "far worse than the median" in text
+    alike = known(OLD, WRITTEN, scattered, one_start=True)
+    text = prompting.policy_prompt(asked, alike, max_tokens=10_000)
+    assert "All episodes begin with the same observation." in text
+    assert "far worse than the median" not in text
+
+
+def test_an_episode_of_validation_is_not_called_one_of_training() -> None:
+    """A bad start that only the better programs played may be the worst one shown."""
+    seen = tuple(
+        replace(told, seed=10_000_000) if told.role == "worst" else told for told in BEST.diagnosis.episodes
+    )
+    best = replace(BEST, diagnosis=replace(BEST.diagnosis, episodes=seen))
+    asked = plan("improve", parents=(best,), aspect="Robustness: x.")
+    text = prompting.policy_prompt(asked, known(OLD, WRITTEN, best), max_tokens=10_000)
+    assert "The worst episode (start v1, " in text
+    assert "# From the worst episode of r2c2t" in text
+    assert "The best training episode (start 2, " in text

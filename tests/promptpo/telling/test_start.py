@@ -53,5 +53,6 @@ def test_one_start_for_all_is_said_so(cart: Any) -> None:
     grid = {"image": np.eye(5, dtype=np.uint8), "mission": "go"}
     text = start_in_words(replace(same, firsts=(grid, grid)))
     assert 'mission "go"' in text
+    assert "go" not in start_in_words(replace(same, firsts=(grid, grid)), texts=False)
     assert "image as a map, a line for each first index:\n10000\n01000" in text
     assert start_in_words(replace(same, firsts=())) == ""
