@@ -122,7 +122,7 @@ def test_vectors_from_anywhere_come_only_where_lasting_is_all() -> None:
         for _ in range(6):
             clock.cheap = clock.spent == 0 or clock.lasting
             batch = arm.ask(clock)
-            sizes.append(len(batch.trials))
+            sizes.append(len({tuple(sorted((trial.params or {}).items())) for trial in batch.trials}))
             found = rollout(*[(earned * (5 + n % 7), 5 + n % 7, True) for n in range(len(batch.trials))])
             clock.add(found)
             arm.tell(list(found.episodes))
