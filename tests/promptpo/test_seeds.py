@@ -167,7 +167,8 @@ def test_a_folder_is_shown_reported_and_exported(
     assert shown.startswith("seed ")
     assert f"promptpo show {several.directory}/seed-" in shown
     assert command_line(["show", folder, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == several.data["runs"]
+    summary = json.loads((several.directory / "summary.json").read_text())
+    assert json.loads(capsys.readouterr().out)["runs"] == summary["runs"]
     assert command_line(["report", folder]) == 0
     assert "compare.html" in capsys.readouterr().out
     assert "<table" in (several.directory / "compare.html").read_text()
