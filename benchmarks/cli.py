@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from promptpo.cli.arguments import AsJson
+from promptpo.cli.terminal import print_json
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from benchmarks.benchmark import Benchmark
+    from benchmarks.runner.processes import FailedCell
 
 AgentWhen = Literal["passed", "always", "never"]
 SHOWN_VERSIONS = ("python", "promptpo", "numpy", "gymnasium")
@@ -95,6 +102,7 @@ def benchmark(
         int, typer.Option(min=2, help="With --probe: questions of each kind, size and domain.")
     ] = 20,
     prompt_tokens: Annotated[int, typer.Option(min=50, help="With --probe: budget of a prompt.")] = 3800,
+    as_json: AsJson = False,
 ) -> None:
     """Compare methods and models on a suite of tasks.
 
@@ -103,10 +111,11 @@ def benchmark(
     results.csv, report.md and report.html.
     """
     from benchmarks.benchmark import report, run
+    from benchmarks.runner.processes import read_failures
     from promptpo.errors import UsageError
 
     if suite == "list":
-        _list()
+        _list(as_json=as_json)
         return
     if probe:
         if suite != "icpi":
@@ -121,12 +130,14 @@ def benchmark(
         steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd, executor=executor,
     )  # fmt: skip
     if dry_run:
-        _show_estimate(asked, jobs)
+        _show_estimate(asked, jobs, as_json=as_json)
         return
     if not resume and asked.root.exists():
         raise UsageError(f"{asked.root} exists; leave --fresh out to go on with it, or choose another --out.")
+    failures = []
     if report_only:
         report(asked)
+        failures = read_failures(asked.root)
     else:
         failures = run(
             asked,
@@ -136,7 +147,18 @@ def benchmark(
         )
         for failure in failures:
             print(f"failed: {failure.cell}: {failure.message} (all of it in {failure.log})", file=sys.stderr)
-    print(asked.root / "report.html")
+    page = asked.root / "report.html"
+    if as_json:
+        print_json({"out": str(asked.root), "report": str(page), **_told(asked, failures)}, indent=2)
+    else:
+        print(page)
+
+
+def _told(asked: Benchmark, failures: Sequence[FailedCell]) -> dict[str, Any]:
+    """Finished runs as results.csv has them, and those that failed."""
+    from benchmarks.statistics.rows import read_csv
+
+    return {"runs": read_csv(asked.root), "failed": [asdict(failure) for failure in failures]}
 
 
 def _asked(
@@ -221,9 +243,19 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _list() -> None:
+def _list(*, as_json: bool) -> None:
     from benchmarks.runner.suite import load_suite, suite_names
 
+    if as_json:
+        suites = [load_suite(name) for name in suite_names()]
+        print_json(
+            [
+                {"suite": one.name, "title": one.title, "tasks": [t.label for t in one.tasks]}
+                for one in suites
+            ],
+            indent=2,
+        )
+        return
     for name in suite_names():
         suite = load_suite(name)
         print(f"{name:20} {len(suite.tasks):3} tasks  {suite.title}")
@@ -239,14 +271,21 @@ def _show_tasks(asked: Benchmark) -> None:
     print()
 
 
-def _show_estimate(asked: Benchmark, jobs: int) -> None:
+def _show_estimate(asked: Benchmark, jobs: int, *, as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
     from benchmarks.runner import estimate as estimates
 
-    _show_tasks(asked)
+    if not as_json:
+        _show_tasks(asked)
     found = estimates.estimate(asked.suite, asked.cells(), asked.budget)
+    if as_json:
+        print_json(
+            {"tasks": [t.label for t in asked.suite.tasks], "columns": [asdict(row) for row in found]},
+            indent=2,
+        )
+        return
     table = Table(
         "column", "runs", "steps", "calls", "tokens in", "tokens out", "US dollars", "hours", box=None
     )

@@ -199,6 +199,42 @@ def is_folder_of_seeds(directory: Path) -> bool:
     return (directory / SEEDS).is_file()
 
 
+def read_seeds(directory: Path) -> SeedsResult:
+    """What the runs of a folder gave so far; nothing is written.
+
+    Raises:
+        RunError: It is no such folder, or a run in it cannot be read.
+    """
+    data, runs = _told(directory, _noted(directory))
+    return SeedsResult(directory, data, runs)
+
+
+def begun_runs(directory: Path) -> list[Path]:
+    """The runs of a folder that were begun, by seed."""
+    return [path for seed in _noted(directory) if _begun(path := directory / f"seed-{seed}")]
+
+
+def best_by_validation(found: SeedsResult) -> RunResult:
+    """The run whose best is best on the episodes that chose it: the test must not choose.
+
+    Raises:
+        NoSuchRunError: No run of the folder has a policy.
+    """
+    known = [run for run in found.runs.values() if run.data["best"] is not None]
+    if not known:
+        raise NoSuchRunError(
+            f"no run in {found.directory} has a policy yet; see: promptpo show {found.directory}"
+        )
+    return max(known, key=_chosen_by)
+
+
+def _chosen_by(run: RunResult) -> tuple[float, float]:
+    """What a run's best earned in training and validation: success first, then the return."""
+    scores = run.data.get("validation") or run.data.get("train") or {}
+    mean = scores.get("mean_return")
+    return (scores.get("success_rate") or 0.0, -math.inf if mean is None else float(mean))
+
+
 def _work(
     directory: Path,
     wanted: Sequence[int],
@@ -273,6 +309,13 @@ def _over(path: Path) -> bool:
 
 def _summarise(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], dict[int, RunResult]]:
     """Write ``summary.json``."""
+    data, runs = _told(directory, wanted)
+    write_atomically(directory / SUMMARY, json.dumps(data, indent=2) + "\n")
+    return data, runs
+
+
+def _told(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], dict[int, RunResult]]:
+    """The content of ``summary.json``, and the results by seed."""
     runs = dict(_results(directory, wanted))
     rows = [_row(directory, seed, runs.get(seed)) for seed in wanted]
     means = {row["seed"]: row["mean_return"] for row in rows if row["mean_return"] is not None}
@@ -293,7 +336,6 @@ def _summarise(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], 
         else {"seed": best, "mean_return": means[best], "policy": str(runs[best].policy_path)},
         "runs": rows,
     }
-    write_atomically(directory / SUMMARY, json.dumps(data, indent=2) + "\n")
     return data, runs
 
 

@@ -204,3 +204,19 @@ def _flat(row: FinishedCell, root: Path) -> dict[str, Any]:
         "stop_reason": content.get("stop_reason", ""),
         "directory": cell.directory.relative_to(root).as_posix(),
     }
+
+
+def read_csv(root: Path) -> list[dict[str, Any]]:
+    """The rows of the CSV file, numbers as numbers; what is empty is None."""
+    with (root / CSV).open(encoding="utf-8", newline="") as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        return value if math.isfinite(value) else None
+    return text or None

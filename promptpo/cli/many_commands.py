@@ -10,7 +10,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson, runs
 from promptpo.cli.terminal import print_json, say
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, RunError, UsageError
 from sandbox.text import clean_line
 
 COMPARISON = "compare.html"
@@ -89,6 +89,27 @@ def compare(
         return
     print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
     say(f"wrote {output}")
+
+
+def compare_in(folder: Path, directories: Sequence[Path]) -> Path:
+    """Write the page that compares the runs of a folder into it.
+
+    Raises:
+        PromptPOError: There is no run, one cannot be read, or the page cannot be written.
+    """
+    from promptpo.files import cannot_write, write_atomically
+    from promptpo.output.report.compare_page import compare_page
+    from promptpo.output.runs import read_line
+
+    lines = [read_line(directory) for directory in directories]
+    if not lines:
+        raise NoSuchRunError(f"no run was begun in {folder}; go on with: promptpo resume {folder}")
+    path = folder / COMPARISON
+    try:
+        write_atomically(path, compare_page(lines))
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return path
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:

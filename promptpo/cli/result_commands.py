@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from promptpo.cli import seeds_command
 from promptpo.cli.arguments import (
     AsJson,
     CandidateName,
@@ -49,6 +50,8 @@ def export(
 ) -> None:
     """Write a run's best policy as one file, or with --world its world model.
 
+    Of a folder of --seeds it is the policy that is best by its validation episodes.
+
     It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
     not record the action space, so that the environment must be built.
     """
@@ -56,6 +59,7 @@ def export(
     from promptpo.output.run_result import load_run
 
     name = _one_name(candidate, option)
+    run = seeds_command.chosen_run(run, name)
     if world is not None:
         from promptpo.output.run_view import read_view
         from promptpo.output.world import exported_world
@@ -120,13 +124,17 @@ def show(
 ) -> None:
     """Tell what happened in a run.
 
-    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test. An experiment is
-    named as it is listed, for example p0.1.
+    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test; of a folder of
+    --seeds its summary. An experiment is named as it is listed, for example p0.1.
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
     from promptpo.output.baseline_run import is_baseline
+    from promptpo.seeds import is_folder_of_seeds
 
     name = _one_name(candidate, option)
+    if is_folder_of_seeds(run):
+        seeds_command.show(run, name, as_json=as_json)
+        return
     if is_baseline(run):
         from promptpo.cli.show_baseline import baseline_json, baseline_overview
 

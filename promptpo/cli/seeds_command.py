@@ -11,6 +11,7 @@ import typer
 from promptpo.cli import view_commands
 from promptpo.cli.many_commands import print_table
 from promptpo.cli.terminal import print_json, say
+from promptpo.errors import UsageError
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -47,6 +48,63 @@ def finish(found: SeedsResult, showing: ShowingFlags) -> None:
         raise typer.Exit(130)
     if not found.complete:
         raise typer.Exit(1)
+
+
+def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
+    """What `promptpo show` says of a folder of seeds.
+
+    Raises:
+        UsageError: A candidate is asked for, which one of its runs has.
+    """
+    from promptpo.seeds import read_seeds
+
+    _refuse_candidate(directory, candidate, "show")
+    found = read_seeds(directory)
+    if as_json:
+        print_json({"directory": str(directory), **found.data}, indent=2)
+    else:
+        summary(found)
+        say(clean_line(f"One of its runs: promptpo show {shlex.quote(str(_first_run(directory)))}"))
+
+
+def chosen_run(directory: Path, candidate: str | None) -> Path:
+    """The run that is meant: of a folder of seeds the one whose best is best by validation, which is said.
+
+    Raises:
+        UsageError: A candidate of a folder is asked for, or no run of it has a policy.
+    """
+    from promptpo.seeds import best_by_validation, is_folder_of_seeds, read_seeds
+
+    if not is_folder_of_seeds(directory):
+        return directory
+    _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
+    found = read_seeds(directory)
+    best = best_by_validation(found)
+    mean = (best.data.get("validation") or {}).get("mean_return")
+    told = "" if mean is None else f", {mean:.6g}"
+    say(
+        clean_line(
+            f"{best.directory} is the best of {len(found.runs)} run{'' if len(found.runs) == 1 else 's'} in "
+            f"{directory} by the return of its training and validation episodes{told}."
+        ),
+        error=True,
+    )
+    return best.directory
+
+
+def _first_run(directory: Path) -> Path:
+    from promptpo.seeds import begun_runs
+
+    return next(iter(begun_runs(directory)), directory)
+
+
+def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> None:
+    if candidate is not None:
+        one = shlex.quote(str(_first_run(directory)))
+        raise UsageError(
+            f"{directory} holds one run for each seed, each with candidates of its own; name one of them: "
+            f"promptpo {command} {one} {candidate}"
+        )
 
 
 def summary(found: SeedsResult) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from promptpo.cli import many_commands
 from promptpo.cli.arguments import (
     AsJson,
     Film,
@@ -106,7 +107,7 @@ def report(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write RUN/report.html, one page on what happened in a run.
+    """Write RUN/report.html, one page on what happened in a run; of a folder of --seeds compare.html.
 
     It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
     shown; where the environment cannot be rendered the page says why. For a run that was not made here that
@@ -125,7 +126,12 @@ def report(
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
     from promptpo.run.origin import builds, made_here
+    from promptpo.seeds import begun_runs, is_folder_of_seeds
 
+    if is_folder_of_seeds(run):
+        path = many_commands.compare_in(run, begun_runs(run))
+        _written(run, path, open_=open_, as_json=as_json)
+        return
     view = None if is_baseline(run) else read_view(run)
     if film and view is not None and view.best is not None:
         text = (
@@ -140,6 +146,11 @@ def report(
         raise
     except OSError as error:
         raise cannot_write(run / "report.html", error) from error
+    _written(run, path, open_=open_, as_json=as_json)
+
+
+def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
+    """Say where a page is, and open it where that is wanted."""
     if as_json:
         print_json({"run": str(run), "output": str(path)})
     else:
@@ -154,7 +165,13 @@ def report(
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
     from promptpo.output.live import LiveServer
+    from promptpo.seeds import begun_runs, is_folder_of_seeds
 
+    if is_folder_of_seeds(run):
+        one = next(iter(begun_runs(run)), run / "seed-0")
+        raise UsageError(
+            f"{run} holds one run for each seed; serve one of them: promptpo report {one} --live"
+        )
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")
     try:

@@ -25,7 +25,7 @@ RESET_WANTS = "return (observation, info)"
 _NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.bool_, np.int64})
 
 
-class Contract:
+class ReturnContract:
     """Checks what an environment returns; cheap enough for every step.
 
     Of observations only arrays are looked at, and only their shape: what is inside of them is the
@@ -127,7 +127,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
         super().__init__(env)
-        self.contract = Contract(env, name)
+        self.contract = ReturnContract(env, name)
         self._checked = self.contract.step
 
     def step(self, action: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.envs.contract import Contract, old_interface
+from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
@@ -118,7 +118,7 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
 
 
 def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
-    contract = Contract(env, name)
+    contract = ReturnContract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(env.reset(seed=seed))
         observation = deepcopy(observation)

@@ -76,7 +76,7 @@ def test_one_that_is_not_done(runs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert command_line(["report", str(runs / "going")]) == 0
     assert "Not finished." in (runs / "going" / "report.html").read_text()
     capsys.readouterr()
-    assert command_line(["track", str(runs / "going"), "--to", "monitor"]) == 1
+    assert command_line(["track", str(runs / "going"), "--to", "monitor"]) == 2
     assert "has no result yet" in capsys.readouterr().err
 
 
@@ -125,12 +125,12 @@ def test_runs_of_promptpo_and_other_folders_are_none(runs: Path, tmp_path: Path,
     """A folder with a config.json of something else is no run; candidates are not asked of an agent."""
     (tmp_path / "config.json").write_text("{}")
     assert not is_baseline(tmp_path)
-    assert command_line(["show", str(tmp_path)]) == 1
+    assert command_line(["show", str(tmp_path)]) == 2
     assert "is not a run directory" in capsys.readouterr().err
     assert command_line(["show", str(runs / "ppo"), "r1c1"]) == 2
     assert "no candidates" in capsys.readouterr().err
     (runs / "bad").mkdir()
     (runs / "bad" / "result.json").write_text('{"env_id": 3}')
-    assert command_line(["show", str(runs / "bad")]) == 1
+    assert command_line(["show", str(runs / "bad")]) == 2
     assert "no readable result.json" in capsys.readouterr().err
     shutil.rmtree(runs / "bad")

@@ -167,4 +167,13 @@ def test_what_is_no_teacher_is_refused_before_anything_is_asked(agent: Path, tmp
         optimize(model, tmp_path / "b", teacher=tmp_path / "policy.py")
     with pytest.raises(UsageError, match="was it trained on it"):
         promptpo.optimize("Pendulum-v1", llm=ScriptedLLM(model), teacher=agent, out=tmp_path / "c", rounds=1)
+    with pytest.raises(UsageError, match="was it trained on it"):  # as many numbers in, other actions
+        promptpo.optimize(
+            "MountainCar-v0", llm=ScriptedLLM(model), teacher=agent, out=tmp_path / "c", rounds=1
+        )
+    (tmp_path / "junk.zip").write_bytes(b"no agent")
+    with pytest.raises(UsageError, match=r"junk\.zip"):
+        optimize(model, tmp_path / "d", teacher=tmp_path / "junk.zip")
+    assert command_line(["optimize", "Pendulum-v1", "--model", "search", "--teacher", str(agent), "--seeds", "2", "--out", str(tmp_path / "e")]) == 2  # fmt: skip
     assert not model.requests
+    assert not [one for one in "abcde" if (tmp_path / one).exists()]

@@ -8,6 +8,7 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.cli.display import outcome
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.policy_file import policies_in
@@ -137,3 +138,50 @@ def test_a_file_without_a_policy_is_refused_before_anything_starts(
     assert command_line(command) == 2
     assert "no class Policy" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_numbers_tuned_from_a_given_policy_are_called_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`show`, the outcome and the exported header say "tuned from", and the verdict advises no --start again."""
+    path = tmp_path / "mine.py"
+    path.write_text(code_of(TUNABLE))
+    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=30_000)  # fmt: skip
+    assert command_line(["show", str(run.directory), "r0c1t"]) == 0
+    assert "Tuned from the user's." in capsys.readouterr().out
+    assert "Tuned from what was given at the start" in outcome(run)
+    assert "its numbers tuned by promptpo" in run.policy_path.read_text()
+    assert "--start" not in run.data["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "words"),
+    [
+        ("Acrobot-v1", "was exported for CartPole-v1, not for Acrobot-v1"),
+        ("Pendulum-v1", "does not fit Pendulum-v1: on the first observation it crashed"),
+    ],
+)
+def test_a_policy_for_another_environment_is_refused(
+    tmp_path: Path, own: Any, env_id: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its header, or since it cannot act on the first observation: one sentence, and nothing is made."""
+    given = own
+    if "exported" in words:
+        given = optimize(
+            Model(default=WEAK), tmp_path / "first", rounds=1, candidates=1, test_episodes=2
+        ).policy_path
+    out = tmp_path / "run"
+    command = ["optimize", env_id, "--model", "search", "--start", str(given), "--out", str(out)]
+    for more in ([], ["--seeds", "2"]):
+        assert command_line([*command, *more]) == 2
+        assert words in capsys.readouterr().err.splitlines()[-1]
+        assert not out.exists()
+
+
+def test_another_version_of_an_environment_is_the_same(tmp_path: Path, own: Any) -> None:
+    """What was exported for CartPole-v1 may begin a run on CartPole-v0, from whatever module."""
+    run = optimize(Model(default=WEAK), tmp_path / "first", rounds=1, candidates=1, test_episodes=2)
+    assert policies_in([run.policy_path], Task("CartPole-v0"))
+    assert policies_in([run.policy_path], Task("mine:Own/CartPole-v3"))
+    with pytest.raises(UsageError, match="not for Pendulum-v1"):
+        policies_in([run.policy_path], Task("Pendulum-v1"))

@@ -16,10 +16,12 @@ from promptpo.cli.app import run as command_line
 from promptpo.cli.seeds_command import named_for
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.run_result import RunResult
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
 from promptpo.run.records import mean_interval
+from promptpo.seeds import SeedsResult, best_by_validation
 from tests.promptpo.optimizing import Model
 from tests.promptpo.policies import GOOD, WEAK
 
@@ -144,7 +146,7 @@ def test_mistakes_are_one_sentence(several: Any, tmp_path: Path, capsys: pytest.
     assert command_line(["resume", str(tmp_path)]) == 1
     assert "seeds.json" in capsys.readouterr().err
     (tmp_path / "seeds.json").write_text('{"seeds": [0]}')
-    assert command_line(["resume", str(tmp_path)]) == 1
+    assert command_line(["resume", str(tmp_path)]) == 2
     assert "no run was begun" in capsys.readouterr().err
 
 
@@ -153,3 +155,35 @@ def test_each_run_has_a_monitor_file_of_its_own() -> None:
     assert named_for("monitor:logs/monitor.csv", 2) == "monitor:logs/monitor-seed-2.csv"
     assert named_for("monitor", 0) == "monitor:monitor-seed-0.csv"
     assert named_for("tensorboard:logs", 1) == "tensorboard:logs"
+
+
+def test_a_folder_is_shown_reported_and_exported(
+    several: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The summary, the page that compares its runs, and the policy that validation chose, which is said."""
+    folder = str(several.directory)
+    assert command_line(["show", folder]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("seed ")
+    assert f"promptpo show {several.directory}/seed-" in shown
+    assert command_line(["show", folder, "--json"]) == 0
+    summary = json.loads((several.directory / "summary.json").read_text())
+    assert json.loads(capsys.readouterr().out)["runs"] == summary["runs"]
+    assert command_line(["report", folder]) == 0
+    assert "compare.html" in capsys.readouterr().out
+    assert "<table" in (several.directory / "compare.html").read_text()
+    assert command_line(["export", folder, "-o", str(tmp_path / "policy.py")]) == 0
+    assert "by the return of its training and validation episodes" in capsys.readouterr().err
+    assert "class Policy" in (tmp_path / "policy.py").read_text()
+    for words in (["show", folder, "r1c1"], ["export", folder, "r1c1"], ["report", folder, "--live"]):
+        assert command_line(words) == 2
+        assert "/seed-" in capsys.readouterr().err
+
+
+def test_the_test_does_not_choose_the_exported_run(tmp_path: Path) -> None:
+    """Validation chooses, also where another run was better on test seeds."""
+    runs = {
+        seed: RunResult(tmp_path / str(seed), {"best": {}, "validation": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
+        for seed, by, test in ((0, 5.0, 1.0), (1, 4.0, 9.0))
+    }  # fmt: skip
+    assert best_by_validation(SeedsResult(tmp_path, {}, runs)) is runs[0]

@@ -44,7 +44,8 @@ ENOUGH_GENERATIONS = 150
 """Where the budget would pay for more generations than this, it buys more seeds per vector instead."""
 
 WIDE_GENERATIONS, WIDE_VECTORS = 3, 24
-"""While one episode has to do for each vector, so many generations come with so many vectors from anywhere."""
+"""Where lasting longer is all there is and bad vectors cost little, so many generations, after the first, come with
+so many vectors from anywhere."""
 
 ELITES_AGAIN = 2
 RECHECKED = 12
@@ -134,7 +135,7 @@ class CmaSearch:
         self._choose_seeds_per_vector(clock)
         self._asked = [np.asarray(x) for x in self._es.ask()]
         self._extra = self._recheck + self._elites()
-        if clock.cheap and self._generation < WIDE_GENERATIONS:
+        if clock.cheap and clock.lasting and self._generation <= WIDE_GENERATIONS:
             self._extra += list(self._rng.random((WIDE_VECTORS, len(self.space))))
         if self._generation % 5 == 4:  # noqa: PLR2004 - now and then
             self._extra.append(self._centre())
@@ -210,7 +211,7 @@ class CmaSearch:
         if hopeful:  # where returns are noisy, the middle of the distribution is better than the luckiest
             yield Finalist(self.start.program, self.space.decode(self._centre()))
         for entry in hopeful:
-            if entry.mean >= target or len(entry.returns) > 1 or clock.cheap:
+            if entry.mean >= target or len(entry.returns) > 1 or (clock.cheap and clock.lasting):
                 yield Finalist(self.start.program, self.space.decode(entry.vector))
 
     def finalists(self, n: int) -> list[Finalist]:

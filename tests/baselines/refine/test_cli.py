@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,13 @@ import typer
 
 from baselines.hyperparameters import resolve
 from baselines.refine.cli import app, compared
+from baselines.refine.start import resuming
+from baselines.settings import TrainingSettings, save_settings
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.output.policy_file import may_build
+from promptpo.run.control import obey_interrupts
+from promptpo.run.origin import made_here
 
 BALANCE = """class Policy:
     def act(self, obs):
@@ -42,6 +48,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         (["."], "has no policy"),
         (["program.py"], "--env ENV_ID"),
         (["program.py", "--env", "CartPole-v1", "--scale", "0"], "--scale must be above 0"),
+        (["program.py", "--env", "Pendulum-v1"], "does not fit Pendulum-v1: on the first observation"),
         (["program.py", "--env", "CartPole-v1", "--algorithm", "dqn"], "must be one of ppo, trpo"),
         (["program.py", "--env", "CartPole-v1", "--resume"], "--out DIR"),
         (["program.py", "--env", "CartPole-v1", "--steps", "0"], "--steps must be at least 1"),
@@ -117,3 +124,40 @@ def test_refining_has_rows_of_its_own() -> None:
     assert "networks on top of programs" not in resolve("ppo", task, "zoo", refining=True).source
     hopper = Task("Hopper-v5")
     assert resolve("ppo", hopper, "ours", refining=True) == resolve("ppo", hopper, "ours")
+
+
+def test_the_command_that_goes_on_names_what_was_given(tmp_path: Path) -> None:
+    """All settings that differ from what they are by default, so that the same run is meant."""
+    task = Task("CartPole-v1", max_episode_steps=40)
+    settings = TrainingSettings(
+        "trpo", task, 600, seed=3, hyperparameters="ours", validation_episodes=4,
+        prior={"run": "own.py", "scale": 0.5, "allow_weaker": False},
+    )  # fmt: skip
+    save_settings(settings, tmp_path)
+    assert resuming(tmp_path) == (
+        "promptpo refine own.py --env CartPole-v1 --max-episode-steps 40 --algorithm trpo --seed 3 "
+        f"--validation-episodes 4 --scale 0.5 --out {tmp_path} --resume --steps MORE"
+    )
+
+
+def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
+    """Its own environment is built without being asked about it, until somebody changes its settings."""
+    task = Task("mine:Own-v0")
+    save_settings(TrainingSettings("ppo", task, 600), tmp_path)
+    assert made_here(tmp_path)
+    assert may_build(tmp_path / "best.py", task)
+    assert not may_build(tmp_path / "best.py", Task("other:Own-v0"))
+    path = tmp_path / "config.json"
+    path.write_text(path.read_text().replace("mine", "other"))
+    assert not made_here(tmp_path)
+
+
+def test_an_interrupt_is_obeyed_where_it_was_ignored() -> None:
+    """A shell without job control has its background jobs ignore SIGINT; training listens to it all the same."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        obey_interrupts()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -77,5 +77,64 @@ class NoObservation(Walk):
         return None, 1.0, False, False, {}
 
 
-for _class in (Walk, StepBug, LateBug, ResetBug, OldReset, OldStep, NoSpaces, NoObservation):
+class NoReward(Walk):
+    """A forgotten reward."""
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(2, np.float32), None, False, False, {}
+
+
+class NaNReward(Walk):
+    """A division that went wrong."""
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(2, np.float32), float("nan"), False, False, {}
+
+
+class TextReward(Walk):
+    """A word instead of a number."""
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(2, np.float32), "one", False, False, {}
+
+
+class WrongShape(Walk):
+    """One number too many."""
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(3, np.float32), 1.0, False, False, {}
+
+
+class WrongStart(Walk):
+    """A start that looks like no other observation."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return np.zeros((2, 2), np.float32), {}
+
+
+class NoInfo(Walk):
+    """A forgotten dict."""
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(2, np.float32), 1.0, False, False, None
+
+
+class LateShape(Walk):
+    """One number too many, after six times the same action."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.same = 0
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> Any:
+        self.same = self.same + 1 if action == 0 else 0
+        observation, *rest = super().step(action)
+        return np.zeros(3, np.float32) if self.same > 5 else observation, *rest
+
+
+for _class in (
+    Walk, StepBug, LateBug, ResetBug, OldReset, OldStep, NoSpaces, NoObservation, NoReward, NaNReward, TextReward,
+    WrongShape, WrongStart, NoInfo, LateShape,
+):  # fmt: skip
     register(f"Buggy/{_class.__name__}-v0", entry_point=_class, max_episode_steps=100)

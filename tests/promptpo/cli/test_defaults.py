@@ -83,7 +83,7 @@ def test_commands_of_other_packages_have_defaults_too(
 def test_a_pyproject_without_us_is_left_alone(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Other tools' tables are not ours."""
     (folder / "pyproject.toml").write_text('[tool.other]\nrounds = "many"\n')
-    assert run(["show", "nowhere"]) == 1
+    assert run(["show", "nowhere"]) == 2
     assert "nowhere" in capsys.readouterr().err
 
 

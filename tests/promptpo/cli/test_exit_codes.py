@@ -9,7 +9,6 @@ from promptpo.cli.app import run
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import CRASH, WEAK
 
-NO_RUN = "is not a run directory|no run|is no folder"
 BUGGY = "tests.promptpo.cli.buggy_environments:Buggy"
 CODE = "class Policy:\n    def act(self, obs):\n        return 0\n"
 FAILING = "class Policy:\n    def act(self, obs):\n        return obs[99]\n"
@@ -50,7 +49,7 @@ WRONG = [
     "list none", "compare run", "compare run none", "compare run empty", "compare run run -o none/page.html",
     "track none --to monitor:m.csv", "track run --to nowhere:x", "track begun --to monitor:m.csv",
     "spec NoSuch-v0", "spec CartPole-v1 --check none.py", "spec CartPole-v1 -o none/spec.py",
-    "inbox --answer 3", "inbox box --answer 3",
+    "inbox --answer 3",
     "baseline", "baseline nobody CartPole-v1", "baseline random NoSuch-v0", "baseline random CartPole-v1 --seed x",
     "refine none", "refine empty", "refine notes.py --env CartPole-v1", "refine fine.py",
     "benchmark nosuch", "benchmark classic --methods nobody", "benchmark classic --seeds 0",

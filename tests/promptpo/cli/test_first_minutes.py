@@ -34,7 +34,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("OldReset", r"reset\(seed=..., options=...\)"),
         ("OldStep", r"step to return \(observation, reward, terminated, truncated, info\)"),
         ("NoSpaces", r"could not be built: .*'observation_space'"),
-        ("NoObservation", r"step returned None as the observation"),
+        ("NoObservation", r"step of .*NoObservation-v0 returned None as the observation \(buggy_environments.py, line \d+\)"),
+        ("NoReward", r"step of .*NoReward-v0 returned None as the reward .*must return a number"),
+        ("NaNReward", r"step of .*NaNReward-v0 returned nan as the reward .*must return a finite number"),
+        ("TextReward", r"step of .*TextReward-v0 returned 'one' as the reward"),
+        ("WrongShape", r"step of .*WrongShape-v0 returned an observation of shape \(3,\) .*numbers of shape \(2,\)"),
+        ("WrongStart", r"reset of .*WrongStart-v0 returned an observation of shape \(2, 2\)"),
+        ("NoInfo", r"step of .*NoInfo-v0 returned None as the info .*return a dict"),
     ],
 )  # fmt: skip
 def test_a_bug_in_ones_own_environment(
@@ -53,6 +59,14 @@ def test_a_bug_that_only_a_policy_meets(folder: Any, capsys: pytest.CaptureFixtu
     assert run(["evaluate", "left.py", "--env", f"{MODULE}:Buggy/LateBug-v0"]) == 1
     said = capsys.readouterr().err
     assert re.search(r"raised KeyError: 'wheel' \(.*buggy_environments.py, line \d+, in step\)", said), said
+
+
+def test_a_wrong_value_that_only_a_policy_meets(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Found in a rollout, the sentence names environment, method, value and what is wanted just the same."""
+    (folder / "left.py").write_text(ALWAYS_LEFT)
+    assert run(["evaluate", "left.py", "--env", f"{MODULE}:Buggy/LateShape-v0"]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"step of .*LateShape-v0 returned an observation of shape \(3,\)", said), said
 
 
 @pytest.fixture

@@ -97,9 +97,9 @@ def test_a_baselines_curve_is_that_of_its_best_agent(runs: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
-        (["list", "nowhere"], ["nowhere", "no folder"], 1),
+        (["list", "nowhere"], ["nowhere", "no folder"], 2),
         (["compare", "runs/search"], ["two runs or more", "promptpo show"], 2),
-        (["compare", "runs/search", "runs"], ["runs is no run"], 1),
+        (["compare", "runs/search", "runs"], ["runs is no run"], 2),
         (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),
     ],
 )
@@ -124,7 +124,7 @@ def test_show_and_export_name_candidates_the_same_way(runs: Any, capsys: pytest.
         assert json.loads(capsys.readouterr().out)["candidate"] == "r1c1t"
     assert len(set(shown)) == 1
     for command in ("show", "export"):
-        assert run([command, "runs/search", "r9c9"]) == 1
+        assert run([command, "runs/search", "r9c9"]) == 2
         assert "it has: best, r1c1, r1c2" in capsys.readouterr().err
         assert run([command, "runs/search", "r1c1", "--candidate", "r1c2"]) == 2
         assert "r1c1 or r1c2" in capsys.readouterr().err

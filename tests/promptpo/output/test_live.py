@@ -143,7 +143,7 @@ def test_ctrl_c_ends_it_cleanly(run: Path) -> None:
 
 def test_mistakes_are_one_sentence(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No such run, a port that is taken, a port for nothing."""
-    assert command_line(["report", str(run / "none"), "--live"]) == 1
+    assert command_line(["report", str(run / "none"), "--live"]) == 2
     assert "there is no run" in capsys.readouterr().err
     with socket.create_server((ADDRESS, 0)) as taken:
         port = taken.getsockname()[1]

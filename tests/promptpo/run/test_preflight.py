@@ -171,3 +171,14 @@ def test_a_documented_environment_has_no_gaps() -> None:
     assert gymnasium.spec("CartPole-v1")
     assert not ahead().unknown
     assert Budget().steps == 500_000
+
+
+def test_validation_episodes_are_told_as_they_are_played() -> None:
+    """They are of a round and of each that may be the best, at most; one is no episodes."""
+    text = " ".join(ahead(replace(CARTPOLE, validation_episodes=1, test_episodes=1)).lines())
+    assert "up to 1 validation episode in a round for each that may be the best" in text
+    assert "1 test episode for the best of the run" in text
+    found = ahead(replace(CARTPOLE, validation_episodes=4), rounds=3)
+    assert (
+        found.judging_steps == (3 * 2 + 2) * 4 * 500
+    )  # two of each round, and the leader from the second on

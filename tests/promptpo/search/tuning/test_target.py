@@ -4,7 +4,10 @@ from typing import Any
 
 from promptpo.program import Program
 from promptpo.search.tuning import Start, Tuning
+from promptpo.search.tuning.batches import Finalist
 from promptpo.search.tuning.clock import CLEAR, SHORTEST, Clock
+from promptpo.search.tuning.cma_search import WIDE_GENERATIONS, WIDE_VECTORS, CmaSearch
+from promptpo.search.tuning.target import Proof
 from tests.promptpo.search.tuning.conftest import run_tuner
 from tests.promptpo.search.tuning.test_clock import rollout
 
@@ -84,3 +87,49 @@ def test_where_every_step_earns_the_same_ending_is_a_failure_at_once() -> None:
     other = Clock(100_000, 1000, population=16)
     other.add(rollout(*[(-float(n), n, True) for n in (9, 12, 30, 25, 40)]))
     assert not other.failing
+
+
+def lasting(steps: int, returns: list[float], horizon: int = 100) -> Proof:
+    """A proof of a target of 95 by episodes that earn 1 in each step, told these returns."""
+    clock = Clock(steps, horizon, 8)
+    clock.add(rollout(*[(50.0, 50, True)] * CLEAR))
+    proof = Proof(clock, lambda a, n: tuple(range(a, a + n)), 95.0)
+    arm: Any = type("Arm", (), {"steps": 0, "may_reach": lambda *_: iter([Finalist(Program(SOURCE), {})])})()
+    while returns and (batch := proof.ask(arm)) is not None:
+        told, returns = returns[: len(batch.trials)], returns[len(batch.trials) :]
+        proof.tell(list(rollout(*[(value, int(value), value < horizon) for value in told]).episodes))
+    return proof
+
+
+def test_what_cannot_reach_the_target_any_more_is_given_up() -> None:
+    """The most that an episode can earn is known, so one that ended at 20 of 100 rules a mean of 95 out."""
+    assert lasting(100_000, [100.0, 100.0, 100.0, 20.0, 100.0, 100.0] + [100.0] * 9).reached is None
+    assert lasting(100_000, [100.0] * 15).reached is not None
+
+
+def test_ten_good_episodes_are_not_enough() -> None:
+    """A vector that falls in one episode of ten is often lucky ten times; the last look finds it out."""
+    assert lasting(100_000, [100.0] * 10).reached is None
+    assert lasting(100_000, [100.0] * 12 + [10.0, 100.0, 100.0]).reached is None
+
+
+def test_vectors_from_anywhere_come_only_where_lasting_is_all() -> None:
+    """Where bad vectors cost little, some are drawn from the whole ranges; elsewhere none is."""
+
+    def generations(earned: float) -> list[int]:
+        arm, clock = CmaSearch(start(), 0, lambda a, n: tuple(range(a, a + n))), Clock(100_000, 100, 8)
+        sizes = []
+        for _ in range(6):
+            clock.cheap = clock.spent == 0 or clock.lasting
+            batch = arm.ask(clock)
+            sizes.append(len({tuple(sorted((trial.params or {}).items())) for trial in batch.trials}))
+            found = rollout(*[(earned * (5 + n % 7), 5 + n % 7, True) for n in range(len(batch.trials))])
+            clock.add(found)
+            arm.tell(list(found.episodes))
+        return sizes
+
+    wide, plain = generations(1.0), generations(-1.0)
+    assert min(wide[1 : WIDE_GENERATIONS + 1]) >= WIDE_VECTORS
+    assert max(plain) < WIDE_VECTORS
+    assert wide[0] < WIDE_VECTORS
+    assert wide[WIDE_GENERATIONS + 1] < WIDE_VECTORS

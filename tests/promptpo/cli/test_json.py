@@ -1,0 +1,53 @@
+"""``--json``: every command that gives something has it, and prints one document and nothing else."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from promptpo.cli.app import app, run
+from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.policies import WEAK
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its name, those of installed packages and of groups included."""
+    group: Any = typer.main.get_command(app)
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        inner = getattr(command, "commands", {})
+        yield from ((f"{name} {one}", inner[one]) for one in inner) if inner else ((name, command),)
+
+
+@pytest.mark.parametrize(("name", "command"), commands(), ids=lambda one: one if isinstance(one, str) else "")
+def test_every_command_has_it(name: str, command: Any) -> None:
+    """The same flag everywhere."""
+    assert "--json" in {flag for parameter in command.params for flag in parameter.opts}, name
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run, as a model wrote it."""
+    path: Any = tmp_path_factory.mktemp("json")
+    optimize(Model(default=WEAK), path / "run", rounds=1, candidates=1, test_episodes=3)
+    return path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "optimize CartPole-v1 --model search --estimate", "show run", "show run best", "export run", "list .",
+        "compare run run", "report run --no-film", "track run --to monitor:m.csv", "spec CartPole-v1", "inbox .",
+        "evaluate run --episodes 2", "benchmark list", "benchmark classic --methods random,zero --dry-run",
+        "baseline random CartPole-v1 --validation-episodes 2 --test-episodes 2 --out base",
+    ],
+)  # fmt: skip
+def test_one_document(
+    folder: Any, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard output is JSON from its first character to its last."""
+    monkeypatch.chdir(folder)
+    assert run([*line.split(), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
