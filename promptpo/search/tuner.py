@@ -49,7 +49,13 @@ class Tuner:
         self._taken = _Taken(0)
 
     async def tune(
-        self, history: History, attempts: Sequence[Attempt], *, rounds_left: int, target: float | None
+        self,
+        history: History,
+        attempts: Sequence[Attempt],
+        *,
+        rounds_left: int,
+        target: float | None,
+        ceiling: bool = False,
     ) -> list[Attempt]:
         """Tune the numbers of the round's candidates that have any, and measure what came out.
 
@@ -57,7 +63,7 @@ class Tuner:
         """
         round_ = history.rounds + 1
         steps = self._steps(round_, attempts, rounds_left)
-        last = self._is_last(history, rounds_left)
+        last = not ceiling and self._is_last(history, rounds_left)
         starts = self._starts(
             history, [*attempts, *self._earlier(history, attempts)] if last else attempts, target
         )
