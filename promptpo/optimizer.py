@@ -199,7 +199,13 @@ class _Loop:
             new = [*new, *from_model]
         if not self._may_be_solved(new):
             left = config.budget.rounds - history.rounds
-            tuned = await self.tuner.tune(history, new, rounds_left=left, target=self.threshold)
+            tuned = await self.tuner.tune(
+                history,
+                new,
+                rounds_left=left,
+                target=self.threshold,
+                ceiling=bool(ceiling_of(samples)),
+            )
             history.attempts.extend(tuned)
         tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
         await self.judge.judge(history, tried, number)

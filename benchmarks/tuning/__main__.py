@@ -3,7 +3,8 @@
 For each environment and step budget: the mean return of 20 held-out test episodes after program search
 without a model ("search"), after tuning structures that a language model wrote ("model", the recorded
 answers in tests/recordings), after tuning structures written by hand for this benchmark ("hand",
-benchmarks/structures, where there are any), and of PPO and TRPO at the same steps. Every step but those of
+benchmarks/structures, where there are any), after tuning what a large model answered in one round of a recorded run
+("round1" to "round4", benchmarks/results/model-in-the-loop), and of PPO and TRPO at the same steps. Every step but those of
 the test counts. Rows are kept in ``--out``, and rows that are there are not measured again, so that a long
 table can be interrupted and extended.
 """
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from benchmarks.tuning.baselines import train_baseline
 from benchmarks.tuning.rows import Measurement, RowStore, as_text
-from benchmarks.tuning.run import TEST_EPISODES, measure, supplied
+from benchmarks.tuning.run import ROUNDS_IN_THE_LOOP, TEST_EPISODES, measure, supplied
 from promptpo.envs.task import Task
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _rows(task: Task, budget: int, options: argparse.Namespace, store: RowStore)
     """The rows of one environment and budget, measured where they are missing."""
     rows = []
     for method in options.methods:
-        if method in {"model", "hand"} and not supplied(task, method):
+        if method not in {"search", *BASELINES} and not supplied(task, method):
             continue
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             row = store.find(task.name, method, budget, seed)
@@ -101,7 +102,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--first-seed", type=int, default=0, help="for runs on seeds that development has not seen"
     )
     parser.add_argument(
-        "--methods", nargs="+", choices=[*TUNED, *BASELINES], help=f"default: {', '.join(TUNED)}"
+        "--methods",
+        nargs="+",
+        choices=[*TUNED, *ROUNDS_IN_THE_LOOP, *BASELINES],
+        help=f"default: {', '.join(TUNED)}",
     )
     parser.add_argument("--jobs", type=int, default=0, help="worker processes (default: one per core)")
     parser.add_argument("--out", type=Path, default=Path("runs/tuning"), help="where rows are kept")

@@ -7,6 +7,7 @@ that were written beforehand are what a provider that recites them answers, in a
 from __future__ import annotations
 
 import math
+import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 TEST_EPISODES = 20
 ROUNDS, CANDIDATES = 3, 4
+ROUNDS_IN_THE_LOOP, IN_THE_LOOP = ("round1", "round2", "round3", "round4"), 3
+"""The rounds of the recorded runs, and the candidates of each."""
+
 NEVER = 1e9
 """A return that no task has: a run goes on after it counts as solved, so that all have the same steps."""
 
@@ -132,6 +136,21 @@ def _untuned(task: Task, source: str, jobs: int) -> float:
     return evaluation.mean_return if evaluation.outcome == "ok" else -math.inf
 
 
+def _answered(task: Task, round_: int) -> dict[str, str]:
+    """The programs of one round of a recorded run, counted from 0; its first request was for the feedback class."""
+    path = ROOT / "benchmarks" / "results" / "model-in-the-loop" / task.env_id / "prompts-and-answers.tar.xz"
+    if not path.exists():
+        return {}
+    sources = {}
+    with tarfile.open(path) as archive:
+        for i in range(IN_THE_LOOP):
+            name = f"box/{2 + IN_THE_LOOP * round_ + i:04}.answer.md"
+            file = archive.extractfile(name) if name in archive.getnames() else None
+            if file is not None:
+                sources[f"r{round_ + 1}c{i + 1}"] = extract(file.read().decode()).source
+    return sources
+
+
 def _winner(candidate: str, names: Sequence[str]) -> str:
     """The structure that a candidate was made of: "r1c2t" is the second, tuned."""
     slot = candidate.partition("c")[2].rstrip("t")
@@ -142,9 +161,12 @@ def supplied(task: Task, label: str) -> dict[str, str]:
     """Structures that were written beforehand: name to source.
 
     "model" are recorded answers of a language model (tests/recordings), "hand" those written for this
-    benchmark (benchmarks/structures).
+    benchmark (benchmarks/structures), "round1" to "round4" what a large model answered in that round of a whole run
+    (benchmarks/results/model-in-the-loop).
     """
-    if label == "model":
+    if label in ROUNDS_IN_THE_LOOP:
+        sources = _answered(task, ROUNDS_IN_THE_LOOP.index(label))
+    elif label == "model":
         name = f"{task.env_id}-continuous" if task.env_kwargs else task.env_id
         sources = {
             path.stem: extract(path.read_text(encoding="utf-8")).source

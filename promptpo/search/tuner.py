@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
+from promptpo.run.evidence import SMALL
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Remark, Seeds
+from promptpo.search.judge import NEAR
 from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
@@ -50,7 +52,13 @@ class Tuner:
         self._taken = _Taken(0)
 
     async def tune(
-        self, history: History, attempts: Sequence[Attempt], *, rounds_left: int, target: float | None
+        self,
+        history: History,
+        attempts: Sequence[Attempt],
+        *,
+        rounds_left: int,
+        target: float | None,
+        ceiling: bool = False,
     ) -> list[Attempt]:
         """Tune the numbers of the round's candidates that have any, and measure what came out.
 
@@ -58,7 +66,7 @@ class Tuner:
         """
         round_ = history.rounds + 1
         steps = self._steps(round_, attempts, rounds_left)
-        last = self._is_last(history, rounds_left)
+        last = not ceiling and self._is_last(history, rounds_left)
         starts = self._starts(
             history, [*attempts, *self._earlier(history, attempts)] if last else attempts, target
         )
@@ -132,7 +140,7 @@ class Tuner:
         solved = any(
             history.runs(one) and history.evidence(one).success_rate == 1.0 for one in history.attempts
         )
-        return rounds_left == 1 and self._spender.llm.language_model and not solved
+        return rounds_left == 1 and self._spender.llm.language_model and not solved and not _agreed(history)
 
     @staticmethod
     def _earlier(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
@@ -315,6 +323,31 @@ class Tuner:
         if 0 < parent.candidate.round < round_:
             return round_, f"r{round_}c{self._config.candidates + 1}"
         return parent.candidate.round, parent.id
+
+
+def _agreed(history: History) -> bool:
+    """Whether another program than the best, of another structure, earns the same, and both more than chance.
+
+    Then the return is likely to be what the task has to give. Where nothing is better than chance, equal returns
+    say the opposite.
+    """
+    best = history.best()
+    if best is None:
+        return False
+    mine = history.evidence(best)
+    size = max(map(abs, mine.returns), default=0.0)
+    chance = [reference.mean_return for reference in history.references.values() if reference.episodes]
+    if not chance or not mine.mean_return > max(chance) + SMALL * size:
+        return False
+    skeleton = Program.parse(best.candidate.source).skeleton
+    for other in history.attempts:
+        if not history.runs(other) or Program.parse(other.candidate.source).skeleton == skeleton:
+            continue
+        difference = history.against(other, best)
+        close = abs(difference.mean) <= SMALL * size  # false without shared episodes
+        if close and difference.standard_error <= NEAR * size:
+            return True
+    return False
 
 
 class _Taken:

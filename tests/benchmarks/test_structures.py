@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.tuning.run import measure, supplied
+from benchmarks.tuning.run import ROUNDS_IN_THE_LOOP, measure, supplied
 from promptpo.envs.task import Task
 from promptpo.program import Program
 
@@ -16,6 +16,15 @@ def test_every_folder_is_found() -> None:
     """A folder bears an environment's id, and what lies in it has parameters."""
     for folder in FOLDER.iterdir():
         assert set(supplied(Task(folder.name), "hand")) == {path.stem for path in folder.glob("*.py")}
+
+
+def test_rounds_of_recorded_runs_are_structures_too() -> None:
+    """What a large model answered in each round of a whole run; nothing where none was recorded."""
+    rounds = [supplied(Task("Walker2d-v5"), name) for name in ROUNDS_IN_THE_LOOP]
+    assert [sorted(one) for one in rounds] == [[f"r{r}c{i}" for i in (1, 2, 3)] for r in (1, 2, 3, 4)]
+    assert len({source for one in rounds for source in one.values()}) == 12
+    assert supplied(Task("MiniGrid-KeyCorridorS3R3-v0"), "round4") == {}
+    assert supplied(Task("CartPole-v1"), "round1") == {}
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.py")), ids=lambda path: path.stem)

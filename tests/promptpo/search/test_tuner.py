@@ -13,6 +13,7 @@ from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import Journal, from_json, read_run, to_json
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
@@ -241,3 +242,27 @@ def test_the_last_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> No
         tuned = asyncio.run(tuner._measured(better, history, 2))
     assert tuned is not None
     assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))
+
+
+@pytest.mark.parametrize(
+    ("best", "other", "chance", "agreed"),
+    [((0.92, 0.93), (0.92, 0.93), 0.1, True), ((0.9, 0.5), (0.5, 0.9), 0.1, False), ((0.9, 0.5), (0.5, 0.5), 0.1, False),
+     ((-200.0, -200.0), (-200.0, -200.0), -200.0, False)],
+)  # fmt: skip
+def test_two_structures_that_earn_the_same_end_the_last_search(
+    best: Any, other: Any, chance: float, agreed: bool, tmp_path: Path
+) -> None:
+    """What unlike programs agree on is likely all that the task gives; but not where it is what chance earns."""
+
+    def attempt(id_: str, source: str, returns: Any) -> Attempt:
+        played = tuple(EpisodeRecord(i, one, 10) for i, one in enumerate(returns))
+        return Attempt(
+            Candidate(id_, Program.parse(source).source, 1, digest=id_), Evaluation("ok", played, 20)
+        )
+
+    history = History([attempt("r1c1", TUNABLE, best), attempt("r1c2", IDLE, other)], leader_id="r1c1")
+    history.references = {"random": Evidence((EpisodeRecord(9, chance, 10),))}
+    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
+    with Journal(tmp_path) as journal:
+        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        assert Tuner(nobody, spender, config, 10)._is_last(history, rounds_left=1) != agreed
