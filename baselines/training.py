@@ -20,6 +20,7 @@ from baselines.building import (
 )
 from baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
 from baselines.evaluation import Evaluator
+from baselines.pausing import PAUSE, restore_pause
 from baselines.play import load_agent
 from baselines.progress import Display
 from baselines.results import curve_point, read_result, trained_result
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
 
+PAUSED = "paused; the same command with --resume goes on with it"
 FINAL = "final"
 """Folder of the agent as training left it."""
 
@@ -48,6 +50,7 @@ def train(
     display: Display,
     command: str,
     kind: type[TrainingRun] | None = None,
+    max_seconds: float | None = None,
 ) -> dict[str, Any]:
     """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
 
@@ -60,6 +63,11 @@ def train(
         display: Told what happens.
         command: The command line, for the result.
         kind: What trains; `TrainingRun` where none is named.
+        max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
+            `resume` goes on as if it had never stopped.
+
+    Returns:
+        The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
 
     Raises:
         UsageError: The directory holds something else, or the settings do not fit together.
@@ -71,14 +79,22 @@ def train(
         return done
     torch.set_num_threads(settings.threads)
     run = (kind or TrainingRun)(settings, directory, display)
+    run.pause_at = None if max_seconds is None else time.monotonic() + max_seconds
     try:
         (directory / RESULT).unlink(missing_ok=True)
         save_settings(settings, directory)
         content = run.complete(command)
+    except _PausedRun:
+        display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
+        return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
     finally:
         run.close()
     write_result(directory, content)
     return content
+
+
+class _PausedRun(Exception):  # noqa: N818 - no error
+    """The time of this piece is over."""
 
 
 def prepare(settings: TrainingSettings, directory: Path, *, resume: bool) -> None:
@@ -121,6 +137,8 @@ class TrainingRun:
         self.envs = self._envs(saved)
         self.model = self._model(saved)
         self.lengths = rollout_lengths(self.model, self.row.values, settings.steps)
+        self.pause_at: float | None = None
+        self._begun_at = self.record.steps
         self._since = time.monotonic()
 
     def _envs(self, saved: Path | None) -> VecEnv:
@@ -135,6 +153,8 @@ class TrainingRun:
         model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
         if (saved / BUFFER).exists():
             model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
+        if (saved / PAUSE).exists() and not restore_pause(model, self.envs, saved / PAUSE):
+            self.display.line("  the episodes under way cannot be gone on with: new ones begin")
         return model
 
     @property
@@ -199,6 +219,21 @@ class TrainingRun:
         self._since = time.monotonic()
         record.evaluation_seconds += self._since - now
 
+    def pause_if_due(self) -> None:
+        """Between rollouts: where the time of this piece is over and it has learned something, stop.
+
+        Raises:
+            _PausedRun: It is; a checkpoint has all that the next piece needs.
+        """
+        steps = self.model.num_timesteps
+        if self.pause_at is None or time.monotonic() < self.pause_at or steps == self._begun_at:
+            return
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps, self._since = steps, now
+        self._checkpoint(is_best=False)
+        raise _PausedRun
+
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Whether a look replaces the best; ties go to what was trained longer."""
         return rank >= best
@@ -256,6 +291,7 @@ class _Watcher(BaseCallback):
         self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
+        self._run.pause_if_due()
 
     def _on_rollout_end(self) -> None:
         self._run.lengths.prepare()
