@@ -73,11 +73,16 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
 
         policy, arguments["policy_kwargs"] = policy_and_arguments(settings, envs, arguments["policy_kwargs"])
     try:
-        return algorithm_class(settings.algorithm)(
+        model: BaseAlgorithm = algorithm_class(settings.algorithm)(
             policy, envs, seed=settings.seed, device=settings.device, **arguments
         )
     except (TypeError, ValueError, AssertionError) as error:
         raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+    if settings.language is not None:
+        from baselines.llm_policy.memory import check_memory
+
+        check_memory(settings, row, model)
+    return model
 
 
 def check_actions(settings: TrainingSettings, space: AnySpace) -> None:

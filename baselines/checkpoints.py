@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from baselines.building import NORMALIZERS, save_normalizers
+from baselines.pausing import PAUSE, save_pause
 from promptpo.errors import RunError
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Checkpoints:
         unfinished.mkdir(parents=True)
         model.save(unfinished / MODEL)
         save_normalizers(envs, unfinished)
+        save_pause(model, envs, unfinished / PAUSE)
         if getattr(model, "replay_buffer", None) is not None:
             model.save_replay_buffer(unfinished / BUFFER)  # type: ignore[attr-defined]
         if is_best:

@@ -92,6 +92,12 @@ TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for th
 Threads = Annotated[
     int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
 ]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on as if it had not."
+    ),
+]
 Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
 
 
@@ -123,6 +129,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         test_episodes: TestEpisodes = 100,
         threads: Threads = 1,
         device: Device = "cpu",
+        max_seconds: MaxSeconds = None,
         out: Out = None,
         resume: Resume = False,
         quiet: Quiet = False,
@@ -154,7 +161,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
             threads=threads,
             device=device,
         )
-        run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json)
+        run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json, max_seconds=max_seconds)
 
     command.__doc__ = f"""Train {about}.
 
@@ -217,7 +224,13 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
 
 
 def run_training(
-    settings: Any, out: Path | None, *, resume: bool, quiet: bool, as_json: bool
+    settings: Any,
+    out: Path | None,
+    *,
+    resume: bool,
+    quiet: bool,
+    as_json: bool,
+    max_seconds: float | None = None,
 ) -> dict[str, Any]:
     """Train by `baselines.training.train` with a display that fits, and print the result."""
     from baselines.progress import choose_display
@@ -230,9 +243,26 @@ def run_training(
     directory = out or _default_directory(settings.task)
     obey_interrupts()
     with choose_display(quiet=quiet or as_json) as display:
-        content = train(settings, directory, resume=resume, display=display, command=" ".join(sys.argv))
+        content = train(
+            settings,
+            directory,
+            resume=resume,
+            display=display,
+            command=" ".join(sys.argv),
+            max_seconds=max_seconds,
+        )
+    if "test" not in content:
+        _show_pause(content, directory, quiet=quiet, as_json=as_json)
+        return content
     show(content, directory, quiet=quiet, as_json=as_json)
     return content
+
+
+def _show_pause(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"run": str(directory), **content})
+    elif not quiet:
+        print(f"{content['steps']['train']:,} training steps so far; {content['stop_reason']}; {directory}")
 
 
 def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:

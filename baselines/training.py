@@ -21,6 +21,7 @@ from baselines.building import (
 )
 from baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
 from baselines.evaluation import Evaluator
+from baselines.pausing import PAUSE, restore_pause
 from baselines.play import load_agent
 from baselines.progress import Display
 from baselines.results import curve_point, read_result, trained_result
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 REWARD = "reward.py"
 """What steps earn, where a program says so."""
+PAUSED = "paused; the same command with --resume goes on with it"
 FINAL = "final"
 """Folder of the agent as training left it."""
 
@@ -51,6 +53,7 @@ def train(
     display: Display,
     command: str,
     kind: type[TrainingRun] | None = None,
+    max_seconds: float | None = None,
 ) -> dict[str, Any]:
     """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
 
@@ -63,6 +66,11 @@ def train(
         display: Told what happens.
         command: The command line, for the result.
         kind: What trains; `TrainingRun` where none is named.
+        max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
+            `resume` goes on as if it had never stopped.
+
+    Returns:
+        The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
 
     Raises:
         UsageError: The directory holds something else, or the settings do not fit together.
@@ -79,16 +87,24 @@ def train(
         with contextlib.suppress(OSError):
             directory.rmdir()
         raise
+    run.pause_at = None if max_seconds is None else time.monotonic() + max_seconds
     try:
         (directory / RESULT).unlink(missing_ok=True)
         save_settings(settings, directory)
         if settings.task.reward is not None:
             write_atomically(directory / REWARD, settings.task.reward.source)
         content = run.complete(command)
+    except _PausedRun:
+        display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
+        return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
     finally:
         run.close()
     write_result(directory, content)
     return content
+
+
+class _PausedRun(Exception):  # noqa: N818 - no error
+    """The time of this piece is over."""
 
 
 def prepare(settings: TrainingSettings, directory: Path, *, resume: bool) -> None:
@@ -131,6 +147,8 @@ class TrainingRun:
         self.envs = self._envs(saved)
         self.model = self._model(saved)
         self.lengths = rollout_lengths(self.model, self.row.values, settings.steps)
+        self.pause_at: float | None = None
+        self._begun_at = self.record.steps
         self._since = time.monotonic()
 
     def _envs(self, saved: Path | None) -> VecEnv:
@@ -145,6 +163,8 @@ class TrainingRun:
         model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
         if (saved / BUFFER).exists():
             model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
+        if (saved / PAUSE).exists() and not restore_pause(model, self.envs, saved / PAUSE):
+            self.display.line("  the episodes under way cannot be gone on with: new ones begin")
         return model
 
     @property
@@ -209,6 +229,21 @@ class TrainingRun:
         self._since = time.monotonic()
         record.evaluation_seconds += self._since - now
 
+    def pause_if_due(self) -> None:
+        """Between rollouts: where the time of this piece is over and it has learned something, stop.
+
+        Raises:
+            _PausedRun: It is; a checkpoint has all that the next piece needs.
+        """
+        steps = self.model.num_timesteps
+        if self.pause_at is None or time.monotonic() < self.pause_at or steps == self._begun_at:
+            return
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps, self._since = steps, now
+        self._checkpoint(is_best=False)
+        raise _PausedRun
+
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Whether a look replaces the best; ties go to what was trained longer."""
         return rank >= best
@@ -266,6 +301,7 @@ class _Watcher(BaseCallback):
         self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
+        self._run.pause_if_due()
 
     def _on_rollout_end(self) -> None:
         self._run.lengths.prepare()

@@ -1,4 +1,4 @@
-"""Actions as words: what the model may answer, and how an answer is read."""
+"""ActionWords as words: what the model may answer, and how an answer is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ReadAction:
     """An answer that could be read.
 
     Attributes:
@@ -40,7 +40,7 @@ class Choice:
     clipped: bool = False
 
 
-class Actions(Protocol):
+class ActionWords(Protocol):
     """The actions of an environment.
 
     Attributes:
@@ -59,15 +59,15 @@ class Actions(Protocol):
         """All actions in words, one a line."""
         ...
 
-    def written(self, choice: Choice) -> str:
+    def written(self, choice: ReadAction) -> str:
         """A chosen action as the steps of a prompt show it, after "Action: "."""
         ...
 
-    def read(self, text: str) -> Choice | None:
+    def read(self, text: str) -> ReadAction | None:
         """What an answer chooses; None where it cannot be read."""
         ...
 
-    def any(self, rng: np.random.Generator) -> Choice:
+    def any(self, rng: np.random.Generator) -> ReadAction:
         """An action drawn uniformly."""
         ...
 
@@ -93,16 +93,16 @@ class Named:
         """The letters with names and meanings."""
         return "\n".join(f"({label}) {name}" for label, name in zip(self.labels, self._names, strict=True))
 
-    def written(self, choice: Choice) -> str:
+    def written(self, choice: ReadAction) -> str:
         """The letter with the name, without its meaning."""
         n = choice.index or 0
         return f"({self.labels[n]}) {self._names[n].split(':')[0]}"
 
-    def of(self, index: int) -> Choice:
+    def of(self, index: int) -> ReadAction:
         """The action with this index."""
-        return Choice(self._first + index, index)
+        return ReadAction(self._first + index, index)
 
-    def read(self, text: str) -> Choice | None:
+    def read(self, text: str) -> ReadAction | None:
         """A letter at the beginning, alone, in brackets or after the word "action"; else the one name in the text."""
         line = next((line.strip() for line in text.splitlines() if line.strip(" `*")), "").strip("`*\"' ")
         found = re.match(r"(?:action\s*[:=]?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$|\s-)", line, re.IGNORECASE)
@@ -116,7 +116,7 @@ class Named:
             return self.of(named[0])
         return self.of(self.labels.index(lettered.pop())) if len(lettered) == 1 else None
 
-    def any(self, rng: np.random.Generator) -> Choice:
+    def any(self, rng: np.random.Generator) -> ReadAction:
         """An action drawn uniformly."""
         return self.of(int(rng.integers(len(self.labels))))
 
@@ -148,11 +148,11 @@ class Numbers:
         ]
         return "\n".join([f"An action is {self.wanted}, in this order:", *lines])
 
-    def written(self, choice: Choice) -> str:
+    def written(self, choice: ReadAction) -> str:
         """The numbers, with four digits."""
         return f"[{', '.join(number(float(value)) for value in np.ravel(choice.action))}]"
 
-    def read(self, text: str) -> Choice | None:
+    def read(self, text: str) -> ReadAction | None:
         """As many numbers as there have to be, those in the first brackets where there are any; clipped."""
         inside = re.search(r"\[([^\[\]]*)\]", text)
         found = [
@@ -162,14 +162,14 @@ class Numbers:
             return None
         asked = np.asarray(found).reshape(self._space.shape)
         action = np.clip(asked, self._space.low, self._space.high)
-        return Choice(action.astype(self._space.dtype), clipped=bool((action != asked).any()))
+        return ReadAction(action.astype(self._space.dtype), clipped=bool((action != asked).any()))
 
-    def any(self, rng: np.random.Generator) -> Choice:
+    def any(self, rng: np.random.Generator) -> ReadAction:
         """Numbers drawn uniformly between their bounds; those without bounds from a standard normal."""
         bounded = np.isfinite(self._space.low) & np.isfinite(self._space.high)
         low, high = (np.where(bounded, side, 0.0) for side in (self._space.low, self._space.high))
         drawn = np.where(bounded, rng.uniform(low, high), rng.standard_normal(self._space.shape))
-        return Choice(np.clip(drawn, self._space.low, self._space.high).astype(self._space.dtype))
+        return ReadAction(np.clip(drawn, self._space.low, self._space.high).astype(self._space.dtype))
 
 
 def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:

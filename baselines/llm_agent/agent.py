@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from baselines.icpi.engines.server import AROUND_LABELS
-from baselines.llm_agent.actions import Choice, Named, Numbers
+from baselines.llm_agent.actions import Named, Numbers, ReadAction
 from baselines.llm_agent.prompts import Prompts, ShownStep, written
 from promptpo.errors import UsageError
 from promptpo.llm.base import Usage
@@ -42,9 +42,9 @@ class Acting:
         calls: Answers that were asked for in this episode.
         repeated: Steps whose question had been answered before in this run, which were not asked again.
         unreadable: Answers that could not be read.
-        drawn: Actions that were drawn at random after as many of them as there are tries.
-        scored: Actions chosen by their probabilities.
-        clipped: Actions with numbers out of bounds.
+        drawn: ActionWords that were drawn at random after as many of them as there are tries.
+        scored: ActionWords chosen by their probabilities.
+        clipped: ActionWords with numbers out of bounds.
         usage: Tokens of the calls.
         usd: Their price, where it is known.
         unpriced: Calls whose price is not known.
@@ -103,7 +103,7 @@ class LanguageAgent:
         self._values, self._must_score, self._repeats = values, must_score or values is not None, repeats
         self._known: dict[str, Result] = {}
 
-    def act(self, episodes: Sequence[Acting]) -> list[Choice]:
+    def act(self, episodes: Sequence[Acting]) -> list[ReadAction]:
         """An action for each episode, which is told what asking took.
 
         Raises:
@@ -111,7 +111,7 @@ class LanguageAgent:
             BudgetSpentError: The next question would pass a limit.
             UsageError: Log-probabilities are needed, and the answers have none.
         """
-        choices: list[Choice | None] = [None] * len(episodes)
+        choices: list[ReadAction | None] = [None] * len(episodes)
         refused = [""] * len(episodes)
         for attempt in range(ATTEMPTS):
             still = [n for n, choice in enumerate(choices) if choice is None]
@@ -153,7 +153,7 @@ class LanguageAgent:
         digest = hashlib.blake2b(request.prompt.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         return f"{n} {digest}" if self._repeats else digest
 
-    def _choose(self, episode: Acting, result: Result) -> Choice | None:
+    def _choose(self, episode: Acting, result: Result) -> ReadAction | None:
         """What an answer comes to: by probabilities where it has them, else as it reads."""
         actions = self._actions
         chances = label_logprobs(result.logprobs, actions.labels) if isinstance(actions, Named) else None
@@ -171,7 +171,7 @@ class LanguageAgent:
         episode.clipped += choice is not None and choice.clipped
         return choice
 
-    def _drawn(self, episode: Acting) -> Choice:
+    def _drawn(self, episode: Acting) -> ReadAction:
         episode.drawn += 1
         return self._actions.any(episode.rng)
 

@@ -27,7 +27,7 @@ from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
     from baselines.llm_agent.play import AgentEpisode
-    from baselines.llm_agent.run import AgentConfig, Prepared
+    from baselines.llm_agent.run import AgentConfig, DescribedTask
 
 ENGINES = (
     "completion:MODEL, llamacpp:MODEL or vllm:MODEL (a completion server, with --base-url), embedded:smollm2, or a "
@@ -146,7 +146,7 @@ def _run(config: AgentConfig, out: Path | None, *, quiet: bool, as_json: bool) -
     if not silent:
         _say_estimate(config, prepare(config), only=False, as_json=False)
     directory = out or default_directory(config.task)
-    observe = _silent if silent else _Progress(config)
+    observe = _silent if silent else _EpisodeLines(config)
     content = run(config, directory, observe, command=" ".join(sys.argv))
     if as_json:
         print_json({"run": str(directory), **content})
@@ -154,7 +154,7 @@ def _run(config: AgentConfig, out: Path | None, *, quiet: bool, as_json: bool) -
         print("\n".join([*_summary(content), *acting_in_words(content), f"run: {directory}"]))
 
 
-def _say_estimate(config: AgentConfig, prepared: Prepared, *, only: bool, as_json: bool) -> None:
+def _say_estimate(config: AgentConfig, prepared: DescribedTask, *, only: bool, as_json: bool) -> None:
     from baselines.llm_agent.estimate import estimate
 
     free = config.engine.startswith(("embedded", "llamacpp", "vllm"))
@@ -165,7 +165,7 @@ def _say_estimate(config: AgentConfig, prepared: Prepared, *, only: bool, as_jso
         print(guess.sentence(config.engine), file=sys.stdout if only else sys.stderr)
 
 
-class _Progress:
+class _EpisodeLines:
     """One line for each episode on standard error."""
 
     def __init__(self, config: AgentConfig) -> None:

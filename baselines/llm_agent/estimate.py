@@ -11,10 +11,10 @@ from baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, 
 from promptpo.run.config import UNBOUNDED_HORIZON
 
 if TYPE_CHECKING:
-    from baselines.llm_agent.run import AgentConfig, Prepared
+    from baselines.llm_agent.run import AgentConfig, DescribedTask
 
 
-def estimate(config: AgentConfig, prepared: Prepared, *, free: bool) -> CallEstimate:
+def estimate(config: AgentConfig, prepared: DescribedTask, *, free: bool) -> CallEstimate:
     """One call for each step, if every episode lasts to its horizon and every answer can be read.
 
     Args:

@@ -16,7 +16,7 @@ from promptpo.envs.building import make_env
 if TYPE_CHECKING:
     import gymnasium
 
-    from baselines.llm_agent.actions import Choice, Named, Numbers
+    from baselines.llm_agent.actions import Named, Numbers, ReadAction
     from baselines.llm_agent.agent import LanguageAgent
     from promptpo.envs.task import Task
 
@@ -72,7 +72,7 @@ class _Lane:
         self.acting = Acting(seed, observation, np.random.default_rng([self._run_seed, 2, seed]))
         self._return, self._success = 0.0, None
 
-    def step(self, actions: Named | Numbers, choice: Choice) -> AgentEpisode | None:
+    def step(self, actions: Named | Numbers, choice: ReadAction) -> AgentEpisode | None:
         """Take a step; the episode when that ended it."""
         acting = self.acting
         before = written(acting.observation)

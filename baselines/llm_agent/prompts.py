@@ -16,7 +16,7 @@ from promptpo.telling.feedback import number
 if TYPE_CHECKING:
     import gymnasium
 
-    from baselines.llm_agent.actions import Actions
+    from baselines.llm_agent.actions import ActionWords
 
 MOST_ENTRIES = 256
 """Numbers of an observation that are written out; more is a picture."""
@@ -52,7 +52,7 @@ class Prompts:
     """
 
     def __init__(
-        self, spec: str, actions: Actions, *, last: int, temperature: float = 0.0, score: bool = True
+        self, spec: str, actions: ActionWords, *, last: int, temperature: float = 0.0, score: bool = True
     ) -> None:
         self._actions, self._last, self._temperature = actions, last, temperature
         self._score = score and bool(actions.labels)

@@ -107,7 +107,7 @@ class AgentConfig:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class DescribedTask:
     """What can be made of a run before anything is asked.
 
     Attributes:
@@ -125,7 +125,7 @@ class Prepared:
     horizon: int | None
 
 
-def prepare(config: AgentConfig, told: str | None = None) -> Prepared:
+def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
     """Describe the task.
 
     Args:
@@ -151,7 +151,7 @@ def prepare(config: AgentConfig, told: str | None = None) -> Prepared:
     prompts = Prompts(
         text, actions, last=config.last, temperature=config.temperature, score=config.choose != "name"
     )
-    return Prepared(text, actions, prompts, spec.sample_steps, spec.horizon)
+    return DescribedTask(text, actions, prompts, spec.sample_steps, spec.horizon)
 
 
 def run(
@@ -186,18 +186,18 @@ def run(
         journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
         chosen = choose_model(config.engine, base_url=config.base_url, ledger=ledger, journal=journal)
         try:
-            return _Session(config, ready, journal, ledger, chosen, observe, command).run()
+            return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
         finally:
             chosen.close()
 
 
-class _Session:
+class _AgentSession:
     """One process's work on a run."""
 
     def __init__(
         self,
         config: AgentConfig,
-        prepared: Prepared,
+        prepared: DescribedTask,
         journal: Journal,
         ledger: Ledger,
         chosen: ChosenEngine,

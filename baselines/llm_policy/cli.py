@@ -10,6 +10,7 @@ import typer
 from baselines.cli import (
     Device,
     EvalEvery,
+    MaxSeconds,
     NEnvs,
     Out,
     Resume,
@@ -79,6 +80,7 @@ def llm_policy(
     test_episodes: TestEpisodes = 20,
     threads: Threads = 1,
     device: Device = "auto",
+    max_seconds: MaxSeconds = None,
     out: Out = None,
     resume: Resume = False,
     quiet: Quiet = False,
@@ -119,7 +121,7 @@ def llm_policy(
         threads=threads,
         device=device,
     )
-    run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json)
+    run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json, max_seconds=max_seconds)
 
 
 def llm_study(
@@ -138,7 +140,12 @@ def llm_study(
     lora_rank: LoraRank = 8,
     dtype: Dtype = "float32",
     steps: Steps = 20_000,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each network, from seed 0 on.")] = 3,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            metavar="N|SEED,SEED", help="Runs of each network, from seed 0 on; or the seeds, such as 543,100."
+        ),
+    ] = "3",
     hyperparams: Rows = "zoo",
     n_envs: NEnvs = None,
     env_kwargs: EnvKwargs = "{}",
@@ -148,6 +155,7 @@ def llm_study(
     test_episodes: TestEpisodes = 20,
     threads: Threads = 1,
     device: Device = "auto",
+    max_seconds: MaxSeconds = None,
     out: Out = Path("runs/llm-study"),
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -156,7 +164,8 @@ def llm_study(
 
     Same budget, same seeds; the random one is the same model before any training.
 
-    Complete runs in --out are not run again. Writes study.json.
+    Complete runs in --out are not run again, so the same command goes on. Writes study.json, episodes.csv and
+    episodes.png.
     """
     from baselines.llm_policy.study import run_study, table
     from baselines.progress import choose_display
@@ -165,6 +174,7 @@ def llm_study(
     for name in chosen:
         if name not in NETWORKS:
             raise UsageError(f"--networks takes {', '.join(NETWORKS)}, separated by commas, not {name!r}.")
+    numbered = _seeds(seeds)
     base = _settings(
         env_id,
         json_object(env_kwargs, "--env-kwargs"),
@@ -192,11 +202,37 @@ def llm_study(
         device=device,
     )
     with choose_display(quiet=quiet or as_json) as display:
-        study = run_study(base, Path(out or "runs/llm-study"), networks=chosen, seeds=seeds, display=display)
-    if as_json:
+        study = run_study(
+            base,
+            Path(out or "runs/llm-study"),
+            networks=chosen,
+            seeds=numbered,
+            display=display,
+            max_seconds=max_seconds,
+        )
+    if study is None:
+        if as_json:
+            print_json({"run": str(out), "stop_reason": "paused"})
+        else:
+            print(f"paused; the same command goes on; {out}")
+    elif as_json:
         print_json(study)
     else:
         print(table(study))
+
+
+def _seeds(text: str) -> list[int]:
+    """The seeds that ``--seeds`` names.
+
+    Raises:
+        UsageError: It names none.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [int(part) for part in parts if part.isdecimal()]
+    wrong = len(numbers) < len(parts) or len(set(numbers)) < len(numbers) or numbers == [0]
+    if wrong:
+        raise UsageError(f"--seeds takes a number of runs, or different seeds such as 543,100, not {text!r}.")
+    return numbers if len(numbers) > 1 else list(range(numbers[0]))
 
 
 def _settings(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import statistics
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from baselines.checkpoints import Checkpoints
+from baselines.llm_policy.episodes import write_episodes
 from baselines.progress import Display
 from baselines.settings import TrainingSettings
 from baselines.training import train
@@ -19,45 +22,68 @@ STUDY = "study.json"
 
 
 def run_study(
-    base: TrainingSettings, directory: Path, *, networks: Sequence[str], seeds: int, display: Display
-) -> dict[str, Any]:
-    """Train every network with every seed and write ``study.json``.
+    base: TrainingSettings,
+    directory: Path,
+    *,
+    networks: Sequence[str],
+    seeds: Sequence[int],
+    display: Display,
+    max_seconds: float | None = None,
+) -> dict[str, Any] | None:
+    """Train every network with every seed and write ``study.json``, ``episodes.csv`` and ``episodes.png``.
 
     Args:
         base: TrainingSettings of all runs; seed and network are replaced.
         directory: Of the study; one run directory for each network and seed goes into it.
         networks: What to compare.
-        seeds: Runs of each, from seed 0 on.
+        seeds: Of the runs of each.
         display: Told what the runs do.
+        max_seconds: Of this piece of the study; the same call goes on with it.
 
     Returns:
-        The content of ``study.json``.
+        The content of ``study.json``; None where the time of this piece was over before the study.
     """
     runs = []
-    for seed in range(seeds):
+    ends = None if max_seconds is None else time.monotonic() + max_seconds
+    for seed in seeds:
         for network in networks:
             design = {**(base.language or {}), "network": network, "seed": seed}
             settings = replace(base, seed=seed, language=design)
             display.line(f"{network}, seed {seed}")
             command = f"promptpo baseline llm-study {base.task.env_id}"
             folder = directory / network / f"seed-{seed}"
-            result = train(settings, folder, resume=True, display=display, command=command)
-            runs.append(_row(network, seed, result))
+            result = train(
+                settings, folder, resume=True, display=display, command=command,
+                max_seconds=None if ends is None else max(0.0, ends - time.monotonic()),
+            )  # fmt: skip
+            if "test" not in result:
+                return None
+            runs.append(_row(network, seed, result, _episodes(folder)))
     study = {
         "env_id": base.task.env_id,
         "algorithm": base.algorithm,
         "steps": base.steps,
-        "seeds": seeds,
+        "seeds": len(seeds),
         "design": base.language,
         "networks": [_summary(network, [r for r in runs if r["network"] == network]) for network in networks],
         "runs": runs,
         "versions": versions(),
     }
     write_atomically(directory / STUDY, json.dumps(study, indent=2) + "\n")
+    write_episodes(directory, study)
     return study
 
 
-def _row(network: str, seed: int, result: Mapping[str, Any]) -> dict[str, Any]:
+def _episodes(folder: Path) -> list[tuple[int, float]]:
+    """(steps of the run when it ended, return) of every training episode."""
+    checkpoints = Checkpoints(folder)
+    latest = checkpoints.latest()
+    return [(steps, return_) for steps, return_, _ in checkpoints.read(latest).episodes] if latest else []
+
+
+def _row(
+    network: str, seed: int, result: Mapping[str, Any], episodes: Sequence[tuple[int, float]]
+) -> dict[str, Any]:
     return {
         "network": network,
         "seed": seed,
@@ -65,6 +91,7 @@ def _row(network: str, seed: int, result: Mapping[str, Any]) -> dict[str, Any]:
         "best_test": result["test"]["mean_return"],
         "final_test": result["final"]["test"]["mean_return"],
         "curve": [(point["steps"], point["mean_return"]) for point in result["curve"]],
+        "episodes": [list(episode) for episode in episodes],
         "trainable_parameters": result["network"]["trainable_parameters"],
         "steps_per_second": result["steps_per_second"],
     }

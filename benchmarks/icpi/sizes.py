@@ -69,10 +69,21 @@ class SizedModel:
     def label(self) -> str:
         """What tables call it."""
         name = self.engine if len(self.engine) <= 40 else f"{self.engine.split(':')[0]}:…{self.engine[-30:]}"
+        return f"{name} ({self.size})" if self.size else name
+
+    @property
+    def short(self) -> str:
+        """What the figure calls it, in two lines."""
+        name = re.split(r"[/\\:]", self.engine)[-1].removesuffix(".gguf")[:14]
+        return f"{name}\n{self.size}" if self.size else name
+
+    @property
+    def size(self) -> str:
+        """Its parameters in words; empty where they are not known."""
         if self.parameters is None:
-            return name
+            return ""
         scale, unit = (1e9, "B") if self.parameters >= 1e9 else (1e6, "M")
-        return f"{name} ({self.parameters / scale:g} {unit})"
+        return f"{self.parameters / scale:g} {unit}"
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def draw(models: Sequence[SizedModel], rows: Sequence[Probed], runs: Sequence[Ru
     sizes = sorted({one.row.examples for one in rows})
     panels = len(KINDS) + bool(runs)
     figure, axes = plt.subplots(
-        1, panels, figsize=(2.2 * panels + 0.5 * len(models), 4.4), squeeze=False, layout="constrained"
+        1, panels, figsize=(max(2.2, 0.55 * len(models)) * panels, 3.9), squeeze=False, layout="constrained"
     )
     for axis, kind in zip(axes.flat, KINDS, strict=False):
         for n, size in enumerate(sizes):
@@ -118,7 +118,7 @@ def draw(models: Sequence[SizedModel], rows: Sequence[Probed], runs: Sequence[Ru
         _regrets(axes.flat[-1], models, runs)
     for axis in axes.flat:
         axis.set_xticks(
-            range(len(models)), [model.label for model in models], rotation=60, ha="right", fontsize=7
+            range(len(models)), [model.short for model in models], rotation=60, ha="right", fontsize=7
         )
         axis.set_xlim(-0.6, len(models) - 0.4)
         axis.tick_params(axis="y", labelsize=8)

@@ -37,7 +37,7 @@ def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2: Any, tmp_path: 
         language=Design(tiny_gpt2).as_data(),
     )
     networks = ("pretrained", "random", "mlp")
-    study = run_study(base, tmp_path / "study", networks=networks, seeds=2, display=Display())
+    study = run_study(base, tmp_path / "study", networks=networks, seeds=[0, 1], display=Display())
     assert json.loads((tmp_path / "study" / "study.json").read_text())["networks"] == study["networks"]
     assert [(run["network"], run["seed"]) for run in study["runs"]] == [
         (n, s) for s in (0, 1) for n in networks

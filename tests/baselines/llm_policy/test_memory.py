@@ -1,0 +1,59 @@
+"""What fits on which machine."""
+
+from typing import Any
+
+import pytest
+
+from baselines.llm_policy.memory import together, update_bytes
+
+GPT2: Any = {"parameters": 124_000_000, "layers": 12, "width": 768, "heads": 12, "tokens": 320}
+GIB = 2**30
+
+
+def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
+    """TRPO on all of a rollout of 2,048 takes hundreds of gigabytes; a sixteenth of 512 fits into 80."""
+    whole = update_bytes(**GPT2, observations=2048, algorithm="trpo")
+    few = update_bytes(**GPT2, observations=32, algorithm="trpo")
+    assert whole > 500 * GIB
+    assert 3 * GIB < few < 80 * GIB
+    assert update_bytes(**GPT2, observations=32, algorithm="ppo") < few
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "row", "n_envs", "observations"),
+    [
+        ("trpo", {"n_steps": 1024}, 2, 2048),
+        ("trpo", {"n_steps": 1000, "sub_sampling_factor": 3}, 1, 334),
+        ("ppo", {"n_steps": 1024, "batch_size": 32}, 2, 32),
+        ("ppo", {}, 1, 64),
+    ],
+)
+def test_what_goes_through_together(algorithm: str, row: Any, n_envs: int, observations: int) -> None:
+    """A rollout or its part for TRPO, a batch for PPO."""
+    assert together(algorithm, row, n_envs) == observations
+
+
+def test_what_does_not_fit_is_refused_before_it_begins(
+    tiny_gpt2: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the gigabytes, and what would help; the control without a language model is not asked."""
+    pytest.importorskip("stable_baselines3")
+    from baselines.building import build_envs, build_model, hyperparameters_of
+    from baselines.llm_policy import memory
+    from baselines.llm_policy.design import Design
+    from baselines.settings import TrainingSettings
+    from promptpo.envs.task import Task
+    from promptpo.errors import UsageError
+
+    monkeypatch.setattr(memory, "memory_of", lambda device: GIB // 100)
+
+    def build(**design: Any) -> Any:
+        language = Design(tiny_gpt2, tune="full", **design).as_data()
+        chosen = TrainingSettings("trpo", Task("Pendulum-v1"), 128, language=language)
+        row = hyperparameters_of(chosen)
+        envs = build_envs(chosen, row, steps_taken=0, saved=None)
+        return build_model(chosen, row, envs)
+
+    with pytest.raises(UsageError, match="sub_sampling_factor"):
+        build()
+    assert build(network="mlp") is not None

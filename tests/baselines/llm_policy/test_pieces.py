@@ -1,0 +1,60 @@
+"""Training of a language model in pieces, and the study that is the report's setting."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("stable_baselines3")
+
+from baselines.llm_policy.design import Design
+from promptpo.cli.app import run
+from promptpo.envs.task import Task
+from tests.baselines.test_pausing import assert_pieces_equal_one, settings
+
+
+def test_a_language_model_that_is_trained_in_pieces_is_the_same(tiny_gpt2: Any, tmp_path: Path) -> None:
+    """All of a tiny network, its input all digits of the raw state."""
+    design = Design(tiny_gpt2, tune="full", numbers="raw", state="raw", layers=1)
+    rows = tmp_path / "few.yml"
+    rows.write_text("default: {n_steps: 24, batch_size: 24, n_epochs: 1, normalize: true}")
+    chosen = settings(
+        tmp_path, "ppo", language=design.as_data(), steps=48, eval_every=48, hyperparameters=str(rows)
+    )
+    short = replace(chosen, task=Task("Pendulum-v1", {}, 10), test_episodes=1)
+    assert_pieces_equal_one(short, tmp_path, pauses=1)
+
+
+def test_the_study_goes_on_piece_by_piece(
+    tiny_gpt2: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same command again until it is done; seeds by name, and each network's curve by episode."""
+    rows = tmp_path / "rows.yml"
+    rows.write_text("default: {n_steps: 16, batch_size: 16, n_epochs: 1, normalize: true}")
+    words = [
+        "baseline", "llm-study", "Pendulum-v1", "--backbone", tiny_gpt2, "--tune", "full", "--numbers", "raw",
+        "--layers", "1", "--networks", "pretrained,mlp", "--seeds", "543,100", "--steps", "32", "--max-episode-steps",
+        "10", "--hyperparams", str(rows), "--validation-episodes", "1", "--test-episodes", "1", "--eval-every", "32", "--algorithm", "ppo",
+        "--max-seconds", "0", "--out", str(tmp_path / "study"), "--device", "cpu",
+    ]  # fmt: skip
+    said = []
+    for _ in range(20):
+        assert run(words) == 0
+        said.append(capsys.readouterr().out)
+        if "paused" not in said[-1]:
+            break
+    assert len(said) == 5, "one pause for each of four runs"
+    assert "the same command goes on" in said[0]
+    study = json.loads((tmp_path / "study" / "study.json").read_text())
+    assert [(one["network"], one["seed"]) for one in study["runs"]] == [
+        ("pretrained", 543), ("mlp", 543), ("pretrained", 100), ("mlp", 100),
+    ]  # fmt: skip
+    assert all(len(one["episodes"]) == 3 for one in study["runs"])
+    lines = (tmp_path / "study" / "episodes.csv").read_text().splitlines()
+    assert lines[0] == "network,seed,episode,steps,return"
+    assert len(lines) == 1 + 4 * 3
+    assert (tmp_path / "study" / "episodes.png").read_bytes().startswith(b"\x89PNG")
+    assert run([*words[:13], "543,543", *words[14:]]) == 2
