@@ -18,6 +18,7 @@ from promptpo.cli.arguments import (
     Horizon,
     ManyEnvKwargs,
     Quiet,
+    RewardFile,
     ShowVariant,
     TasksFile,
     Wrappers,
@@ -29,6 +30,7 @@ LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("baselines.llm_policy.cli", "llm_policy"),
     "llm-study": ("baselines.llm_policy.cli", "llm_study"),
     "icpi": ("baselines.icpi_commands", "icpi"),
+    "llm-agent": ("baselines.llm_agent.cli", "llm_agent"),
 }
 """Commands of other modules, which are imported when they are named: (module, function)."""
 
@@ -115,6 +117,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         tasks: TasksFile = None,
         show_variant: ShowVariant = False,
         held_out_kwargs: HeldOutKwargs = None,
+        reward: RewardFile = None,
         eval_every: EvalEvery = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
@@ -139,6 +142,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
                 tasks=tasks,
                 show_variant=show_variant,
                 held_out_kwargs=held_out_kwargs,
+                reward=reward,
             ),
             steps=steps,
             seed=seed,
@@ -174,6 +178,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         tasks: TasksFile = None,
         show_variant: ShowVariant = False,
         held_out_kwargs: HeldOutKwargs = None,
+        reward: RewardFile = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
         out: Out = None,
@@ -192,6 +197,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
             tasks=tasks,
             show_variant=show_variant,
             held_out_kwargs=held_out_kwargs,
+            reward=reward,
         )
         directory = out or _default_directory(task)
         content = run_fixed(
@@ -217,10 +223,12 @@ def run_training(
     from baselines.progress import choose_display
     from baselines.training import train
     from promptpo.errors import UsageError
+    from promptpo.run.control import obey_interrupts
 
     if resume and out is None:
         raise UsageError("--resume needs the run directory: --out DIR.")
     directory = out or _default_directory(settings.task)
+    obey_interrupts()
     with choose_display(quiet=quiet or as_json) as display:
         content = train(settings, directory, resume=resume, display=display, command=" ".join(sys.argv))
     show(content, directory, quiet=quiet, as_json=as_json)
@@ -229,6 +237,8 @@ def run_training(
 
 def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result, as JSON or as two lines."""
+    from promptpo.output.report.result import rewarded_in_words
+
     if as_json:
         print_json({"run": str(directory), **content})
     elif not quiet:
@@ -240,6 +250,9 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
             f"[{low:.6g}, {high:.6g}] over {test['episodes']} episodes"
             + (f", success {success:.0%}" if success is not None else "")
         )
+        told = rewarded_in_words(test)
+        if told:
+            print(told)
         beyond = test.get("held_out")
         if beyond:
             low, high = beyond["ci95"]

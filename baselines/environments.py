@@ -11,6 +11,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit, TransformObservation
 
 from promptpo.envs.building import make_env
+from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, PromptPOError, UnsupportedSpaceError
 from promptpo.run.config import UNBOUNDED_HORIZON
@@ -45,7 +46,7 @@ def make_flat_env(task: Task) -> AnyEnv:
         raise UnsupportedSpaceError(
             f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
         )
-    env = with_end(env, task)
+    env = with_reward(with_end(env, task), task.reward)
     flat = flat_space(env.observation_space)
     if flat is env.observation_space:
         return env

@@ -45,8 +45,16 @@ class _Player:
                 self.success = bool(self.success) or bool(info[key])
         if not (terminated or truncated):
             return None
+        rewarded = "reward_parts" in info
         return EpisodeRecord(
-            self.seed, self.return_, self.steps, self.success, bool(terminated), bool(truncated)
+            self.seed,
+            self.return_,
+            self.steps,
+            self.success,
+            bool(terminated),
+            bool(truncated),
+            env_return=info.get("env_return") if rewarded else None,
+            parts=info["reward_parts"] if rewarded else {},
         )
 
 

@@ -38,8 +38,8 @@ def run_fixed(
                 f"{directory} already holds a run; keep it by --resume, or name another by --out."
             )
         return done
+    env = make_flat_env(task)  # a wrong id is told before anything is made
     directory.mkdir(parents=True, exist_ok=True)
-    env = make_flat_env(task)
     actor: Actor = ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, seed)
     evaluator, seeds = Evaluator(task), Seeds(seed)
     try:

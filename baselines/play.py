@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import algorithm_class, algorithm_of
@@ -15,6 +16,7 @@ from baselines.environments import AnyEnv, make_flat_env, with_end
 from baselines.extras import BASELINES, require
 from baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo.envs.building import make_env
+from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.rollouts import evaluation_of
@@ -70,7 +72,7 @@ def evaluate_agent(
     Args:
         path: The zip file; see `load_agent`.
         task: What to play.
-        seeds: One episode each.
+        seeds: One episode each; without any the agent is asked for one action, and nothing is stepped.
         watch: Given every episode with its trajectory, observations as the environment gives them; no further
             one is played once it returns false. Episodes are then played one after the other.
 
@@ -81,6 +83,9 @@ def evaluate_agent(
     from baselines.evaluation import Evaluator
 
     agent = load_agent(path)
+    if not seeds:
+        _check_fit(agent, path, task)
+        return Evaluation("ok", (), 0)
     evaluator = Evaluator(task)
     try:
         if watch is not None:
@@ -92,13 +97,35 @@ def evaluate_agent(
         evaluator.close()
 
 
+def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], task: Task) -> None:
+    """Ask an agent for an action on a first observation.
+
+    Raises:
+        UsageError: It does not take the observation, or the action is none of the environment's.
+    """
+    make_flat_env(task).close()  # says what is wrong with the spaces
+    env = make_env(task)
+    try:
+        observation, _ = env.reset(seed=0)
+        action, _ = replace(agent, observation_space=env.observation_space).predict(observation)
+        trained, wanted = agent.model.action_space, env.action_space
+    except (ValueError, AssertionError, RuntimeError, TypeError) as error:
+        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
+    finally:
+        env.close()
+    if type(trained) is not type(wanted) or not wanted.contains(action):
+        raise UsageError(
+            f"{path} cannot play {task.env_id}; was it trained on it? Its actions are of {trained}, not of {wanted}."
+        )
+
+
 def _watched(
     agent: TrainedAgent, task: Task, seeds: Sequence[int], watch: Callable[[Episode], bool]
 ) -> Evaluation:
     """Play one episode after the other, and show each."""
     started = time.monotonic()
     make_flat_env(task).close()  # says what is wrong with the spaces
-    env = with_end(make_env(task), task)
+    env = with_reward(with_end(make_env(task), task), task.reward)
     agent = replace(agent, observation_space=env.observation_space)
     episodes: list[Episode] = []
     try:
@@ -117,6 +144,7 @@ def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
     observations, actions, rewards = [copy.deepcopy(observation)], [], []
     success: bool | None = None
     terminated = truncated = False
+    info: dict[str, Any] = {}
     while not (terminated or truncated):
         action, _ = agent.predict(observation)
         observation, reward, terminated, truncated, info = env.step(action)
@@ -136,6 +164,8 @@ def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
         clipped=0,
         policy_seconds=0.0,
         trajectory=Trajectory(observations, actions, rewards),
+        env_return=info.get("env_return"),
+        parts=info.get("reward_parts", {}),
     )
 
 

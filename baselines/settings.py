@@ -9,9 +9,9 @@ from typing import Any
 
 from baselines.algorithms import Algorithm
 from promptpo.envs.task import Task
-from promptpo.errors import RunError, UsageError
-from promptpo.output.report import write_atomically
+from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.run.journal import from_json
+from promptpo.run.origin import save_own_settings
 
 CONFIG = "config.json"
 EVALUATIONS = 20
@@ -70,8 +70,8 @@ class TrainingSettings:
 
 
 def save_settings(settings: TrainingSettings, directory: Path) -> None:
-    """Write ``config.json``."""
-    write_atomically(directory / CONFIG, json.dumps(asdict(settings), indent=2) + "\n")
+    """Write ``config.json``, and sign it: the run is the user's own."""
+    save_own_settings(json.dumps(asdict(settings), indent=2) + "\n", directory)
 
 
 def load_settings(directory: Path) -> TrainingSettings:
@@ -84,7 +84,9 @@ def load_settings(directory: Path) -> TrainingSettings:
         data = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
         return TrainingSettings(**{**data, "task": from_json(Task, data["task"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise RunError(f"{directory} is not a run of a baseline: it has no readable {CONFIG}.") from error
+        raise NoSuchRunError(
+            f"{directory} is not a run of a baseline: it has no readable {CONFIG}."
+        ) from error
 
 
 def same_run(old: TrainingSettings, new: TrainingSettings) -> bool:

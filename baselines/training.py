@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ from baselines.results import curve_point, read_result, trained_result
 from baselines.rollout_lengths import rollout_lengths
 from baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 from promptpo.errors import UsageError
-from promptpo.output.report import RESULT, write_result
+from promptpo.output.report import RESULT, write_atomically, write_result
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
 
+REWARD = "reward.py"
+"""What steps earn, where a program says so."""
 FINAL = "final"
 """Folder of the agent as training left it."""
 
@@ -70,10 +73,17 @@ def train(
         display.line(f"{directory} is complete.")
         return done
     torch.set_num_threads(settings.threads)
-    run = (kind or TrainingRun)(settings, directory, display)
+    try:
+        run = (kind or TrainingRun)(settings, directory, display)
+    except Exception:  # an environment that cannot be built leaves no empty directory
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        raise
     try:
         (directory / RESULT).unlink(missing_ok=True)
         save_settings(settings, directory)
+        if settings.task.reward is not None:
+            write_atomically(directory / REWARD, settings.task.reward.source)
         content = run.complete(command)
     finally:
         run.close()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.report.sections import sections
-from benchmarks.report.writing import Report, write_report
+from benchmarks.report.writing import Report, publish, write_report
 from benchmarks.runner.cells import Cell, plan
 from benchmarks.runner.methods import BenchmarkMethod, CellBudget
 from benchmarks.runner.processes import LIMIT, CellRunner, FailedCell, read_failures, write_failures
@@ -36,6 +36,7 @@ class Benchmark:
         budget: What replaces the suite's budget.
         root: Where it is written.
         arguments: The command line, without the program's name.
+        published: Folder for what is worth keeping in a repository; None publishes nothing.
     """
 
     suite: Suite
@@ -45,6 +46,7 @@ class Benchmark:
     budget: CellBudget
     root: Path
     arguments: Sequence[str]
+    published: Path | None = None
 
     def cells(self) -> list[Cell]:
         """Every cell."""
@@ -95,12 +97,11 @@ def report(benchmark: Benchmark) -> None:
     redraw = command if "--report-only" in benchmark.arguments else f"{command} --report-only"
     found = sections(rows, read_failures(benchmark.root), summary, anchors, kinds)
     write_csv(benchmark.root / CSV, rows)
-    write_report(
-        benchmark.root,
-        Report(
-            f"Benchmark: {benchmark.suite.name}", lead, command.replace(" --report-only", ""), redraw, found
-        ),
-    )
+    title = f"Benchmark: {benchmark.suite.name}"
+    written = Report(title, lead, command.replace(" --report-only", ""), redraw, found)
+    write_report(benchmark.root, written)
+    if benchmark.published is not None:
+        publish(benchmark.published, written, (benchmark.root / CSV).read_text(encoding="utf-8"))
 
 
 def _keep_to_plan(benchmark: Benchmark) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
     from benchmarks.benchmark import Benchmark
+
+AgentWhen = Literal["passed", "always", "never"]
+SHOWN_VERSIONS = ("python", "promptpo", "numpy", "gymnasium")
 
 app = typer.Typer(
     add_completion=False,
@@ -29,13 +33,13 @@ def benchmark(
     methods: Annotated[
         str,
         typer.Option(
-            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, random, zero, oracle."
+            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, llm-agent, random, zero, oracle."
         ),
     ] = "promptpo,search,random,zero",
     models: Annotated[
         str,
         typer.Option(
-            help="For promptpo: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
+            help="For promptpo and llm-agent: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
         ),
     ] = "",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each task and method, from seed 0 on.")] = 1,
@@ -70,6 +74,27 @@ def benchmark(
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Write the report from what is on disk.")
     ] = False,
+    publish: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write what is worth keeping in a repository there: report.md, its figures as pictures, results.csv.",
+        ),
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="For icpi: ask each of --models (any engine of ICPI; SIZE=ENGINE@ADDRESS) its four questions, and run it where it passes.",
+        ),
+    ] = False,
+    agent: Annotated[AgentWhen, typer.Option(help="With --probe: when ICPI runs.")] = "passed",
+    domains: Annotated[str, typer.Option(help="With --probe: ICPI's domains.")] = "Chain",
+    examples: Annotated[str, typer.Option(help="With --probe: sizes of the memory.")] = "20,60",
+    questions: Annotated[
+        int, typer.Option(min=2, help="With --probe: questions of each kind, size and domain.")
+    ] = 20,
+    prompt_tokens: Annotated[int, typer.Option(min=50, help="With --probe: budget of a prompt.")] = 3800,
 ) -> None:
     """Compare methods and models on a suite of tasks.
 
@@ -83,8 +108,16 @@ def benchmark(
     if suite == "list":
         _list()
         return
+    if probe:
+        if suite != "icpi":
+            raise UsageError(f"--probe is for icpi, not {suite}.")
+        _probe_sizes(
+            models, domains, examples, out or Path("runs/benchmark-icpi-sizes"), dry_run=dry_run,
+            questions=questions, prompt_tokens=prompt_tokens, agent=agent, seeds=seeds, usd=max_usd,
+        )  # fmt: skip
+        return
     asked = _asked(
-        suite, methods, models, seeds, out,
+        suite, methods, models, seeds, out, publish,
         steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd, executor=executor,
     )  # fmt: skip
     if dry_run:
@@ -107,7 +140,13 @@ def benchmark(
 
 
 def _asked(
-    suite: str, methods: str, models: str, seeds: int, out: Path | None, **budget: float | str | None
+    suite: str,
+    methods: str,
+    models: str,
+    seeds: int,
+    out: Path | None,
+    published: Path | None,
+    **budget: float | str | None,
 ) -> Benchmark:
     from benchmarks.benchmark import Benchmark
     from benchmarks.runner.methods import CellBudget, choose
@@ -125,7 +164,57 @@ def _asked(
     arguments = sys.argv[1:]
     if "benchmark" in arguments:
         arguments = arguments[arguments.index("benchmark") + 1 :]
-    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments)  # type: ignore[arg-type] # as declared
+    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments, published)  # type: ignore[arg-type] # as declared
+
+
+def _probe_sizes(
+    models: str,
+    domains: str,
+    examples: str,
+    folder: Path,
+    *,
+    dry_run: bool,
+    usd: float | None,
+    **options: Any,
+) -> None:
+    """Which models are large enough for ICPI: a table and a figure."""
+    from benchmarks.icpi.__main__ import full_id
+    from benchmarks.icpi.sizes import SizesStudy, sized_models
+    from benchmarks.icpi.sizes_report import HEAD, table, write
+    from benchmarks.measuring.tables import aligned
+    from promptpo.errors import UsageError
+    from promptpo.output.report import versions
+    from promptpo.run.config import Budget
+
+    sizes = [int(part) if part.strip().isdecimal() else 0 for part in examples.split(",")]
+    if min(sizes) < 1:
+        raise UsageError(
+            f"--examples takes numbers with commas between them, such as 20,60, not {examples!r}."
+        )
+    env_ids = [full_id(name) for name in domains.split(",")]
+    study = SizesStudy(
+        sized_models(models),
+        env_ids,
+        sorted(set(sizes)),
+        folder=folder,
+        budget=Budget(steps=None, usd=usd),
+        **options,
+    )
+    if not dry_run:
+        study.check()
+    for line in study.estimates():
+        print(line, file=sys.stdout if dry_run else sys.stderr, flush=True)
+    if dry_run:
+        return
+    probed, runs = study.run(lambda line: print(line, file=sys.stderr, flush=True))
+    arguments = sys.argv[1:]
+    made = ", ".join(f"{name} {number}" for name, number in versions().items() if name in SHOWN_VERSIONS)
+    write(
+        folder, study.models, probed, runs,
+        origin=f"`{shlex.join(['promptpo', *arguments])}`, {datetime.now(UTC):%Y-%m-%d}; {made}",
+    )  # fmt: skip
+    print(aligned(HEAD, table(study.models, probed, runs)))
+    print(folder / "sizes.png")
 
 
 def _split(text: str) -> list[str]:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
 from promptpo.envs.task import Task, Variant
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
+from promptpo.program.rewards import read_reward
 from promptpo.rollouts.agents import agent_file
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 NOT_OPTIONS = frozenset({"env_id", "run", "settings", "budget", "task", "models"})
 """Names in signatures and of settings that are given in another way."""
 
-TASK_OPTIONS = ("env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant")
+TASK_OPTIONS = (
+    "env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant", "reward",
+)  # fmt: skip
 """Options of `optimize` that say how the environment is made."""
 
 
@@ -51,6 +54,7 @@ def optimize(
     variants: Sequence[Mapping[str, Any] | Variant] = (),
     held_out: Sequence[Mapping[str, Any] | Variant] = (),
     show_variant: bool = False,
+    reward: str | os.PathLike[str] | None = None,
     max_episode_steps: int | None = None,
     max_steps: int | None = 500_000,
     max_calls: int | None = None,
@@ -58,6 +62,7 @@ def optimize(
     max_usd: float | None = None,
     max_seconds: float | None = None,
     hint: str = "",
+    goal: str = "",
     start: Sequence[str | os.PathLike[str]] = (),
     teacher: str | os.PathLike[str] | None = None,
     llm: LLM | None = None,
@@ -85,6 +90,8 @@ def optimize(
         variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant: one policy is to solve all.
         held_out: The same for variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``.
+        reward: A file with a ``class Reward`` that says what steps earn, instead of the environment's own reward; see
+            the page on goals in words.
         max_episode_steps: Horizon; None keeps the environment's.
         max_steps: Environment steps for everything but the final test.
         max_calls: Language-model calls.
@@ -92,6 +99,8 @@ def optimize(
         max_usd: Money.
         max_seconds: Wall time.
         hint: What you know about the task; in every prompt.
+        goal: What is to be done, in your words, such as "walk backwards without falling": the model writes the reward
+            for it first, and judges at the end whether the best policy does what was asked.
         start: Policy files to begin with, your own or exported ones: candidates before the first round.
         teacher: A trained agent of stable-baselines3 or sb3-contrib (its file, or the directory of a baseline's run):
             a mark to beat, whose episodes the first prompt tells. **Loading it runs what is in the file.**
@@ -120,6 +129,7 @@ def optimize(
         variants=variants,
         held_out=held_out,
         show_variant=show_variant,
+        reward=reward,
         max_episode_steps=max_episode_steps,
         max_steps=max_steps,
         max_calls=max_calls,
@@ -129,6 +139,7 @@ def optimize(
         llm=llm,
         observer=observer,
         hint=hint,
+        goal=goal,
         start=start,
         teacher=teacher,
         progress=progress,
@@ -168,17 +179,24 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
     start, teacher = given.pop("start"), given.pop("teacher")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
+    task = _task(env_id, **{name: given.pop(name) for name in TASK_OPTIONS})
     config = config_of(
-        task=task_of(env_id, **{name: given.pop(name) for name in TASK_OPTIONS}),
+        task=task,
         model=llm.name if llm is not None else single,
         models=several,
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
-        start=policies_in([start] if isinstance(start, str | os.PathLike) else start),
+        start=policies_in([start] if isinstance(start, str | os.PathLike) else start, task),
         teacher=str(agent_file(teacher)) if teacher is not None else None,
         **given,
     )
     return Prepared(config, llm=llm, **rest)
+
+
+def _task(env: EnvLike, *, reward: str | os.PathLike[str] | None, **made: Any) -> Task:
+    """The task with this environment, and what its steps earn."""
+    program = read_reward(reward) if reward is not None else None
+    return replace(task_of(env, **made), reward=program)
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
@@ -204,7 +222,7 @@ def _begun(
     config = checked(config)
     directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
-        raise RunError(
+        raise NoSuchRunError(
             f"{directory} already holds a run; continue it with: promptpo resume {directory}, or choose another --out."
         )
     return Session(config, directory, llm, observer)

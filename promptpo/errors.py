@@ -5,6 +5,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 ├── UnknownEnvironmentError   no such environment id
 ├── UnsupportedSpaceError     an observation or action space that no policy can be written for
 ├── EnvironmentFaultError     the environment itself raised, hung or died
+├── RewardFaultError          a reward program (--reward, --goal) failed; policies are not to blame
 ├── WorkerLostError           a process that rolls out died, hung or was stopped; its work can be done again
 ├── SandboxFaultError         policies cannot be confined here
 ├── MissingExtraError         a package that an extra brings is not installed
@@ -14,6 +15,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 │   ├── MissingKeyError       no API key where one is needed
 │   └── FatalProviderError    no later call can be answered either
 ├── RunError                  a run directory that cannot be read, or is open elsewhere
+│   └── NoSuchRunError        what was named is no run, or the run does not have it (a UsageError, too)
 └── BudgetSpentError          the next call would pass a limit; the loop turns this into a clean end
 
 What a policy does wrong in a run is never raised: it is an outcome, a value (see ``sandbox.Failure``). Only
@@ -49,6 +51,10 @@ class UnsupportedSpaceError(UsageError):
 
 class EnvironmentFaultError(PromptPOError, RuntimeError):
     """The environment itself raised, hung or died; the policy is not to blame."""
+
+
+class RewardFaultError(PromptPOError, RuntimeError):
+    """A reward program failed; no policy is to blame."""
 
 
 class WorkerLostError(PromptPOError, RuntimeError):
@@ -93,6 +99,10 @@ class FatalProviderError(ProviderError):
 
 class RunError(PromptPOError, OSError):
     """A run directory that cannot be read, or is open in another process."""
+
+
+class NoSuchRunError(RunError, UsageError):
+    """What was named is no run, or the run does not have it."""
 
 
 class BudgetSpentError(PromptPOError):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
-from promptpo.errors import UsageError
+from promptpo.errors import PromptPOError, RunError, UsageError
 
 
 def read_text(path: Path) -> str:
@@ -21,6 +22,16 @@ def read_text(path: Path) -> str:
         raise UsageError(f"cannot read {path}: it is not text.") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}.") from error
+
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+"""What the disk does to us, whatever file is named."""
+
+
+def cannot_write(path: Path, error: OSError) -> PromptPOError:
+    """The sentence for a file that a person named and that could not be written: their mistake, or the disk's."""
+    kind = RunError if error.errno in FULL else UsageError
+    return kind(f"cannot write {path}: {error.strerror}.")
 
 
 def write_atomically(path: Path, text: str) -> None:

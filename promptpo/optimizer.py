@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import BudgetSpentError
+from promptpo.errors import BudgetSpentError, RewardFaultError
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
@@ -56,6 +57,7 @@ class Outcome:
         fidelity: How much the best acts like the teacher; None without one.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         stop: Why it ended, as a sentence without a full stop.
+        judged: Whether the best does what the goal asks; None without one.
     """
 
     history: History
@@ -66,6 +68,7 @@ class Outcome:
     references: Mapping[str, Evaluation] = field(default_factory=dict)
     held_out: Evaluation | None = None
     fidelity: Mapping[str, Any] | None = None
+    judged: Mapping[str, Any] | None = None
 
 
 async def optimize(
@@ -92,11 +95,13 @@ async def optimize(
     Raises:
         ProviderError: The model could not be reached at all and there is nothing to report.
         EnvironmentFaultError: The environment failed.
+        RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
     loop = _Loop(spec, horizon, spender, config, observe, camera)
     search = asyncio.ensure_future(loop.run())
     control.watch(search)
+    fault: RewardFaultError | None = None
     try:
         stop = await asyncio.wait_for(search, config.budget.seconds)
     except TimeoutError:
@@ -105,12 +110,16 @@ async def optimize(
         if not control.reason:
             raise
         stop = control.reason
+    except RewardFaultError as error:
+        fault, stop = error, str(error).rstrip(".")
     await spender.receive()
     history = loop.history
     history.attempts += await loop.tuner.rescue(history)
     history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
+        if fault is not None:
+            raise fault
         return Outcome(history, None, None, None, stop)
     test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
     fidelity = await loop.opening.fidelity(best.candidate)
@@ -161,6 +170,7 @@ class _Loop:
         history, config = self.history, self.config
         number, before = history.rounds + 1, history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
+        await self.sampler.experiment(history)
         self.sampler.begin(history, self.threshold)
         await self.sampler.show_bad_start(history)
         await self.filming.look(history)
@@ -224,9 +234,19 @@ class _Loop:
         self.observe(history)
 
     def _may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
-        """Whether a candidate reached the threshold in training, so that looking again comes before tuning."""
-        return self.threshold is not None and any(
-            self.history.runs(a) and a.evaluation.mean_return >= self.threshold for a in attempts
+        """Whether a candidate reached the threshold in training, so that looking again comes before tuning.
+
+        Where the leader did too, and did not hold it on fresh seeds, training has to show more than it did.
+        """
+        if self.threshold is None:
+            return False
+        history, threshold = self.history, self.threshold
+        leader = history.find(history.leader_id)
+        misled = leader is not None and history.evidence(leader).mean_return < threshold
+        bar = leader.evaluation.mean_return if leader is not None and misled else -math.inf
+        return any(
+            history.runs(a) and a.evaluation.mean_return >= threshold and a.evaluation.mean_return > bar
+            for a in attempts
         )
 
     def _solved(self) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.api import asked_for, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import write_atomically
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
@@ -140,6 +140,8 @@ def begin_seeds(
         raise UsageError(f"seeds must be at least 1, not {seeds}.")
     config = checked(config)
     _claim(directory, config)
+    Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
+    directory.mkdir(parents=True, exist_ok=True)
 
     def session(seed: int, path: Path, observer: Observer) -> Session | None:
         made = llm(seed) if llm is not None else None
@@ -174,7 +176,7 @@ def resume_seeds(
     wanted = _noted(directory)
     known = [directory / f"seed-{seed}" for seed in wanted if _begun(directory / f"seed-{seed}")]
     if not known:
-        raise RunError(
+        raise NoSuchRunError(
             f"no run was begun in {directory}; begin with: promptpo optimize ENV_ID --seeds N --out DIR"
         )
     base = load_config(known[0] / CONFIG)
@@ -236,7 +238,6 @@ def _claim(directory: Path, config: Config) -> None:
                 f"{directory} holds runs with other settings; repeat theirs, go on with promptpo resume "
                 f"{shlex.quote(str(directory))}, or name another folder by --out."
             )
-    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _note(directory: Path, config: Config, wanted: Sequence[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -12,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.recorded_space import recorded
-from promptpo.envs.task import Task
-from promptpo.errors import RunError
+from promptpo.envs.task import RewardProgram, Task
+from promptpo.errors import RewardFaultError, RunError, UsageError
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
@@ -28,6 +29,7 @@ from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.output.world import MODEL, model_module, usable_world
 from promptpo.rollouts import Settings, make_executor
+from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
 from promptpo.run.journal import JOURNAL, Journal, read_run
@@ -40,13 +42,22 @@ from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
+from promptpo.search.asked_for import asked_for
+from promptpo.search.given import check_given
+from promptpo.search.goal import GoalReward
 from promptpo.search.programs import SearchLLM
+from promptpo.search.rewarding import FlatReward
 from promptpo.spec import TaskSpec, describe, with_hint
+from promptpo.spec.reading import names_of
 from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion
     from promptpo.rollouts import Executor
+
+
+REWARD = "reward.py"
+"""What steps earn in a run, where a program says so."""
 
 
 class Session:
@@ -101,14 +112,8 @@ class Session:
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(config, model=llm.name, models=getattr(llm, "written", ()))
         config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
-        spec = describe(
-            config.task,
-            reveal=config.reveal,
-            detail=config.spec_detail,
-            spec_file=config.spec_file,
-            clip_actions=config.clip_actions,
-        )
-        spec = with_hint(spec, config.hint)
+        check_goal(config, llm)
+        spec = described(config)
         for warning in spec.warnings:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):
@@ -119,7 +124,17 @@ class Session:
             self.observer.warn("--hint is for a language model; program search does not read it.")
         return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
 
+    def check(self) -> None:
+        """Look at what the user gave before anything is made: a teacher, policies to begin with.
+
+        Raises:
+            UsageError: It does not fit the task.
+        """
+        if not (self.directory / CONFIG).exists():  # else the run has it already
+            check_given(self.config)
+
     async def _run(self) -> RunResult:
+        await asyncio.to_thread(self.check)
         config, llm, choice, spec = self._prepared()
         with Journal(self.directory) as journal:
             if not (self.directory / CONFIG).exists():
@@ -137,6 +152,8 @@ class Session:
         """Write the configuration and sign it: from now on the run is the user's own."""
         with writing(self.directory, then):
             signed = save_own(config, self.directory)
+            if config.task.reward is not None:
+                write_atomically(self.directory / REWARD, config.task.reward.source)
         if not signed:
             self.observer.warn(
                 f"this run cannot be signed as made here, since {key_path()} cannot be written; "
@@ -148,16 +165,20 @@ class Session:
     ) -> RunResult:
         status = await executor.status()
         sandbox = {"level": status.level, "active": list(status.active), "missing": list(status.missing)}
-        spec = _same_spec(journal, spec)
+        spec = _same_spec(journal, spec) if not config.goal else spec
         ledger = Ledger(config.budget, journal.events)
         journal.listen(ledger.add)
         journal.listen(self.observer.event)
+        if config.task.reward is not None:
+            journal.listen(FlatReward(self.observer.warn).event)
         sessions = sum(1 for _ in journal.of_kind("session"))
         journal.add(
             "session",
             str(sessions),
             {"command": " ".join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
+        if config.goal:
+            config, spec, executor = await self._for_goal(config, llm, spec, executor, journal, ledger)
         self.observer.started(config, self.directory, choice, spec, ledger)
         if status.missing:
             self.observer.warn(f"sandbox: {status.level}; missing here: {', '.join(status.missing)}")
@@ -169,7 +190,7 @@ class Session:
             )
         ahead = preflight(spec, config, llm, horizon)
         self.observer.prepared(ahead)
-        with Interrupts(self.control):
+        with Interrupts(self.control), paid_for(self.directory):
             outcome = await search(
                 spec,
                 horizon=horizon,
@@ -179,6 +200,10 @@ class Session:
                 observe=self.observer.progress,
                 camera=camera(config.task),
             )
+        if config.goal and outcome.best is not None:
+            spender = Spender(llm, executor, config, journal, ledger)
+            judged = await asked_for(config.goal, spec, spender, outcome.best.candidate, horizon)
+            outcome = replace(outcome, judged=judged)
         if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
@@ -188,6 +213,48 @@ class Session:
         self._write_report()
         self.observer.finished(run)
         return run
+
+    async def _for_goal(
+        self,
+        config: Config,
+        llm: LLM,
+        spec: TaskSpec,
+        executor: Executor,
+        journal: Journal,
+        ledger: Ledger,
+    ) -> tuple[Config, TaskSpec, Executor]:
+        """The run with the reward that the model writes for its goal, once in its life."""
+        if config.task.reward is not None:
+            return config, _same_spec(journal, spec), executor
+        horizon = horizon_within(config, spec.horizon, spec.sample_length)
+        taken = spec.sample_steps
+
+        def with_reward(reward: RewardProgram) -> TaskSpec:
+            nonlocal taken
+            found = described(replace(config, task=replace(config.task, reward=reward)))
+            taken += found.sample_steps
+            return replace(found, sample_steps=taken)
+
+        spender = Spender(llm, executor, config, journal, ledger)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(paid_for(self.directory))
+            person = None
+            if config.judge == "me":
+                from promptpo.output.judging import PersonJudge
+
+                judge = PersonJudge(config.task, config.goal, names_of(spec.text), self.observer.warn)
+                person = stack.enter_context(judge).ask
+            found = GoalReward(config.goal, spec, spender, config, horizon, with_reward, person)
+            chosen = await found.choose()
+        config = replace(
+            config,
+            task=replace(config.task, reward=chosen.reward),
+            start=(*config.start, *chosen.policies),
+            written=len(chosen.policies),
+        )
+        spec = _same_spec(journal, with_reward(chosen.reward))
+        self._keep(config, f"promptpo resume {self.directory}")
+        return config, spec, RewardedExecutor(executor, chosen.reward.source)
 
     def _write_report(self) -> None:
         """Write the page about the run; a run that has its result does not fail for want of a page."""
@@ -243,6 +310,8 @@ class Session:
             fidelity = dict(outcome.fidelity) if outcome.fidelity else None
             content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
         content["preflight"] = ahead.as_json()
+        if config.goal:
+            content["goal"] = {"text": config.goal, **(outcome.judged or {})}
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
             if best:
@@ -265,6 +334,38 @@ def answered(directory: Path) -> tuple[Completion, ...]:
     if not (directory / JOURNAL).exists():
         return ()
     return tuple(completion_of(event.data) for event in read_run(directory).get("completion", []))
+
+
+def described(config: Config) -> TaskSpec:
+    """What the model is told about a run's task."""
+    spec = describe(
+        config.task,
+        reveal=config.reveal,
+        detail=config.spec_detail,
+        spec_file=config.spec_file,
+        clip_actions=config.clip_actions,
+    )
+    return with_hint(spec, config.hint)
+
+
+def check_goal(config: Config, llm: LLM) -> None:
+    """Refuse a goal that nobody can write a reward for.
+
+    Raises:
+        UsageError: No language model is asked, it is a recording without one, or there is a reward already.
+    """
+    reward = config.task.reward
+    if not config.goal and config.judge != "model":
+        raise UsageError("--judge me is for --goal: it asks you which of two episodes comes closer to it.")
+    if not config.goal:
+        return
+    if reward is not None and reward.goal != config.goal:
+        raise UsageError("--goal has the model write the reward, and --reward gives one: use one of the two.")
+    if not (llm.language_model and (reward is not None or "reward" in llm.purposes)):
+        raise UsageError(
+            "--goal needs a language model, which writes the reward: name one with --model, or write the reward "
+            "yourself and give it with --reward."
+        )
 
 
 def default_name(task: Task) -> str:
@@ -320,6 +421,22 @@ def writing(directory: Path, then: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
+
+
+@contextlib.contextmanager
+def paid_for(directory: Path) -> Iterator[None]:
+    """Say where the answers are that were paid for, when a reward program fails.
+
+    Raises:
+        RewardFaultError: It does, and there is no result.
+    """
+    try:
+        yield
+    except RewardFaultError as fault:
+        raise RewardFaultError(
+            f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
+            f"--model replay:{directory}"
+        ) from fault
 
 
 def write_policies(directory: Path, attempts: list[Attempt]) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Trajectory,
         Trial,
     )
+    from sandbox.rewards import RewardFailedError
     from sandbox.worlds import Imagine, Predictions, Recorded, Replay, WorldFailedError
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Record",
     "Recorded",
     "Replay",
+    "RewardFailedError",
     "Rollout",
     "Sandbox",
     "SandboxBrokenError",
@@ -66,7 +68,8 @@ __all__ = [
 _HOMES = {
     "box": ("Sandbox", "check_source"),
     "worlds": ("Imagine", "Predictions", "Recorded", "Replay", "WorldFailedError"),
-    "errors": tuple(n for n in __all__ if n.endswith("Error") and n != "WorldFailedError"),
+    "rewards": ("RewardFailedError",),
+    "errors": tuple(n for n in __all__ if n.endswith("Error") and not n.endswith("FailedError")),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 

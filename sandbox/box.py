@@ -32,6 +32,7 @@ from sandbox.results import (
     SandboxStatus,
     Trial,
 )
+from sandbox.rewards import AskedReward
 from sandbox.seeds import digest_of
 from sandbox.text import clean
 from sandbox.worlds import Imagine, Predictions, Replay, WorldFailedError
@@ -78,6 +79,7 @@ class Sandbox:
         self._zygotes: dict[bool, Zygote] = {}
         self._current: Zygote | None = None
         self._status: SandboxStatus | None = None
+        self._beside: Sandbox | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +112,7 @@ class Sandbox:
         clip_actions: bool = False,
         stop_on_failure: bool = True,
         on_step_limit: int | None = None,
+        reward: str = "",
     ) -> Rollout:
         """Roll a policy out.
 
@@ -127,11 +130,14 @@ class Sandbox:
             stop_on_failure: Whether the first failing trial, in order, ends the rollout: those before it
                 finish, those after it are left out. Otherwise each trial has its own result.
             on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
+            reward: A module with ``class Reward`` that says what steps earn instead of the environment; it runs in
+                a guest of its own. See `sandbox.guest.rewards`.
 
         Returns:
             Episodes in the order of the trials.
 
         Raises:
+            RewardFailedError: The reward program failed.
             SandboxUnavailableError: Layers are missing and that was not accepted.
             UnsupportedSpaceError: Observations or actions cannot cross the border.
             ValueError: There is no environment.
@@ -143,14 +149,34 @@ class Sandbox:
         runner = self._runner(source)
         claim = self._claimed_core()
         before = claim.enter()
+        asked: AskedReward | None = None
         try:
+            asked = self.rewarding(reward) if reward else None
             progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
-            return runner.run(list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions)
+            return runner.run(
+                list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions, reward=asked
+            )
         except BaseException:
             self._end_guest()
             raise
         finally:
+            if asked is not None:
+                asked.close()
             claim.leave(before)
+
+    def rewarding(self, source: str) -> AskedReward:
+        """A reward program that is asked what steps earn, beside whatever else runs here; one at a time.
+
+        Args:
+            source: A module with ``class Reward``; see `sandbox.guest.rewards`.
+
+        Raises:
+            RewardFailedError: The source is refused.
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+        """
+        if self._beside is None:  # a sandbox has one guest at a time
+            self._beside = Sandbox(self.limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
+        return AskedReward(self._beside._runner(source))  # noqa: SLF001 - another of this class
 
     def asked(
         self,
@@ -304,6 +330,9 @@ class Sandbox:
             self._claim.close()
             self._claim = None
         self._current = None
+        if self._beside is not None:
+            self._beside.close()
+            self._beside = None
 
     def _runner(self, source: str) -> Runner:
         scipy = "scipy" in source

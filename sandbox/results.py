@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from sandbox.text import clean
@@ -173,11 +173,14 @@ class Episode:
         steps: Environment steps.
         terminated: Whether the environment ended it.
         truncated: Whether a time limit (the environment's or the trial's) cut it.
-        success: Whether any step's info said ``success`` or ``is_success``; None where neither was said.
+        success: Whether any step's info said ``success`` or ``is_success``, or whether the reward program says so at
+            the end, where there is one; None where nothing was said.
         clipped: Actions that were clipped into the bounds.
         policy_seconds: Wall time of the policy, shared out evenly among episodes in lockstep.
         trajectory: Only if asked for.
         failure: Why it ended early, if it did.
+        env_return: Sum of the environment's own rewards where those of a reward program count; None elsewhere.
+        parts: Sums of what the reward program calls the parts of its reward, by name.
     """
 
     seed: int
@@ -190,6 +193,8 @@ class Episode:
     policy_seconds: float
     trajectory: Trajectory | None = None
     failure: Failure | None = None
+    env_return: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,15 +116,9 @@ def estimate(
     if method not in WITH_ENGINE:
         return CallEstimate(0, 0, 0, 0, 0.0, 0.0)
     length = episode_steps or TEST_STEPS
-    provider, _, name = model.partition(":")
-    price = None if free else price_of("openai" if provider == "completion" else provider, name)
 
     def dollars(calls: int, tokens: int) -> float | None:
-        if free:
-            return 0.0
-        per_call = Usage(round(tokens / max(calls, 1)), 0, ANSWER_TOKENS)
-        cost = price.cost(per_call) if price else None
-        return None if cost is None else cost * calls
+        return dollars_of(model, calls, tokens, ANSWER_TOKENS, free=free)
 
     # Episodes may turn out so short that the agent decides for itself almost from the first step on.
     all_steps = steps + test_episodes * length
@@ -138,6 +132,24 @@ def estimate(
     calls = min(most_calls, round(all_steps * per_step))
     tokens = round(calls * min(measured.prompt_tokens, profile.prompt_tokens))
     return CallEstimate(calls, most_calls, tokens, most_tokens, dollars(calls, tokens), most_usd)
+
+
+def dollars_of(model: str, calls: int, tokens: int, answer: int, *, free: bool) -> float | None:
+    """What calls cost; None where the price is not known.
+
+    Args:
+        model: As ``--engine`` says it; its last part is looked up in the price list.
+        calls: How many.
+        tokens: Of all prompts.
+        answer: Tokens of one answer.
+        free: Nothing is charged.
+    """
+    if free:
+        return 0.0
+    provider, _, name = model.partition(":")
+    price = price_of("openai" if provider == "completion" else provider, name)
+    cost = price.cost(Usage(round(tokens / max(calls, 1)), 0, answer)) if price else None
+    return None if cost is None else cost * calls
 
 
 def _most_per_step(setting: Setting, profile: Profile) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
@@ -53,6 +53,9 @@ class CompletionRequest:
         choices: The only valid completions, where the set is closed; engines may ignore it.
         attempt: 0 for the first try at a question; part of the cache key, so that retries differ.
         shared: `examples` will come again in other requests, so that caching its prefix pays.
+        system: What the model is told it is to do, before everything else; empty leaves it to the examples.
+        head: Comes before the examples; unlike them it is never left out, and all requests share it.
+        score: The likeliest first tokens of the completion are wanted too, where the engine can tell them.
     """
 
     examples: str
@@ -64,11 +67,14 @@ class CompletionRequest:
     choices: tuple[str, ...] | None = None
     attempt: int = 0
     shared: bool = False
+    system: str = ""
+    head: str = ""
+    score: bool = False
 
     @property
     def prompt(self) -> str:
         """All of the text that the completion continues."""
-        return self.examples + self.query
+        return self.system + self.head + self.examples + self.query
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +85,16 @@ class Result:
         text: As it came; the stop string is not part of it.
         usage: Tokens of the call, as the server counts them.
         cost_usd: Price, where it is known.
+        logprobs: Likeliest first tokens with their log-probabilities; empty where they were not asked for, or
+            the engine cannot tell them.
+        seconds: Until it was there, the engine's own retries included.
     """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
+    logprobs: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from promptpo.cli.arguments import AsJson, EnvOption, Horizon, Quiet, Trust, Weaker
+from promptpo.cli.arguments import AsJson, EnvOption, Horizon, Quiet, RewardFile, Trust, Weaker
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 SCALE = 1.0
@@ -49,6 +49,7 @@ def refine_command(
     ] = None,
     env_id: EnvOption = None,
     max_episode_steps: Horizon = None,
+    reward: RewardFile = None,
     eval_every: Annotated[
         int | None,
         typer.Option(
@@ -89,6 +90,8 @@ def refine_command(
     from promptpo.api import default_directory
     from promptpo.envs.objects import task_of
     from promptpo.errors import UsageError
+    from promptpo.program.rewards import read_reward
+    from promptpo.run.control import obey_interrupts
 
     if resume and out is None:
         raise UsageError("--resume needs the directory: --out DIR.")
@@ -100,6 +103,7 @@ def refine_command(
         scale=checked_scale(scale),
         allow_weaker=allow_weaker_sandbox,
         max_episode_steps=max_episode_steps,
+        reward=None if reward is None else read_reward(reward),
         trust=trust,
     )
     settings = TrainingSettings(
@@ -117,6 +121,7 @@ def refine_command(
         prior=given,
     )
     directory = out or default_directory(task)
+    obey_interrupts()
     with choose_display(quiet=quiet or as_json) as display:
         try:
             content = refine(

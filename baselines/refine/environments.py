@@ -18,6 +18,7 @@ from baselines.refine.programs import Prior
 from baselines.refine.shapes import flat_numbers, flat_size
 from promptpo.envs.building import make_env
 from promptpo.envs.family import longest
+from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
@@ -69,18 +70,23 @@ class Flat(SeededEpisodes):
         return flat_numbers(self._raw, self.seen).astype(np.float32)
 
 
-def build_env(task: Task) -> AnyEnv:
-    """The environment, its episodes ending somewhere."""
+def build_env(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
+    """The environment, its episodes ending somewhere, with what a reward program says of them."""
     env = make_env(task)
     if task.max_episode_steps is None and longest(env) is None:
         env = TimeLimit(env, UNBOUNDED_HORIZON)
-    return env
+    return with_reward(env, task.reward, allow_weaker=allow_weaker)
 
 
-def flat_envs(task: Task, n: int, run_seed: int, first_episode: int) -> tuple[DummyVecEnv, list[Flat]]:
+def flat_envs(
+    task: Task, n: int, run_seed: int, first_episode: int, *, allow_weaker: bool = False
+) -> tuple[DummyVecEnv, list[Flat]]:
     """`n` environments that play the run's training seeds one after the other, and their inner ends."""
     seeds = Seeds(run_seed)
-    flats = [Flat(build_env(task), seeds, first=first_episode + i, stride=n) for i in range(n)]
+    flats = [
+        Flat(build_env(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
+        for i in range(n)
+    ]
     made = [lambda flat=flat: Monitor(flat) for flat in flats]
     return DummyVecEnv(made), flats  # type: ignore[arg-type]
 

@@ -46,7 +46,7 @@ class FileEvaluator:
 
     def __init__(self, task: Task, *, allow_weaker: bool = False) -> None:
         self._task, self._allow_weaker = task, allow_weaker
-        env = build_env(task)
+        env = build_env(task, allow_weaker=allow_weaker)
         self.spaces = (env.observation_space, env.action_space)
         self._horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
         env.close()

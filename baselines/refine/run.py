@@ -48,7 +48,13 @@ class RefineRun(TrainingRun):
     def _envs(self, saved: Path | None) -> VecEnv:
         settings, row = self.settings, self.row
         check_actions(settings, self.prior.action_space)
-        envs, flats = flat_envs(settings.task, row.n_envs or 1, settings.seed, self.record.steps)
+        envs, flats = flat_envs(
+            settings.task,
+            row.n_envs or 1,
+            settings.seed,
+            self.record.steps,
+            allow_weaker=bool((settings.prior or {}).get("allow_weaker")),
+        )
         given = settings.prior or {}
         self.beside = ProgramEnvs(
             envs,

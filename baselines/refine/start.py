@@ -15,14 +15,22 @@ from baselines.refine.run import PROGRAM, RefineRun
 from baselines.refine.shapes import Actions, flat_size
 from baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
 from baselines.training import prepare, train
-from promptpo.envs.task import Task
+from promptpo.envs.task import RewardProgram, Task
 from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
-from promptpo.output.policy_file import file_and_task
+from promptpo.output.policy_file import check_made_for, file_and_task
 from promptpo.output.report import RESULT, write_atomically
 from promptpo.program import Program
+from promptpo.search.given import check_policy
 from sandbox import Limits, Sandbox, check_source
+
+FLAGS = {
+    "algorithm": "--algorithm", "hyperparameters": "--hyperparams", "seed": "--seed", "n_envs": "--n-envs",
+    "eval_every": "--eval-every", "validation_episodes": "--validation-episodes",
+    "test_episodes": "--test-episodes", "threads": "--threads", "device": "--device",
+}  # fmt: skip
+"""The flag of `refine` for each setting that may differ from what it is by default."""
 
 HEADER_END = "\n\nTo play it (needs gymnasium):"
 """The last paragraph of an exported file's header begins so."""
@@ -35,6 +43,7 @@ def prior_of(
     scale: float,
     allow_weaker: bool = False,
     max_episode_steps: int | None = None,
+    reward: RewardProgram | None = None,
     trust: bool = False,
 ) -> tuple[str, Task, dict[str, Any]]:
     """What a network is added to.
@@ -45,6 +54,7 @@ def prior_of(
         scale: Of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
         max_episode_steps: Longest episode; None keeps the task's.
+        reward: What steps earn; None keeps what they earn in the run.
         trust: Build the environment that the run or the file names, whoever made it.
 
     Returns:
@@ -58,18 +68,22 @@ def prior_of(
     file, task = file_and_task(run, task, trust=trust)
     if max_episode_steps is not None:
         task = replace(task, max_episode_steps=max_episode_steps)
+    check_made_for(file, read_text(file), task)
+    if reward is not None:
+        task = replace(task, reward=reward)
     source = without_header(policy_part(read_text(file)))
     failure = check_source(source)
     if failure is not None:
         raise UsageError(f"the sandbox does not take {file}: {failure.message}")
     result = _result_of(file)
     if result.get("method") == "refine":
-        raise UsageError(f"{run} is refined already; go on with its training: {_resuming(file.parent)}")
-    env = build_env(task)
+        raise UsageError(f"{run} is refined already; go on with its training: {resuming(file.parent)}")
+    env = build_env(task, allow_weaker=allow_weaker)
     try:
         flat_size(env.observation_space, task.name)
         Actions.of(env.action_space)
         first, _ = env.reset(seed=0)
+        check_policy(source, env, task, f"the program in {file}", allow_weaker=allow_weaker)
         prior = Prior(source, env.observation_space, env.action_space)
     finally:
         env.close()
@@ -133,7 +147,21 @@ def _author(file: Path) -> str:
     return match[1] if match else "its user (given to refine)"
 
 
-def _resuming(directory: Path) -> str:
-    given = load_settings(directory).prior or {}
-    run, out = shlex.quote(str(given.get("run", "RUN"))), shlex.quote(str(directory))
-    return f"promptpo refine {run} --out {out} --resume --steps MORE"
+def resuming(directory: Path) -> str:
+    """The command that goes on with a refinement, with all settings that it was given."""
+    settings = load_settings(directory)
+    given = settings.prior or {}
+    plain = TrainingSettings("ppo", settings.task, settings.steps, hyperparameters="ours")
+    words = ["promptpo", "refine", str(given.get("run", "RUN"))]
+    if not (Path(words[-1]) / RESULT).exists():  # a file may not say what it is for
+        words += ["--env", settings.task.env_id]
+    if settings.task.max_episode_steps is not None:
+        words += ["--max-episode-steps", str(settings.task.max_episode_steps)]
+    for name, flag in FLAGS.items():
+        value = getattr(settings, name)
+        if value != getattr(plain, name):
+            words += [flag, str(value)]
+    if given.get("scale", 1.0) != 1.0:
+        words += ["--scale", f"{given['scale']:g}"]
+    words += ["--allow-weaker-sandbox"] if given.get("allow_weaker") else []
+    return f"{shlex.join([*words, '--out', str(directory)])} --resume --steps MORE"

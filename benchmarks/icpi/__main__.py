@@ -116,7 +116,7 @@ def _make(options: Namespace, variants: Iterable[str], seeds: int) -> list[Run]:
     """All wanted runs, made where they are missing; one line of progress each."""
     if seeds < 1:
         raise UsageError("--seeds must be at least 1.")
-    env_ids = [_full_id(name) for name in options.domains.split(",")]
+    env_ids = [full_id(name) for name in options.domains.split(",")]
     first = options.first_seed
     wanted = cells(
         env_ids,
@@ -175,7 +175,12 @@ def _origin(command: str, runs: Sequence[Run]) -> str:
     return f"`{command}`, {made}; {versions}"
 
 
-def _full_id(name: str) -> str:
+def full_id(name: str) -> str:
+    """``Chain`` as the id of the domain.
+
+    Raises:
+        UsageError: There is no such domain.
+    """
     env_id = f"promptpo/{name.strip()}-v0"
     if env_id not in DOMAINS:
         raise UsageError(f"--domains knows {', '.join(map(short, DOMAINS))}, not {name!r}.")

@@ -1,4 +1,4 @@
-"""Figures of a report, as SVG text.
+"""Figures of a report.
 
 Every column has a colour of the Okabe-Ito palette, which colour-blind readers can tell apart, and a line
 style, a marker and a hatch, which black-and-white print keeps apart.
@@ -24,6 +24,19 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 THRESHOLDS = np.linspace(-0.1, 1.2, 131)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure in two forms.
+
+    Attributes:
+        svg: As text, which stands in the HTML page.
+        png: As a picture, ten times smaller where there are many lines.
+    """
+
+    svg: str
+    png: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +79,15 @@ def _drawing() -> Iterator[Any]:
         plt.close("all")
 
 
-def _svg(figure: Any) -> str:
-    text = io.StringIO()
+def _saved(figure: Any) -> Drawing:
+    text, picture = io.StringIO(), io.BytesIO()
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(picture, format="png", bbox_inches="tight", dpi=110, metadata={"Software": None})
     whole = text.getvalue()
-    return whole[whole.index("<svg") :]
+    return Drawing(whole[whole.index("<svg") :], picture.getvalue())
 
 
-def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: str) -> str | None:
+def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: str) -> Drawing | None:
     """Best validation return so far, a panel for each task; None where nothing learnt.
 
     Args:
@@ -102,7 +116,7 @@ def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: 
         figure.supylabel("best mean return on validation seeds", fontsize=9)
         _legend(figure, plt, styles)
         figure.tight_layout()
-        return _svg(figure)
+        return _saved(figure)
 
 
 def _drawable(curve: Sequence[Point], axis: str) -> bool:
@@ -148,7 +162,7 @@ def _legend(figure: Any, plt: Any, styles: Mapping[str, Style]) -> None:
     )
 
 
-def profiles(summary: Summary) -> str | None:
+def profiles(summary: Summary) -> Drawing | None:
     """Share of runs above each normalised score, with 95 % bands; None without aggregates."""
     if not summary.aggregates:
         return None
@@ -168,10 +182,10 @@ def profiles(summary: Summary) -> str | None:
         panel.set_ylabel("share of runs with a score above t")
         panel.set_ylim(-0.02, 1.02)
         panel.legend(frameon=False, fontsize=8)
-        return _svg(figure)
+        return _saved(figure)
 
 
-def aggregates(summary: Summary) -> str | None:
+def aggregates(summary: Summary) -> Drawing | None:
     """Interquartile mean of each column with its interval; None without aggregates."""
     if not summary.aggregates:
         return None
@@ -188,12 +202,12 @@ def aggregates(summary: Summary) -> str | None:
         panel.set_ylim(-0.6, len(summary.aggregates) - 0.4)
         panel.set_xlabel("interquartile mean of normalised scores")
         panel.grid(axis="x", linewidth=0.4)
-        return _svg(figure)
+        return _saved(figure)
 
 
 def cost_against_score(
     rows: Sequence[FinishedCell], columns: Sequence[str], normalise: Callable[[FinishedCell], float | None]
-) -> str | None:
+) -> Drawing | None:
     """Normalised score of each run against the steps that it took; None where nothing can be normalised."""
     found = [(row, value) for row in rows if row.searched > 0 and (value := normalise(row)) is not None]
     if not found:
@@ -214,7 +228,7 @@ def cost_against_score(
             {name: styles[name] for name in columns if any(r.cell.column == name for r, _ in found)},
         )
         figure.tight_layout()
-        return _svg(figure)
+        return _saved(figure)
 
 
 _COSTS: Mapping[str, Callable[[FinishedCell], float]] = {
@@ -223,7 +237,7 @@ _COSTS: Mapping[str, Callable[[FinishedCell], float]] = {
 }
 
 
-def outcome_kinds(summary: Summary) -> str | None:
+def outcome_kinds(summary: Summary) -> Drawing | None:
     """How the candidates of each column ended; None where nobody proposed any."""
     if not summary.outcomes:
         return None
@@ -245,4 +259,4 @@ def outcome_kinds(summary: Summary) -> str | None:
         panel.set_xlim(0, 1)
         panel.set_xlabel("share of candidates")
         panel.legend(frameon=False, fontsize=8, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        return _svg(figure)
+        return _saved(figure)

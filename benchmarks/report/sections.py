@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks.report import figures
 from benchmarks.report.references import known_references, published_for
@@ -45,12 +44,12 @@ class Figure:
     Attributes:
         name: File name without suffix.
         caption: What it shows.
-        svg: The drawing.
+        drawing: The drawing itself.
     """
 
     name: str
     caption: str
-    svg: str
+    drawing: figures.Drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,7 @@ def sections(
         _scores(summary, kinds),
         _aggregates(summary),
         _costs(rows, summary, anchors),
+        _acting(rows, summary),
         _curves(rows, summary),
         _candidates(summary),
         _policies(rows, summary),
@@ -223,6 +223,34 @@ def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str,
     )
 
 
+def _acting(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
+    """What an episode takes once there is a policy: only where a model acts, since else nobody pays for acting."""
+    if not any(row.acting is not None and row.acting["calls"] for row in rows):
+        return ReportSection("What an episode costs")
+    table = []
+    for task in summary.tasks:
+        for column in summary.columns:
+            found = [
+                row.acting
+                for row in rows
+                if row.cell.column == column and row.cell.task.label == task and row.acting is not None
+            ]
+            if found:
+                table.append(
+                    (task, column, *(_mean(found, name) for name in ("calls", "seconds", "cost_usd")))
+                )
+    return ReportSection(
+        "What an episode costs",
+        ["Of the held-out episodes, in the mean. Programs are written once and then act without a model."],
+        [ReportTable(("task", "column", "model calls", "seconds to act", "US dollars"), table)],
+    )
+
+
+def _mean(found: Sequence[Mapping[str, float | None]], name: str) -> str:
+    values = [value for one in found if (value := one[name]) is not None]
+    return f"{sum(values) / len(values):,.4g}" if len(values) == len(found) else "unknown"
+
+
 def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
     return ReportSection(
         "Learning curves",
@@ -317,5 +345,5 @@ def _versions(rows: Sequence[FinishedCell]) -> ReportSection:
     return ReportSection("Versions", tables=[ReportTable(("package", "version"), table)] if table else ())
 
 
-def _drawn(*drawings: tuple[str, str, Any]) -> list[Figure]:
-    return [Figure(name, caption, svg) for name, caption, svg in drawings if svg is not None]
+def _drawn(*drawings: tuple[str, str, figures.Drawing | None]) -> list[Figure]:
+    return [Figure(name, caption, drawn) for name, caption, drawn in drawings if drawn is not None]

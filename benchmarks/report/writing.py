@@ -1,4 +1,4 @@
-"""Writing a report: ``report.md``, ``report.html`` and the figures on their own."""
+"""Writing a report: ``report.md``, ``report.html`` and the figures on their own; and what of it is published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.report.sections import Figure, Link, ReportSection, ReportTable, Value
+from benchmarks.report.sections import Link, ReportSection, ReportTable, Value
+from benchmarks.statistics.rows import CSV
 from promptpo.output.report import write_atomically
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -38,9 +39,24 @@ def write_report(root: Path, report: Report) -> None:
     drawn.mkdir(exist_ok=True)
     for section in report.sections:
         for figure in section.figures:
-            write_atomically(drawn / f"{figure.name}.svg", figure.svg)
+            write_atomically(drawn / f"{figure.name}.svg", figure.drawing.svg)
     write_atomically(root / MARKDOWN, as_markdown(report))
     write_atomically(root / PAGE, as_html(report))
+
+
+def publish(folder: Path, report: Report, rows: str) -> None:
+    """Write what is worth keeping in a repository: the page, its figures as pictures, and one table of all rows.
+
+    Args:
+        folder: Where; it need not be there.
+        report: What it says. What leads to run directories is left out, since those stay behind.
+        rows: The table, as CSV.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in (figure for section in report.sections for figure in section.figures):
+        (folder / f"{figure.name}.png").write_bytes(figure.drawing.png)
+    write_atomically(folder / MARKDOWN, as_markdown(report, published=True))
+    write_atomically(folder / CSV, rows)
 
 
 def as_html(report: Report) -> str:
@@ -59,19 +75,31 @@ def as_html(report: Report) -> str:
     )
 
 
-def as_markdown(report: Report) -> str:
-    """The same as text; figures are links to files."""
+def as_markdown(report: Report, *, published: bool = False) -> str:
+    """The same as text; figures are links to files.
+
+    Args:
+        report: What it says.
+        published: Whether the page leaves the folder of the runs: figures are pictures beside it, and what is only a
+            list of links to runs is left out.
+    """
     blocks = [f"# {report.title}", *report.lead, "Written by:", f"```\n{report.command}\n```"]
     for section in report.sections:
+        tables = [table for table in section.tables if not (published and _leads_to_runs(table))]
+        if section.tables and not tables:
+            continue
         blocks.append(f"## {section.title}")
         blocks += section.text
-        blocks += [_table(table) for table in section.tables]
-        blocks += [_figure(figure, report.redraw) for figure in section.figures]
+        blocks += [_table(table) for table in tables]
+        for figure in section.figures:
+            where = f"{figure.name}.png" if published else f"{FIGURES}/{figure.name}.svg"
+            blocks.append(f"![{figure.caption}]({where})")
+            blocks.append(figure.caption if published else f"{figure.caption} `{report.redraw}`")
     return "\n\n".join(blocks) + "\n"
 
 
-def _figure(figure: Figure, redraw: str) -> str:
-    return f"![{figure.caption}]({FIGURES}/{figure.name}.svg)\n\n{figure.caption} `{redraw}`"
+def _leads_to_runs(table: ReportTable) -> bool:
+    return any(isinstance(value, Link) for row in table.rows for value in row)
 
 
 def _table(table: ReportTable) -> str:

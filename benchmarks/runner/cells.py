@@ -105,12 +105,17 @@ def plan(
     if models and not asking:
         hint = " (icpi asks the oracle; promptpo baseline icpi --engine MODEL asks a model)"
         raise UsageError(
-            f"--models is for promptpo and promptpo-paper, and --methods has neither"
+            f"--models is for promptpo, promptpo-paper and llm-agent, and --methods has none of them"
             f"{hint if any(method.name == 'icpi' for method in methods) else ''}; leave --models out, or add one."
         )
     if asking and not models:
         raise UsageError(f"{asking[0]} needs a model; give --models, for example --models anthropic,search.")
-    columns = [(method, model) for method in methods for model in (models if method.asks_model else [None])]
+    columns = [
+        (method, model)
+        for method in methods
+        for model in (models if method.asks_model else [None])
+        if model is None or method.takes(model)
+    ]
     return [
         Cell(task, method, model, seed, _directory(root, task, method, model, seed))
         for seed, task, (method, model) in itertools.product(range(seeds), suite.tasks, columns)

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from benchmarks.runner.cells import Cell
 from benchmarks.runner.methods import CellBudget
 from benchmarks.runner.suite import Suite, SuiteTask
+from promptpo.llm.base import Usage
 from promptpo.run.config import RECIPES
 
 INPUT_TOKENS, OUTPUT_TOKENS = 6_000, 3_000
 """Assumed for a call: a spec with a bounded history, and a policy with the thinking that it takes."""
+STEP_INPUT_TOKENS, STEP_OUTPUT_TOKENS = 1_500, 8
+"""Assumed for a call that names one action: a spec with the last steps, and a letter."""
+SECONDS_PER_STEP = 1.0
 SECONDS_PER_CALL = 40.0
 """Assumed for an answer of that length; the calls of a round run side by side."""
 LEARNING_STEPS_PER_SECOND = 2_500.0
@@ -71,8 +75,8 @@ def estimate(suite: Suite, cells: Sequence[Cell], budget: CellBudget) -> list[Co
 
 
 def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
-    """Language-model calls of a cell without repairs: policies, the feedback class and reflections."""
-    if not cell.method.asks_model:
+    """Calls of a cell that writes policies, without repairs: policies, feedback class, experiments, reflections."""
+    if not cell.method.asks_model or cell.method.kind != "optimize":
         return 0
     rounds = budget.rounds or suite.rounds
     paper = "paper" in cell.method.options
@@ -80,6 +84,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
     return (
         rounds * (budget.candidates or suite.candidates)
         + recipe.feedback_class
+        + recipe.probe
         + (rounds - 1) * recipe.reflection
     )
 
@@ -108,31 +113,36 @@ def _column(
     name: str, suite: Suite, cells: Sequence[Cell], budget: CellBudget, paces: Mapping[str, Pace]
 ) -> ColumnEstimate:
     steps, calls, seconds = 0, 0, 0.0
+    acts = cells[0].method.asks_model and cells[0].method.kind == "baseline"
+    per_call = (
+        Usage(STEP_INPUT_TOKENS, 0, STEP_OUTPUT_TOKENS) if acts else Usage(INPUT_TOKENS, 0, OUTPUT_TOKENS)
+    )
     for cell in cells:
         speed = paces[cell.task.label]
         train = (budget.steps or suite.steps_of(cell.task)) if cell.method.learns else 0
         test = (budget.test_episodes or suite.test_episodes) * speed.horizon
         steps += train + test
-        calls += calls_of(cell, suite, budget)
+        calls += test if acts else calls_of(cell, suite, budget)
         seconds += (train + test) / speed.steps_per_second
-        if cell.method.kind == "baseline":
+        if acts:
+            seconds += test * SECONDS_PER_STEP
+        elif cell.method.kind == "baseline":
             seconds += train / LEARNING_STEPS_PER_SECOND
-        if cell.method.asks_model:
+        if cell.method.asks_model and not acts:
             seconds += (budget.rounds or suite.rounds) * SECONDS_PER_CALL
-    tokens = (calls * INPUT_TOKENS, calls * OUTPUT_TOKENS)
+    tokens = (calls * per_call.input_tokens, calls * per_call.output_tokens)
     return ColumnEstimate(
         name,
         len(cells),
         steps,
         calls,
         tokens,
-        _dollars(cells[0].asked, calls, budget, len(cells)),
+        _dollars(cells[0].asked, calls, per_call, budget, len(cells)),
         seconds / 3600,
     )
 
 
-def _dollars(model: str | None, calls: int, budget: CellBudget, cells: int) -> float | None:
-    from promptpo.llm.base import Usage
+def _dollars(model: str | None, calls: int, per_call: Usage, budget: CellBudget, cells: int) -> float | None:
     from promptpo.llm.choose import choose
     from promptpo.llm.prices import price_of
 
@@ -140,7 +150,7 @@ def _dollars(model: str | None, calls: int, budget: CellBudget, cells: int) -> f
         return 0.0
     choice = choose(model)
     price = price_of(choice.provider, choice.argument)
-    cost = price.cost(Usage(INPUT_TOKENS, 0, OUTPUT_TOKENS)) if price else None
+    cost = price.cost(per_call) if price else None
     if cost is None:
         return None
     return min(calls * cost, budget.usd * cells) if budget.usd else calls * cost

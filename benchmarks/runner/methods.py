@@ -31,6 +31,8 @@ class BenchmarkMethod:
         learns: Whether it spends training steps.
         seeds: Whether its runs differ by seed.
         resumes: Whether it has to be told to go on with what its directory holds.
+        model_flag: How its command takes the model.
+        takes: Models that it can be asked with, as ``--models`` says them.
         covers: Environment ids that it can be asked for.
     """
 
@@ -42,8 +44,13 @@ class BenchmarkMethod:
     learns: bool = True
     seeds: bool = True
     resumes: bool = True
+    model_flag: str = "--model"
+    takes: Callable[[str], bool] = lambda _: True
     covers: Callable[[str], bool] = lambda _: True
 
+
+NO_LANGUAGE_MODELS = ("search", "replay")
+"""Models that write policies and cannot be asked anything else."""
 
 METHODS: Mapping[str, BenchmarkMethod] = {
     method.name: method
@@ -80,6 +87,17 @@ METHODS: Mapping[str, BenchmarkMethod] = {
             ("--engine", "oracle"),
             resumes=False,
             covers=lambda env_id: env_id.startswith("baselines.icpi:"),
+        ),
+        BenchmarkMethod(
+            "llm-agent",
+            "a language model that acts by itself, a call for each step",
+            "baseline",
+            asks_model=True,
+            learns=False,
+            seeds=False,
+            resumes=False,
+            model_flag="--engine",
+            takes=lambda model: model.partition(":")[0] not in NO_LANGUAGE_MODELS,
         ),
         BenchmarkMethod("random", "uniformly random actions", "baseline", learns=False, seeds=False),
         BenchmarkMethod("zero", "the zero action, or action 0", "baseline", learns=False, seeds=False),
@@ -153,7 +171,8 @@ def command(
         words += ["--rounds", str(budget.rounds or suite.rounds)]
         words += ["--candidates", str(budget.candidates or suite.candidates)]
         words += ["--jobs", "1", "--executor", budget.executor, "--no-film", "--quiet"]
-        words += ["--model", model] if model else []
+    if method.kind != "oracle":
+        words += [method.model_flag, model] if model else []
         words += ["--max-usd", str(budget.usd)] if budget.usd and method.asks_model else []
     words += list(method.options)
     if task.kwargs:

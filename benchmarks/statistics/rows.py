@@ -55,6 +55,8 @@ class FinishedCell:
         content: Its ``result.json``.
         curve: How it got there; empty for what does not learn.
         outcomes: How many candidates ended in each way; empty for what proposes none.
+        acting: What a held-out episode took: "calls", "seconds", "cost_usd" (None: not known); None where that
+            was not recorded.
     """
 
     cell: Cell
@@ -63,6 +65,7 @@ class FinishedCell:
     content: Mapping[str, Any]
     curve: tuple[Point, ...]
     outcomes: Mapping[str, int]
+    acting: Mapping[str, float | None] | None = None
 
     @property
     def failure(self) -> str:
@@ -107,8 +110,10 @@ def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[FinishedCell]:
 
 def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> FinishedCell:
     kind = suite.score_of(cell.task)
-    curve, outcomes = _from_journal(cell) if cell.method.kind == "optimize" else (_recorded(content), {})
-    return FinishedCell(cell, kind, _values(content.get("test"), kind), content, curve, outcomes)
+    values = _values(content.get("test"), kind)
+    if cell.method.kind != "optimize":
+        return FinishedCell(cell, kind, values, content, _recorded(content), {}, content.get("per_episode"))
+    return FinishedCell(cell, kind, values, content, *_from_journal(cell))
 
 
 def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
@@ -135,13 +140,24 @@ def _failed_episodes(test: Mapping[str, Any]) -> int:
     return int(test.get("failed_episodes", test["outcome"] != "ok"))
 
 
-def _from_journal(cell: Cell) -> tuple[tuple[Point, ...], Mapping[str, int]]:
+def _from_journal(
+    cell: Cell,
+) -> tuple[tuple[Point, ...], Mapping[str, int], Mapping[str, float | None] | None]:
+    """Learning curve, outcomes of the candidates, and what an episode of the tested program took."""
     try:
         state = read_state(cell.directory)
     except RunError:
-        return (), {}
+        return (), {}, None
+    acting: Mapping[str, float | None] | None = None
+    if state.test is not None and state.test.episodes:
+        acting = {
+            "calls": 0,
+            "seconds": state.test.policy_seconds / len(state.test.episodes),
+            "cost_usd": 0.0,
+        }
     curve = tuple(Point(spent.steps, spent.seconds, spent.usd, value) for spent, value in state.best_so_far)
-    return curve, Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
+    outcomes: Counter[str] = Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
+    return curve, outcomes, acting
 
 
 def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:

@@ -187,8 +187,9 @@ def optimize(
     from promptpo.run.checking import config_of
 
     model, models = one_or_several(asking.model)
+    task = making.task(env_id)
     config = config_of(
-        task=making.task(env_id),
+        task=task,
         model=model,
         models=models,
         repair_model=asking.repair_model,
@@ -220,7 +221,9 @@ def optimize(
         allow_weaker_sandbox=trying.allow_weaker_sandbox,
         budget=limits.budget(),
         hint=asking.hint,
-        start=policies_in(asking.start or ()),
+        goal=asking.goal,
+        judge=asking.judge,
+        start=policies_in(asking.start or (), task),
         teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
     )
     if estimate:

@@ -54,7 +54,10 @@ EnvOption = Annotated[
 RunDir = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", autocompletion=runs)]
 CandidateName = Annotated[
     str | None,
-    typer.Argument(metavar="CANDIDATE", help="As show lists them, for example r2c3; best is the best."),
+    typer.Argument(
+        metavar="CANDIDATE",
+        help="As show lists them, for example r2c3, or an experiment, as p0.1; best is the best.",
+    ),
 ]
 CandidateOption = Annotated[
     str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")
@@ -94,6 +97,14 @@ ShowVariant = Annotated[
     typer.Option(
         "--show-variant",
         help='Observations become {"observation": ..., "variant": n}, n the number of the variant.',
+    ),
+]
+RewardFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--reward",
+        metavar="FILE.py",
+        help="What steps earn, instead of the environment's own reward: a class Reward with step(obs, action, next_obs, env_reward, info), run in the sandbox.",
     ),
 ]
 Horizon = Annotated[
@@ -174,6 +185,7 @@ def task_from_flags(
     tasks: Path | None = None,
     held_out_kwargs: Sequence[str] | None = None,
     show_variant: bool = False,
+    reward: Path | None = None,
 ) -> Task:
     """The task that flags describe.
 
@@ -200,7 +212,14 @@ def task_from_flags(
     elif held_out and not variants:
         base, variants = {}, (Variant(base),)
     wrapping = tuple(Wrapping.parse(text) for text in wrappers or ())
-    return Task(env_id, base, max_episode_steps, wrapping, variants, held_out, show_variant).checked()
+    program = None
+    if reward is not None:
+        from promptpo.program.rewards import read_reward
+
+        program = read_reward(reward)
+    return Task(
+        env_id, base, max_episode_steps, wrapping, variants, held_out, show_variant, program
+    ).checked()
 
 
 def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None) -> None:
@@ -212,15 +231,15 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
         facts: With ``--json``, what is printed beside the file's name or the text.
 
     Raises:
-        UsageError: The file cannot be written.
+        PromptPOError: The file cannot be written.
     """
     if output is not None:
-        from promptpo.output.report import write_atomically
+        from promptpo.files import cannot_write, write_atomically
 
         try:
             write_atomically(output, text)
         except OSError as error:
-            raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+            raise cannot_write(output, error) from error
     if facts is not None:
         print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
     elif output is not None:

@@ -13,12 +13,18 @@ from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import fidelity_in_words, references_in_words
+from promptpo.output.report.result import (
+    fidelity_in_words,
+    goal_in_words,
+    references_in_words,
+    rewarded_in_words,
+)
 from promptpo.output.report.variants import table
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
+from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import one_line
 from sandbox.text import clean_line, clean_lines
 
@@ -98,6 +104,8 @@ class PlainDisplay(Observer):
             found = state.candidate(event.key)
             if found is not None:
                 self.line(f"  {one_line(found.attempt)}")
+        elif event.kind == "experiment":
+            self.line(f"  {experiment_line(state.experiments[-1])}")
         elif event.kind == "round":
             best = "best " if state.best else ""
             self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}")
@@ -209,6 +217,7 @@ def outcome(run: RunResult) -> str:
         f"Held-out return {run.mean_return:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes{success}), "
         f"candidate {data['best']['candidate']}."
     )
+    lines += filter(None, [rewarded_in_words(test)])
     beyond = test.get("held_out")
     if beyond and beyond["mean_return"] is not None:
         low, high = beyond["ci95"]
@@ -219,12 +228,21 @@ def outcome(run: RunResult) -> str:
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
     lines.extend(
-        filter(None, [data.get("verdict"), fidelity_in_words((data.get("teacher") or {}).get("fidelity"))])
+        filter(
+            None,
+            [
+                data.get("verdict"),
+                goal_in_words(data),
+                fidelity_in_words((data.get("teacher") or {}).get("fidelity")),
+            ],
+        )
     )
     if data["best"]["round"] == 0:
-        best = data["best"]["candidate"]
-        whence = "Given at the start"
-        if load_config(run.directory / CONFIG).is_distilled(best):
+        best, config = data["best"]["candidate"], load_config(run.directory / CONFIG)
+        whence = "Given at the start" if best[3:].isdigit() else "Tuned from what was given at the start"
+        if config.is_written(best):
+            whence = "Written while its reward was judged"
+        if config.is_distilled(best):
             whence = "Distilled from the teacher"
         elif best.startswith("w"):
             whence = "Found in a world model, before the first round"

@@ -63,7 +63,7 @@ def compare(
 
     Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
     """
-    from promptpo.files import write_atomically
+    from promptpo.files import cannot_write, write_atomically
     from promptpo.output.report.compare_page import COLUMNS, cells, compare_page
     from promptpo.output.runs import read_line
 
@@ -73,7 +73,7 @@ def compare(
     try:
         write_atomically(output, compare_page(lines))
     except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}.") from error
+        raise cannot_write(output, error) from error
     if as_json:
         values = []
         for line in lines:

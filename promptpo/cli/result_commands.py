@@ -120,7 +120,8 @@ def show(
 ) -> None:
     """Tell what happened in a run.
 
-    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test.
+    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test. An experiment is
+    named as it is listed, for example p0.1.
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
     from promptpo.output.baseline_run import is_baseline

@@ -22,6 +22,7 @@ from promptpo.cli.arguments import (
     ManyEnvKwargs,
     ModelPrice,
     Quiet,
+    RewardFile,
     ShowVariant,
     TasksFile,
     Track,
@@ -49,6 +50,7 @@ class TaskFlags:
     wrapper: Wrappers = None
     tasks: TasksFile = None
     show_variant: ShowVariant = False
+    reward: RewardFile = None
 
     def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
         """The task with this environment.
@@ -64,6 +66,7 @@ class TaskFlags:
             tasks=self.tasks,
             held_out_kwargs=held_out_kwargs,
             show_variant=self.show_variant,
+            reward=self.reward,
         )
 
 
@@ -144,6 +147,19 @@ class AskingFlags:
     hint: Annotated[
         str, typer.Option(metavar="TEXT", help="What you know about the task, in words; in every prompt.")
     ] = ""
+    goal: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help='What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
+        ),
+    ] = ""
+    judge: Annotated[
+        Literal["model", "me"],
+        typer.Option(
+            help="Who says which of two episodes comes closer to --goal before the search: the model, or you, on a page of this machine."
+        ),
+    ] = "model"
     start: Annotated[
         list[Path] | None,
         typer.Option(

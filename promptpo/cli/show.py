@@ -10,7 +10,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.importance import importance_in_words, importance_json
-from promptpo.output.report.result import REFERENCES, failures_in_words, fidelity_in_words
+from promptpo.output.report.result import (
+    REFERENCES,
+    by_reward,
+    failures_in_words,
+    fidelity_in_words,
+    goal_in_words,
+    rewarded_in_words,
+)
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
@@ -18,13 +25,16 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
+from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from promptpo.telling.world import in_words as disappointed
 from promptpo.world import words
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.evaluating import EvaluatedPolicy
     from promptpo.output.play import Watched
+    from promptpo.run.records import Experiment
 
 
 def overview(run: Path) -> str:
@@ -34,6 +44,9 @@ def overview(run: Path) -> str:
     lines = [
         clean_line(f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}")
     ]
+    if state.experiments:
+        lines.append("\nExperiments")
+        lines.extend(f"  {clean_line(experiments.one_line(one))}" for one in state.experiments)
     unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
         lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
@@ -58,6 +71,7 @@ def overview(run: Path) -> str:
         lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
+        lines += filter(None, [clean_line(goal_in_words(view.result))])
         lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 
@@ -70,6 +84,9 @@ def _world(view: RunView) -> list[str]:
         for data in newest
     ]
     found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
+    for one in view.state.disappointments:
+        found.append(f"  {clean_line(disappointed(one))}")
+        found += [f"    {clean_line(row)}" for row in one.rows]
     return found + [f"  {clean_line(note)}" for note in view.state.studies]
 
 
@@ -81,18 +98,35 @@ def overview_json(run: Path) -> dict[str, Any]:
         "result": view.result,
         "best": view.best.id if view.best else None,
         "models": [one.as_json() for one in brought(view.state)],
+        "experiments": [_tried_out(one) for one in view.state.experiments],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
 
 def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
-    """One candidate as a JSON value: as in the overview, with its feedback and source.
+    """One candidate as a JSON value: as in the overview, with its feedback and source; or an experiment.
 
     Raises:
         RunError: The run has no such candidate.
     """
-    state = read_view(run).candidate(candidate)
+    view = read_view(run)
+    found = view.experiment(candidate)
+    if found is not None:
+        return {**_tried_out(found), "source": found.source}
+    state = view.candidate(candidate)
     return {**_facts(state), "feedback": state.attempt.feedback, "source": state.attempt.candidate.source}
+
+
+def _tried_out(one: Experiment) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "round": one.round,
+        "report": one.report or None,
+        "problem": one.problem or None,
+        "episodes": one.episodes,
+        "steps": one.steps,
+        "repairs": one.repairs,
+    }
 
 
 def _facts(state: CandidateState) -> dict[str, Any]:
@@ -121,12 +155,18 @@ def _facts(state: CandidateState) -> dict[str, Any]:
 
 
 def candidate_in_full(run: Path, candidate: str) -> str:
-    """One candidate: outcome, feedback, source.
+    """One candidate: outcome, feedback, source; or one experiment with what it reported.
 
     Raises:
         RunError: The run has no such candidate.
     """
-    attempt = read_view(run).candidate(candidate).attempt
+    view = read_view(run)
+    found = view.experiment(candidate)
+    if found is not None:
+        return "\n\n".join(
+            filter(None, [clean_line(experiments.one_line(found)), found.report, found.source])
+        )
+    attempt = view.candidate(candidate).attempt
     parts = [
         clean_line(one_line(attempt)),
         attempt.prose,
@@ -185,6 +225,7 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
         if evaluation.success_rate is not None:
             text += f", success {evaluation.success_rate:.0%}"
         lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
+        lines[:0] = filter(None, [clean_line(rewarded_in_words(by_reward(evaluation)))])
     return lines
 
 
@@ -240,6 +281,7 @@ def _ending(view: RunView) -> str:
             f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)"
         )
     lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
+    lines += filter(None, [clean_line(rewarded_in_words(test))])
     if beyond is not None:
         held = "nothing ran"
         if beyond["mean_return"] is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from promptpo.cli.show import families
 from promptpo.errors import UsageError
-from promptpo.output.baseline_run import BaselineRun, read_baseline
-from promptpo.output.report.result import failures_in_words
+from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
+from promptpo.output.report.result import failures_in_words, rewarded_in_words
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.telling.feedback import number
 from sandbox.text import clean_line
@@ -84,6 +85,17 @@ def _value(mean: float | None) -> str:
     return "-" if mean is None else number(mean)
 
 
+def _refined(result: Mapping[str, Any]) -> list[str]:
+    """What a network brought to a program, where one was added."""
+    alone, best = ((result.get(part) or {}) for part in ("program", "validation"))
+    before, after = (alone.get("validation") or {}).get("mean_return"), best.get("mean_return")
+    if before is None or after is None:
+        return []
+    kept = (result.get("residual") or {}).get("kept")
+    end = f"with the network {number(after)}" if kept else "and no network was better"
+    return [f"The program alone has {number(before)} on validation episodes, {end}."]
+
+
 def _ending(run: BaselineRun) -> list[str]:
     if run.result is None:
         return ["Not finished; the command that began it goes on with it (--resume for ppo, trpo and sac)."]
@@ -102,6 +114,7 @@ def _ending(run: BaselineRun) -> list[str]:
         )
     )
     lines += families(test)
+    lines += filter(None, [clean_line(rewarded_in_words(test))])
     beyond = test.get("held_out") or {}
     if beyond.get("mean_return") is not None:
         low, high = beyond["ci95"]
@@ -110,6 +123,8 @@ def _ending(run: BaselineRun) -> list[str]:
             f"(95 % interval {low:.6g} to {high:.6g}, {beyond['episodes']} episodes)."
         )
         lines += families(beyond)
+    lines += [clean_line(line) for line in acting_in_words(result)]
+    lines += _refined(result)
     agent = run.directory / BEST_AGENT
     if agent.is_file():
         command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(run.env_id)}"

@@ -21,7 +21,7 @@ from promptpo.cli.arguments import (
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
 from promptpo.cli.terminal import print_json, say
-from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def report(
         return
     if port:
         raise UsageError("--port is for --live.")
+    from promptpo.files import cannot_write
     from promptpo.output.baseline_run import is_baseline
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
@@ -138,7 +139,7 @@ def report(
     except PromptPOError:
         raise
     except OSError as error:
-        raise UsageError(f"cannot write the report to {run}: {error.strerror}.") from error
+        raise cannot_write(run / "report.html", error) from error
     if as_json:
         print_json({"run": str(run), "output": str(path)})
     else:
@@ -155,7 +156,7 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     from promptpo.output.live import LiveServer
 
     if not run.is_dir():
-        raise RunError(f"there is no run {run}.")
+        raise NoSuchRunError(f"there is no run {run}.")
     try:
         server = LiveServer(run, port)
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -68,6 +69,35 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
+class RewardProgram:
+    """What steps earn instead of what the environment gives; made by `promptpo.program.rewards`.
+
+    Attributes:
+        source: A module with ``class Reward``, see `sandbox.guest.rewards`.
+        digest: Equal for programs that differ in comments, layout and local names.
+        file: Name of the file that it is from; empty where a language model wrote it in this run.
+        says_success: Whether it says if an episode succeeded.
+        goal: The sentence that it was written for; empty where a person gave it.
+    """
+
+    source: str
+    digest: str
+    file: str = ""
+    says_success: bool = False
+    goal: str = ""
+
+    @property
+    def name(self) -> str:
+        """In a few words: where it is from, and which one it is."""
+        return f"{self.file or 'written for the goal'} ({self.digest[:8]})"
+
+    @property
+    def reads_environment(self) -> bool:
+        """Whether the environment's own reward has a part in it, as far as its text tells."""
+        return len(re.findall(r"\benv_reward\b", self.source)) > 1  # once as an argument
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What is to be solved: one environment, or a family of variants that one policy is to solve.
 
@@ -80,6 +110,7 @@ class Task:
         variants: The family that the policy is trained for; empty for the environment alone.
         held_out: Variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
+        reward: What steps earn; None leaves it to the environment.
     """
 
     env_id: str
@@ -89,10 +120,11 @@ class Task:
     variants: tuple[Variant, ...] = ()
     held_out: tuple[Variant, ...] = ()
     show_variant: bool = False
+    reward: RewardProgram | None = None
 
     @property
     def name(self) -> str:
-        """The id with its keyword arguments, wrappers and number of variants, as a person would write it."""
+        """The id with its keyword arguments, wrappers, number of variants and reward, as a person would write it."""
         parts = [self.env_id]
         if self.env_kwargs:
             parts.append(json.dumps(dict(self.env_kwargs), sort_keys=True))
@@ -100,6 +132,8 @@ class Task:
         if self.is_family:
             n = len(self.family)
             parts.append(f"({n} variant{'' if n == 1 else 's'})")
+        if self.reward is not None:
+            parts.append(f"with the reward {self.reward.name}")
         return " ".join(parts)
 
     @property

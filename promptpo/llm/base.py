@@ -10,11 +10,12 @@ from promptpo.llm.stills import Still
 from sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     import gymnasium
 
-Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world"]
+Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world", "probe", "reward", "judge"]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 
@@ -119,6 +120,8 @@ class Request:
         max_output_tokens: Limit for the answer.
         temperature: None leaves the provider's default (and some models accept nothing else).
         effort: How hard a reasoning model should think; None leaves the provider's default.
+        top_logprobs: How many of the likeliest first tokens the answer is to come with; 0 asks for none, and
+            providers that know of none ignore it.
         situation: The same facts as values; None where the purpose is not "policy".
     """
 
@@ -130,6 +133,7 @@ class Request:
     max_output_tokens: int = 8192
     temperature: float | None = None
     effort: Effort | None = None
+    top_logprobs: int = 0
     situation: Situation | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -158,6 +162,7 @@ class Completion:
         cost_usd: Price, where it is known; 0.0 for local and embedded providers.
         seconds: From sending to the last token.
         provider: Name of the provider that was asked, where there are several; else empty.
+        logprobs: The likeliest first tokens with their log-probabilities, where they were asked for and given.
     """
 
     text: str
@@ -167,6 +172,7 @@ class Completion:
     cost_usd: float | None = None
     seconds: float = 0.0
     provider: str = ""
+    logprobs: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):  # the conformance check says so where it is not

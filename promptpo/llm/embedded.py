@@ -152,9 +152,15 @@ def find_weights(model: str) -> Path:
         MissingExtraError: A package is not installed.
     """
     package = WEIGHTS.get(model)
+    if model.endswith(".gguf"):
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise MissingExtraError(f"embedded:{model} needs a package: pip install 'promptpo[local]'")
+        if not Path(model).is_file():
+            raise UsageError(f"there is no file {model} with the weights of a model.")
+        return Path(model).resolve()
     if package is None:
         raise UsageError(
-            f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)}; for a model of your own, "
+            f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)} and .gguf files; for a model of your own, "
             f"start a server and use --model openai:NAME --base-url ADDRESS."
         )
     spec = importlib.util.find_spec(package)

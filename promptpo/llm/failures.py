@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PLACEHOLDER_KEY = "no-key"
 """Sent to a server of the user's own, which asks for none but whose protocol has a field for it."""
 
-SAMPLING_SETTINGS = frozenset({"temperature"})
+SAMPLING_SETTINGS = frozenset({"temperature", "logprobs", "top_logprobs"})
 """Settings that many models refuse, or take one value of; a run does without them."""
 
 _NO_MONEY = re.compile(
@@ -37,6 +37,8 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _REFUSES = (400, 422)
+_FORBIDDEN = 403
+"""How OpenAI refuses log-probabilities of models that think; of everything else it means that the key is wrong."""
 _ALSO_CALLED = {
     "reasoning_effort": "reasoning_effort|reasoning|effort",
     "reasoning": "reasoning|effort",
@@ -136,9 +138,10 @@ def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
         error: The SDK's exception.
         settings: Names of the settings that can be left out.
     """
-    if getattr(error, "status_code", None) not in _REFUSES:
-        return None
     said = f"{getattr(error, 'param', '')} {error} {error.body}"
+    status = getattr(error, "status_code", None)
+    if status not in _REFUSES and not (status == _FORBIDDEN and "logprobs" in said):
+        return None
     named = [
         (found.start(), name)
         for name in settings

@@ -31,6 +31,10 @@ def serve(model: str, context: int, parallel: int) -> None:
     params.n_parallel = parallel
     params.kv_unified = False
     params.ui = False
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdecimal() and int(threads) > 0:
+        # Threads that wait for each other by spinning are slow beyond measure where others use the cores too.
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
     params.verbosity = -1
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)

@@ -50,6 +50,9 @@ class OpenAILLM(SDKProvider):
     def _effort(self, effort: Effort) -> dict[str, Any]:
         return {"reasoning": {"effort": effort}} if self._responses else {"reasoning_effort": effort}
 
+    def _top_logprobs(self, count: int) -> dict[str, Any]:
+        return {} if self._responses else {"logprobs": True, "top_logprobs": count}
+
     def _belongs_elsewhere(self, error: Any) -> bool:
         # By where this call went, since several may be in flight when the first of them finds out.
         asked_there = error.request.url.path.endswith("/responses")
@@ -87,7 +90,23 @@ class OpenAILLM(SDKProvider):
             cache_write_tokens=_detail(
                 getattr(response.usage, "prompt_tokens_details", None), "cache_write_tokens"
             ),
+            logprobs=first_tokens(getattr(choice, "logprobs", None)),
         )
+
+
+def first_tokens(logprobs: Any) -> dict[str, float]:
+    """What could have been the first token of an answer, with log-probabilities; empty where nothing says it.
+
+    Args:
+        logprobs: Of a choice, in the format of chat completions, or of the older completions.
+    """
+    content = getattr(logprobs, "content", None)
+    if content:
+        # llama.cpp's completions have the form of chat completions, which the client then leaves as it came.
+        first = content[0] if isinstance(content[0], dict) else content[0].model_dump()
+        return {str(one["token"]): float(one["logprob"]) for one in first.get("top_logprobs") or ()}
+    older = getattr(logprobs, "top_logprobs", None) or ()
+    return {str(token): float(value) for token, value in (older[0] or {}).items()} if older else {}
 
 
 def _in_chat(turn: Message) -> Any:

@@ -61,7 +61,8 @@ class ReplayLLM:
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
         stated = {item.purpose for item in recording}
         self.purposes: frozenset[Purpose] = (
-            ALL_PURPOSES
+            # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
+            ALL_PURPOSES - ({"probe"} - stated)
             if None in stated
             else frozenset(purpose for purpose in stated if purpose is not None)
         )

@@ -9,6 +9,9 @@ from typing import TypeAlias
 from promptpo.errors import FatalProviderError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request
 
+MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe"}
+"""What a script answers unless it says more: a list of answers to policies expects no request for experiments."""
+
 Answer: TypeAlias = str | Completion | BaseException
 Step: TypeAlias = Answer | float
 Script: TypeAlias = Iterable[Step] | Callable[[Request], Answer | Awaitable[Answer]]
@@ -26,7 +29,7 @@ class ScriptedLLM:
             exception is raised, a number of seconds delays the answer after it. A function is called with
             each request and returns one of these; it may be asynchronous.
         name: What the run shows as its model.
-        purposes: What it claims to answer.
+        purposes: What it claims to answer; by default everything but requests for experiments.
         sees: Whether it claims to see pictures.
 
     Attributes:
@@ -43,7 +46,7 @@ class ScriptedLLM:
         script: Script,
         *,
         name: str = "scripted",
-        purposes: frozenset[Purpose] = ALL_PURPOSES,
+        purposes: frozenset[Purpose] = MOST_PURPOSES,
         sees: bool | None = None,
     ) -> None:
         self.name, self.sees = name, sees

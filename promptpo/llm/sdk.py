@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
@@ -34,6 +34,7 @@ from promptpo.llm.stills import known_to_see
 from sandbox.text import clean_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
     from promptpo.llm.prices import Pricing
@@ -61,6 +62,7 @@ class Reply:
         finish: Why it ended.
         usage: Its tokens.
         cache_write_tokens: How many of the input tokens were written to the prompt cache.
+        logprobs: Likeliest first tokens with their log-probabilities; empty where they were not given.
     """
 
     text: str
@@ -68,6 +70,7 @@ class Reply:
     finish: Finish
     usage: Usage
     cache_write_tokens: int = 0
+    logprobs: Mapping[str, float] = field(default_factory=dict)
 
 
 class SDKProvider(ABC):
@@ -151,6 +154,11 @@ class SDKProvider(ABC):
     def _effort(self, effort: Effort) -> dict[str, Any]:
         """The settings by which the wire format says how hard to think."""
 
+    def _top_logprobs(self, count: int) -> dict[str, Any]:
+        """The settings by which the wire format asks for the likeliest tokens; empty where it cannot."""
+        del count
+        return {}
+
     def _belongs_elsewhere(self, error: Any) -> bool:
         """Whether the service says that this model is asked in another way, which is then used from now on."""
         del error
@@ -217,6 +225,7 @@ class SDKProvider(ABC):
             usage=reduce(Usage.__add__, (reply.usage for reply in replies)),
             cost_usd=self._cost(replies),
             seconds=time.perf_counter() - started,
+            logprobs=last.logprobs,
         )
 
     def _warn_of_thinking(self, reply: Reply) -> None:
@@ -245,6 +254,9 @@ class SDKProvider(ABC):
         if request.effort is not None:
             effort = self._effort(request.effort)
             settings |= {name: value for name, value in effort.items() if name not in self._refused}
+        if request.top_logprobs:
+            wanted = self._top_logprobs(request.top_logprobs)
+            settings |= {} if self._refused & wanted.keys() else wanted
         return settings, [setting for setting in settings if setting != last]
 
     async def _ask(self, request: Request, limit: int) -> Reply:

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from sandbox.text import clean_values
 
-SETTINGS = "config.json"
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
 
 AVERAGED = 20
@@ -114,7 +114,7 @@ def read_baseline(directory: Path) -> BaselineRun:
         RunError: It is none, or cannot be read.
     """
     if not is_baseline(directory):
-        raise RunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
+        raise NoSuchRunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
     try:
         settings = _json(directory / SETTINGS) if (directory / SETTINGS).is_file() else {}
         result = read_result(directory / RESULT) if (directory / RESULT).is_file() else None
@@ -133,7 +133,7 @@ def read_baseline(directory: Path) -> BaselineRun:
             _seconds(result, record),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -203,3 +203,23 @@ def _seconds(result: Mapping[str, Any] | None, record: Mapping[str, Any]) -> flo
         return _number(result.get("wall_seconds"))
     parts = [record.get("train_seconds"), record.get("evaluation_seconds")]
     return sum(map(float, parts)) if None not in parts else None  # type: ignore[arg-type] # none is None
+
+
+def acting_in_words(content: Mapping[str, Any]) -> list[str]:
+    """What an episode took, and what a program took, a line each; empty where nothing says it."""
+    agent = content.get("per_episode")
+    if not agent:
+        return []
+    lines = [f"An episode took {_took(agent)}."]
+    program = content.get("program")
+    if program:
+        mean = program.get("mean_return")
+        score = f", held-out return {mean:.6g}" if mean is not None else ""
+        lines.append(f"The program {program['policy']} takes {_took(program['per_episode'])}{score}.")
+    return lines
+
+
+def _took(spent: Mapping[str, Any]) -> str:
+    usd = spent["cost_usd"]
+    price = "an unknown price" if usd is None else "$0" if not usd else f"${usd:.4g}"
+    return f"{spent['calls']:,.4g} calls, {spent['seconds']:,.3g} s and {price}"

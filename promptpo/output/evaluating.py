@@ -6,21 +6,28 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.envs.building import make_env
+from promptpo.envs.family import longest
 from promptpo.envs.objects import EnvLike, WrapperLike, task_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
+from promptpo.output.report.result import by_reward
 from promptpo.output.report.variants import by_variant
+from promptpo.program import Program
+from promptpo.program.rewards import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.config import UNBOUNDED_HORIZON
 from promptpo.run.threads import run_async
+from sandbox import Limits, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,7 @@ class EvaluatedPolicy:
             "returns": list(evaluation.returns),
             "mean_return": mean if math.isfinite(mean) else None,
             "success_rate": evaluation.success_rate,
+            **by_reward(evaluation),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
             "outcome": evaluation.outcome,
@@ -66,6 +74,7 @@ def evaluate(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[WrapperLike] = (),
     variants: Sequence[Mapping[str, Any] | Variant] = (),
+    reward: str | os.PathLike[str] | None = None,
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
@@ -83,6 +92,7 @@ def evaluate(
         env_kwargs: For the environment.
         wrappers: As for `optimize`.
         variants: As for `optimize`; episodes take turns.
+        reward: As for `optimize`; None takes that of the run, where the policy is a run's.
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
@@ -93,12 +103,6 @@ def evaluate(
         UsageError: The file cannot be read, or the environment that it names is not trusted.
         EnvironmentFaultError: The environment failed.
     """
-    from promptpo.envs.building import make_env
-    from promptpo.envs.family import longest
-    from promptpo.program import Program
-    from promptpo.run.config import UNBOUNDED_HORIZON
-    from sandbox import Limits, Trial
-
     if episodes < 1:
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
     if seed < 0:
@@ -109,27 +113,35 @@ def evaluate(
         path, task = _path_and_task(
             policy, env_id, env_kwargs, max_episode_steps, wrappers, variants, trust=trust
         )
+    if reward is not None:
+        task = replace(task, reward=read_reward(reward))
+    seeds = range(seed, seed + episodes)
+    started = time.monotonic()
     if path.suffix == ".zip":
-        started = time.monotonic()
-        evaluation = play_agent(path, task, range(seed, seed + episodes))
-        return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
-    source = policy_part(read_text(path))
-    env = make_env(task)  # a wrong id is told before any process starts
-    horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
+        evaluation = play_agent(path, task, seeds)
+    else:
+        evaluation = _confined(
+            policy_part(read_text(path)), Settings(task, Limits(), allow_weaker_sandbox), seeds, jobs
+        )
+    return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
+
+
+def _confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) -> Evaluation:
+    """The episodes of a policy in the sandbox."""
+    env = make_env(settings.task)  # a wrong id is told before any process starts
+    horizon = longest(env) or settings.task.max_episode_steps or UNBOUNDED_HORIZON
     env.close()
     params = Program.parse(source).values
-    trials = tuple(Trial(seed + n, params, horizon) for n in range(episodes))
+    trials = tuple(Trial(seed, params, horizon) for seed in seeds)
 
     async def work() -> Evaluation:
-        executor = LocalExecutor(Settings(task, Limits(), allow_weaker_sandbox), jobs)
+        executor = LocalExecutor(settings, jobs)
         try:
             return evaluation_of(await roll_out(executor, Job(source, trials)))
         finally:
             executor.close()
 
-    started = time.monotonic()
-    evaluation = run_async(work)
-    return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
+    return run_async(work)
 
 
 def _path_and_task(

@@ -31,6 +31,9 @@ BEST = "best.py"
 GIVEN = "its user (given to the run at its start)"
 """Who wrote a policy that a run began with."""
 
+TUNED_FROM_GIVEN = "its user (given to the run at its start; its numbers tuned by promptpo)"
+"""The same, with other numbers."""
+
 SEARCH = "program search (no language model)"
 """What stands for its author in a run that asked no language model."""
 
@@ -207,7 +210,11 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
     writer = "program search" if author.startswith("program search") else "a language model"
-    writer = {GIVEN: "the user of promptpo", DISTILLED: "promptpo"}.get(author, writer)
+    writer = {
+        GIVEN: "the user of promptpo",
+        TUNED_FROM_GIVEN: "the user of promptpo",
+        DISTILLED: "promptpo",
+    }.get(author, writer)
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),

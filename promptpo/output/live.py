@@ -13,7 +13,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from promptpo import __version__
 from promptpo.errors import RunError
@@ -85,24 +85,19 @@ def _waiting(run: Path, why: str) -> str:
     )
 
 
-class LiveServer:
-    """Serves a `LiveReport` on 127.0.0.1; use it as a context manager.
+class PageServer:
+    """Serves one page on 127.0.0.1; use it as a context manager.
 
     Args:
-        run: The run directory.
+        page: Answers requests.
         port: Of the address; 0 takes one that is free.
 
     Raises:
         OSError: The port cannot be had.
     """
 
-    def __init__(self, run: Path, port: int = 0) -> None:
-        report = LiveReport(run)
-
-        class Served(_LivePage):
-            draw = staticmethod(report.draw)
-
-        self._server = ThreadingHTTPServer((ADDRESS, port), Served)
+    def __init__(self, page: type[LocalPage], port: int = 0) -> None:
+        self._server = ThreadingHTTPServer((ADDRESS, port), page)
         self._server.daemon_threads = True
 
     @property
@@ -112,7 +107,7 @@ class LiveServer:
 
     def __enter__(self) -> Self:
         threading.Thread(
-            target=self._server.serve_forever, args=(0.1,), name="live report", daemon=True
+            target=self._server.serve_forever, args=(0.1,), name="local page", daemon=True
         ).start()
         return self
 
@@ -121,10 +116,16 @@ class LiveServer:
         self._server.server_close()
 
 
-class _LivePage(BaseHTTPRequestHandler):
-    """Answers GET and HEAD for the one page, to who asks for this address by its own name."""
+class LocalPage(BaseHTTPRequestHandler):
+    """Answers GET and HEAD for the one page, to who asks for this address by its own name.
+
+    Attributes:
+        draw: Gives the page, and whether it is to be loaded again soon.
+        seconds: After how many.
+    """
 
     draw: Callable[[], tuple[str, bool]]
+    seconds: ClassVar[int] = SECONDS
     server_version = f"promptpo/{__version__}"
     sys_version = ""
     timeout = 30
@@ -143,22 +144,26 @@ class _LivePage(BaseHTTPRequestHandler):
         raise AttributeError(name)
 
     def _refuse_method(self) -> None:
-        self._send(HTTPStatus.METHOD_NOT_ALLOWED, "This is read-only.\n", headers={"Allow": READ_ONLY})
+        self.send(HTTPStatus.METHOD_NOT_ALLOWED, "This is read-only.\n", headers={"Allow": READ_ONLY})
         self.close_connection = True  # what it sent is not read
 
     def _answer(self, *, body: bool) -> None:
-        hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or not _OWN_NAME.fullmatch(hosts[0]):
+        if not self.is_ours():
             # a page elsewhere whose name has been pointed here must not read it
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, "This is not served under that name.\n", body=body)
+            self.send(HTTPStatus.MISDIRECTED_REQUEST, "This is not served under that name.\n", body=body)
         elif self.path != "/":
-            self._send(HTTPStatus.NOT_FOUND, "There is one page here: /\n", body=body)
+            self.send(HTTPStatus.NOT_FOUND, "There is one page here: /\n", body=body)
         else:
             text, going_on = self.draw()
-            headers = {"Refresh": str(SECONDS)} if going_on else {}
-            self._send(HTTPStatus.OK, text, kind="text/html", headers=headers, body=body)
+            headers = {"Refresh": str(self.seconds)} if going_on else {}
+            self.send(HTTPStatus.OK, text, kind="text/html", headers=headers, body=body)
 
-    def _send(
+    def is_ours(self) -> bool:
+        """Whether a request names this address."""
+        hosts = self.headers.get_all("Host") or []
+        return len(hosts) == 1 and _OWN_NAME.fullmatch(hosts[0]) is not None
+
+    def send(
         self,
         status: HTTPStatus,
         text: str,
@@ -167,6 +172,7 @@ class _LivePage(BaseHTTPRequestHandler):
         headers: dict[str, str] | None = None,
         body: bool = True,
     ) -> None:
+        """Send one whole answer, which no other page may read, frame or keep."""
         data = text.encode()
         self.send_response(status)
         for name, value in {
@@ -186,3 +192,23 @@ class _LivePage(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in http.server
         """Requests are not printed."""
+
+
+class LiveServer(PageServer):
+    """Serves a `LiveReport`.
+
+    Args:
+        run: The run directory.
+        port: Of the address; 0 takes one that is free.
+
+    Raises:
+        OSError: The port cannot be had.
+    """
+
+    def __init__(self, run: Path, port: int = 0) -> None:
+        report = LiveReport(run)
+
+        class Served(LocalPage):
+            draw = staticmethod(report.draw)
+
+        super().__init__(Served, port)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +16,8 @@ from promptpo.files import read_text
 from promptpo.output.exporting import BEST, policy_part, portable, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
-from promptpo.run.origin import builds, built_in, made_here
+from promptpo.run.journal import from_json
+from promptpo.run.origin import SETTINGS, builds, built_in, made_here
 from sandbox import check_source
 
 
@@ -65,13 +68,52 @@ def may_build(path: Path, task: Task) -> bool:
         return True
     if not made_here(path.parent):
         return False
-    return _trained(load_config(path.parent / CONFIG).task) == _trained(task)
+    decided = _task_of_run(path.parent)
+    return decided is not None and _trained(decided) == _trained(task)
+
+
+def _task_of_run(directory: Path) -> Task | None:
+    """What a run, or that of a baseline, was to solve."""
+    if (directory / CONFIG).exists():
+        return load_config(directory / CONFIG).task
+    try:
+        return from_json(Task, json.loads((directory / SETTINGS).read_text(encoding="utf-8"))["task"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _trained(task: Task) -> list[Task]:
     """What an exported file says of a task: each variant with its wrappers, without the horizon."""
     written = portable(task)
-    return [replace(written.single(variant), max_episode_steps=None) for variant in written.family]
+    return [
+        replace(written.single(variant), max_episode_steps=None, reward=None) for variant in written.family
+    ]
+
+
+def check_made_for(path: Path, text: str, task: Task) -> None:
+    """Refuse a policy that was exported for another environment; any version of the same one will do.
+
+    Raises:
+        UsageError: Its header names another one.
+    """
+    made_for = task_of(text)
+    if made_for is not None and not _same_names(made_for, task):
+        raise UsageError(
+            f"{path} was exported for {made_for.env_id}, not for {task.env_id}; take one that was made for it, or, if "
+            "its policy is meant all the same, give that alone (the part above '# --- the policy ends here')."
+        )
+
+
+def _same_names(one: Task, other: Task) -> bool:
+    """Whether two tasks share an environment by name, in any version and from any module."""
+
+    def names(task: Task) -> set[str]:
+        ids = (single.env_id for single in portable(task).singles())
+        return {re.sub(r"-v\d+$", "", re.split(r"[:/]", name)[-1]).lower() for name in ids} | (
+            {str(single.env_kwargs.get("env_name")) for single in portable(task).singles()} - {"None"}
+        )
+
+    return bool(names(one) & names(other))
 
 
 def with_changes(task: Task, given: Task) -> Task:
@@ -88,18 +130,26 @@ def with_changes(task: Task, given: Task) -> Task:
         variants=made.variants,
         held_out=made.held_out,
         show_variant=given.show_variant or task.show_variant,
+        reward=given.reward or task.reward,
     ).checked()
 
 
-def policies_in(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+def policies_in(paths: Sequence[str | os.PathLike[str]], task: Task | None = None) -> tuple[str, ...]:
     """The policy modules in files; of an exported file what was there before it was exported.
 
+    Args:
+        paths: Of the files, or of runs, which means their best.
+        task: What they are to play; None does not look whether they are for it.
+
     Raises:
-        UsageError: A file cannot be read, or has no policy in it.
+        UsageError: A file cannot be read, has no policy in it, or was exported for another environment.
     """
     found = []
     for path in map(Path, paths):
-        source = policy_part(read_text(path / BEST if path.is_dir() else path))
+        text = read_text(path / BEST if path.is_dir() else path)
+        source = policy_part(text)
+        if task is not None:
+            check_made_for(path, text, task)
         program = Program.parse(source)
         if not program.is_python:
             failure = check_source(source)

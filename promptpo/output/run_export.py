@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
-from promptpo.output.exporting import DISTILLED, GIVEN, SEARCH, Provenance, exported
+from promptpo.output.exporting import DISTILLED, GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
 from promptpo.output.run_result import best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, Config, load_config
@@ -84,14 +84,16 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else SEARCH
-    if content["best"]["candidate"].startswith("r0c"):
-        model = DISTILLED if config.is_distilled(content["best"]["candidate"]) else GIVEN
+    candidate = content["best"]["candidate"]
+    if candidate.startswith("r0c") and not config.is_written(candidate):
+        given = GIVEN if candidate[3:].isdigit() else TUNED_FROM_GIVEN
+        model = DISTILLED if config.is_distilled(candidate) else given
     return Provenance(
         task=config.task,
         model=model,
         version=__version__,
         run_id=directory.resolve().name,
-        candidate=content["best"]["candidate"],
+        candidate=candidate,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         test=test,
         success_rate=test["success_rate"] if test else None,

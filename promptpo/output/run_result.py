@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import MissingExtraError, RunError
+from promptpo.errors import MissingExtraError, NoSuchRunError
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result, read_view
@@ -124,7 +124,7 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     try:
         content = read_result(directory / RESULT)
     except (OSError, ValueError) as error:
-        raise RunError(
+        raise NoSuchRunError(
             f"{directory} has no result yet; finish it with: promptpo resume {directory}"
         ) from error
     best = content["best"]

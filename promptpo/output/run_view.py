@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError, RunError
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
-from promptpo.run.records import REFERENCE_TEST
+from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState
 from sandbox.text import clean_values
@@ -61,6 +61,10 @@ class RunView:
         """The rounds that have candidates."""
         return tuple(sorted({state.round for state in self.candidates}))
 
+    def experiment(self, name: str) -> Experiment | None:
+        """The experiment of that id; None where there is none."""
+        return next((one for one in self.state.experiments if one.id == name), None)
+
     def candidate(self, name: str) -> CandidateState:
         """The candidate of that id; "best" names the best.
 
@@ -73,7 +77,7 @@ class RunView:
         if name == "best":
             raise RunError(f"no candidate of {self.directory} ran; see: promptpo show {self.directory}")
         known = ", ".join(state.id for state in self.candidates)
-        raise RunError(
+        raise NoSuchRunError(
             f"{self.directory} has no candidate {name}; it has: {f'best, {known}' if known else 'none'}."
         )
 

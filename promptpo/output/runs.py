@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting
 from promptpo.output.run_view import read_view
@@ -52,7 +52,7 @@ class RunLine:
         usd: What they cost, as far as known.
         seconds: Wall time; None while the run is not finished.
         curve: How the best so far improved.
-        setting: Wrappers and variants, as ``result.json`` has them.
+        setting: Wrappers and variants, as ``result.json`` has them, and the digest of the reward program.
     """
 
     directory: Path
@@ -91,6 +91,7 @@ class RunLine:
             "ci95": list(self.ci95),
             "success_rate": self.success_rate,
             "steps": self.steps,
+            "searched_steps": self.searched_steps,
             "calls": self.calls,
             "cost_usd": self.usd,
             "wall_seconds": self.seconds,
@@ -108,6 +109,7 @@ class RunLine:
                 one.horizon,
                 one.setting.get("wrappers"),
                 one.setting.get("variants"),
+                one.setting.get("reward"),
             )
             for one in (self, other)
         )
@@ -125,7 +127,7 @@ def find_runs(folder: Path) -> list[Path]:
         RunError: There is no such folder.
     """
     if not folder.is_dir():
-        raise RunError(f"{folder} is no folder; name one that holds runs.")
+        raise NoSuchRunError(f"{folder} is no folder; name one that holds runs.")
     return sorted(_below(folder, DEEPEST))
 
 
@@ -185,7 +187,7 @@ def read_line(directory: Path) -> RunLine:
             seconds=run.seconds, curve=curve, setting=_setting(given),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
 def _tested(test: Evaluation | None, episodes: int) -> Mapping[int, float]:
@@ -244,4 +246,7 @@ def _from_result(
 
 def _setting(result: Mapping[str, Any]) -> dict[str, Any]:
     """What of a result, beyond the arguments, says which task was solved."""
-    return {key: result[key] for key in ("wrappers", "variants", "held_out_variants") if result.get(key)}
+    found = {key: result[key] for key in ("wrappers", "variants", "held_out_variants") if result.get(key)}
+    reward = result.get("reward")
+    digest = reward.get("digest") if isinstance(reward, Mapping) else None
+    return {**found, "reward": str(digest)} if digest else found

@@ -55,6 +55,7 @@ class Facts:
         budget: The limit on steps; None without one.
         out_of_steps: The step budget ended the search.
         rounds: (complete, planned).
+        given: Whether the user gave policies to begin with.
     """
 
     test: Evidence | None = None
@@ -72,6 +73,7 @@ class Facts:
     budget: int | None = None
     out_of_steps: bool = False
     rounds: tuple[int, int] = (0, 0)
+    given: bool = False
 
 
 def verdict(facts: Facts) -> str:
@@ -135,6 +137,7 @@ def facts_of(
         budget=state.config.budget.steps,
         out_of_steps="environment steps" in stop,
         rounds=(len(state.rounds), state.config.budget.rounds),
+        given=bool(state.config.start),
     )
 
 
@@ -238,8 +241,7 @@ def _causes(facts: Facts) -> Iterator[str]:
     if facts.never_succeeded:
         limit = "" if facts.language_model else "Program search knows nothing of the task. "
         yield (
-            f"No episode of any policy succeeded. {limit}To help, {hint}, start from a controller of your own "
-            "(--start), or raise --max-steps."
+            f"No episode of any policy succeeded. {limit}To help, {hint}{_own(facts)}, or raise --max-steps."
         )
     if facts.out_of_steps and facts.budget and facts.longest >= LONG * facts.budget:
         yield (
@@ -268,11 +270,16 @@ def _causes(facts: Facts) -> Iterator[str]:
 def _advice(facts: Facts) -> str:
     """What to do where nothing else is known."""
     if facts.language_model:
-        return "Describe the task (--hint), start from a controller of your own (--start), or raise --rounds and --max-steps."  # fmt: skip
+        return f"Describe the task (--hint){_own(facts)}, or raise --rounds and --max-steps."
     return (
-        "Program search tries sums, tables and short lists of rules, and knows nothing of the task: use a language model (--model), "
-        "start from a controller of your own (--start), or raise --max-steps."
+        "Program search tries sums, tables and short lists of rules, and knows nothing of the task: use a language model (--model)"
+        f"{_own(facts)}, or raise --max-steps."
     )
+
+
+def _own(facts: Facts) -> str:
+    """The advice to give a controller, for who gave none."""
+    return "" if facts.given else ", start from a controller of your own (--start)"
 
 
 def _ties(state: RunState, best: CandidateState | None) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError, RunError
 from promptpo.program import Program
 from promptpo.run.journal import Event, read_run
 from promptpo.world.words import in_words
@@ -118,7 +118,7 @@ def exported_world(run: Path, task: str) -> str:
     """
     data = usable_world(read_run(run).get("world", []))
     if data is None:
-        raise RunError(
+        raise NoSuchRunError(
             f"{run} has no world model that was good enough to be used; what --recipe model learnt of the task is told by: promptpo show {run}"
         )
     return environment_module(data, task)

@@ -18,6 +18,9 @@ from sandbox.text import clean_answer
 
 Problem = Literal["thought", "empty", "cut", "no_code", "too_long"]
 
+BESIDE = frozenset({"Feedback", "Probe"})
+"""What an answer may bring beside the class asked for; such a module does not stand in for it because of its methods."""
+
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*$", re.MULTILINE)
 _THINK = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 
@@ -53,9 +56,7 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
     text = _without_thinking(clean_answer(text))
     if not text.strip():
         return Answer("", "cut" if cut else "empty")
-    blocks = [*_fenced(text)]
-    closed = [block for block, is_closed in blocks if is_closed]
-    candidates = [*closed, *_in_json(text), *(block for block, is_closed in blocks if not is_closed)]
+    blocks, candidates = _blocks(text)
     if not blocks:
         candidates.append(text)
         candidates.extend(_tail_of_prose(text))
@@ -78,18 +79,53 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
     return Answer(best[1] + "\n", None, prose)
 
 
+def every(text: str, *, class_name: str, method: str) -> tuple[str, ...]:
+    """All modules of an answer that define a class, or were to define it, in their order.
+
+    Args:
+        text: The raw answer.
+        class_name: The class that is wanted.
+        method: Its main method.
+    """
+    text = _without_thinking(clean_answer(text))
+    blocks, candidates = _blocks(text)
+    if not blocks:
+        source = extract(text, class_name=class_name, method=method).source
+        return (source,) if f"class {class_name}" in source else ()
+    found: dict[str, None] = {}
+    for block in candidates:
+        code = textwrap.dedent(block).strip("\n").expandtabs(4)
+        short = len(code.encode("utf-8", "surrogatepass")) <= MAX_SOURCE_BYTES
+        if short and f"class {class_name}" in code and _as_module(code, class_name, method)[0]:
+            found.setdefault(code + "\n")
+    return tuple(found)
+
+
+def _blocks(text: str) -> tuple[list[tuple[str, bool]], list[str]]:
+    """The fenced blocks, and all code that there is: closed ones first, those that were cut off last."""
+    blocks = [*_fenced(text)]
+    closed = [block for block, is_closed in blocks if is_closed]
+    return blocks, [*closed, *_in_json(text), *(block for block, is_closed in blocks if not is_closed)]
+
+
 _WHOLE = 2
 
 
 def _as_module(code: str, class_name: str, method: str) -> tuple[int, str]:
     """Rank a block (0: not code for us; 1: ours but broken; 2 and up: ours) and adapt it."""
     tree = parse(code)
+    named = f"class {class_name}" in code
     if tree is None:
-        looks_like_it = f"class {class_name}" in code or f"def {method}" in code
+        looks_like_it = named or (
+            f"def {method}" in code and not any(f"class {name}" in code for name in BESIDE)
+        )
         return (1, code) if looks_like_it else (0, code)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    if any(node.name == class_name for node in classes):
+    names = {node.name for node in classes}
+    if class_name in names:
         return _WHOLE + 2, code
+    if names & BESIDE:
+        return 0, code
     for node in reversed(classes):
         if any(isinstance(item, ast.FunctionDef) and item.name == method for item in node.body):
             return _WHOLE + 1, f"{code}\n\n\n{class_name} = {node.name}"

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from promptpo.program.classes import Contract, contract_of
+from promptpo.program.classes import Contract, class_called, contract_of, find_method
 from promptpo.program.identity import digest, skeleton
 from promptpo.program.lift import lift_constants, unlift_constants
 from promptpo.program.literals import (
@@ -128,6 +128,13 @@ class Program:
     def contract(self) -> Contract:
         """How the class ``Policy`` is made for an episode."""
         return contract_of(self._tree)
+
+    def lacks(self, class_name: str, *methods: str) -> tuple[str, ...]:
+        """Which of some methods a top-level class has not, as far as that is known without running the module."""
+        owner = class_called(self._tree, class_name)
+        if owner is None:
+            return ()
+        return tuple(name for name in methods if find_method(self._tree, owner, name) is False)
 
     @property
     def docstring(self) -> str:

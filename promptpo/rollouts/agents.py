@@ -48,7 +48,7 @@ def play_agent(path: Path, task: Task, seeds: Sequence[int], *, watch: Watch | N
     Args:
         path: The file.
         task: What to play.
-        seeds: Of the episodes.
+        seeds: Of the episodes; without any it is only looked whether the agent can play, and nothing is stepped.
         watch: Given every episode, with its trajectory.
 
     Raises:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action"]
+OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action", "screened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class EpisodeRecord:
         terminated: The environment ended the episode.
         truncated: The horizon ended it.
         clipped: How many actions were clipped into the action space.
+        env_return: Sum of the environment's own rewards where a reward program says what steps earn; None elsewhere.
+        parts: Sums of the parts of that program's rewards, by name.
     """
 
     seed: int
@@ -31,6 +34,8 @@ class EpisodeRecord:
     terminated: bool = False
     truncated: bool = False
     clipped: int = 0
+    env_return: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Evaluation:
     """What rolling out one candidate gave.
 
     Attributes:
-        outcome: "ok", or the kind of the first failure.
+        outcome: "ok", the kind of the first failure, or "screened" where a world model ruled it out before any step.
         episodes: The episodes that finished, in the order of their seeds.
         steps: Every environment step taken, failed episodes included.
         error: One sentence about the failure; empty when ok.
@@ -89,6 +94,19 @@ class Evaluation:
         """Share of successful episodes; None where the environment does not report success."""
         known = [e.success for e in self.episodes if e.success is not None]
         return sum(known) / len(known) if known else None
+
+    @property
+    def env_mean_return(self) -> float | None:
+        """Mean of the environment's own returns, where those of a reward program count; None elsewhere."""
+        own = [e.env_return for e in self.episodes if e.env_return is not None]
+        return statistics.fmean(own) if own else None
+
+    @property
+    def mean_parts(self) -> dict[str, float]:
+        """Mean sum of each part of a reward program's rewards over an episode, largest first."""
+        names = dict.fromkeys(name for e in self.episodes for name in e.parts)
+        means = {n: statistics.fmean(e.parts.get(n, 0.0) for e in self.episodes) for n in names}
+        return dict(sorted(means.items(), key=lambda item: -abs(item[1])))
 
     def score(self) -> tuple[float, float, float]:
         """Sort key, larger is better: success rate, then mean return, then fewer steps.

@@ -8,9 +8,12 @@ from typing import Any
 
 import gymnasium
 
+from promptpo.envs.contract import ContractEnv, old_interface
+from promptpo.envs.rewarded import reward_fault
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
+    RewardFaultError,
     SandboxFaultError,
     UnsupportedSpaceError,
     place_of,
@@ -21,6 +24,7 @@ from sandbox import (
     Imagine,
     Predictions,
     Replay,
+    RewardFailedError,
     Rollout,
     Sandbox,
     SandboxError,
@@ -52,16 +56,17 @@ class Pulse:
         self.number.value += 1
 
 
-class PulsedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Tells a pulse when the environment's code runs; nothing else changes.
+class PulsedEnv(ContractEnv):
+    """Tells a pulse when the environment's code runs, and checks what it returns; nothing else changes.
 
     Args:
         env: The environment.
         pulse: The pulse.
+        name: Of the environment.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse) -> None:
-        super().__init__(env)
+    def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse, name: str) -> None:
+        super().__init__(env, name)
         self._pulse = pulse
         self._number = pulse.number
 
@@ -71,12 +76,13 @@ class PulsedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         number.value = before = number.value + 1
         result = self.env.step(action)
         number.value = before + 1
-        return result
+        return self._checked(result)
 
     def reset(self, **how: Any) -> Any:
         """Reset."""
         with self._pulse:
-            return self.env.reset(**how)
+            result = self.env.reset(**how)
+        return self.contract.reset(result)
 
 
 class Host:
@@ -103,7 +109,10 @@ class Host:
         while len(self._envs) < n:
             with contextlib.nullcontext() if self._pulse is None else self._pulse:
                 env = make_env(self.settings.task)
-            self._envs.append(env if self._pulse is None else PulsedEnv(env, self._pulse))
+            name = self.settings.task.env_id
+            self._envs.append(
+                ContractEnv(env, name) if self._pulse is None else PulsedEnv(env, self._pulse, name)
+            )
         return self._envs[:n]
 
     def answer(self, work: Work) -> Rollout | CallResult | Predictions | SandboxStatus:
@@ -112,6 +121,7 @@ class Host:
         Raises:
             WorldFailedError: A world failed while a policy acted in it.
             EnvironmentFaultError: The environment raised.
+            RewardFaultError: The reward program failed.
             SandboxFaultError: Policies cannot be confined here.
             UnsupportedSpaceError: Observations or actions cannot be handed to a policy.
         """
@@ -137,7 +147,9 @@ class Host:
 
         Raises:
             EnvironmentFaultError: The environment raised.
+            RewardFaultError: The reward program failed.
         """
+        own = self.settings.task.reward
         envs = self.envs(min(self.settings.lanes, max(1, len(job.trials))))
         try:
             return self.sandbox.rollout(
@@ -148,7 +160,13 @@ class Host:
                 clip_actions=self.settings.clip_actions,
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
+                reward=job.reward or (own.source if own else ""),
             )
+        except EnvironmentFaultError:
+            self._envs.clear()
+            raise
+        except RewardFailedError as error:
+            raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
         except Exception as error:  # the environment's own code: anything can come out of it
@@ -157,7 +175,7 @@ class Host:
                 self._pulse.rest()
             name = self.settings.task.env_id
             raise EnvironmentFaultError(
-                f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}"
+                f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}{old_interface(error)}"
             ) from error
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ class Job:
         stop_on_failure: Whether the first failing episode ends the job (a candidate's evaluation) or
             only itself (tuning).
         step_limit: Environment steps that the job may take in all.
+        reward: A reward program to use instead of the task's; empty for the task's, if it has one.
     """
 
     source: str
@@ -30,6 +31,7 @@ class Job:
     record: Record = False
     stop_on_failure: bool = True
     step_limit: int | None = None
+    reward: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Executor(Protocol):
 
         Raises:
             EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
+            RewardFaultError: The reward program failed.
             WorkerLostError: The executor is closed, or was while this ran.
         """
         ...

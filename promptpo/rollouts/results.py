@@ -97,4 +97,6 @@ def record_of(episode: Episode) -> EpisodeRecord:
         terminated=episode.terminated,
         truncated=episode.truncated,
         clipped=episode.clipped,
+        env_return=episode.env_return,
+        parts=episode.parts,
     )

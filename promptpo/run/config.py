@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptpo.envs.task import Task
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.llm.base import Effort
 from promptpo.llm.ensemble import ModelChoiceName
 from promptpo.spec.levels import Reveal, SpecDetail
@@ -19,6 +19,7 @@ from promptpo.spec.levels import Reveal, SpecDetail
 CONFIG = "config.toml"
 
 RecipeName = Literal["default", "paper", "evolve", "model"]
+JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
 
 
@@ -48,6 +49,9 @@ class Recipe:
         tune: Tune declared PARAMS.
         stop_when_solved: End the search when the best reaches the threshold.
         world: Learn a world model from what is recorded, and search in it first; see docs/world-models.md.
+        probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
+        probe_episodes: Episodes of an experiment, at most.
+        probe_steps: Environment steps of an experiment, at most.
     """
 
     feedback_class: bool = True
@@ -67,6 +71,9 @@ class Recipe:
     tune: bool = True
     stop_when_solved: bool = True
     world: bool = False
+    probe: bool = True
+    probe_episodes: int = 2
+    probe_steps: int = 1000
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {
@@ -83,8 +90,9 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         validate=1,
         tune=False,
         stop_when_solved=False,
+        probe=False,
     ),
-    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3),
+    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3, probe=False),
     "model": Recipe(world=True),
 }
 
@@ -147,7 +155,10 @@ class Config:
         spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
         frames: Whether prompts show pictures; None where the model is known to see them.
         hint: What the user says about the task; in every prompt.
+        goal: What is to be done, in the user's words: the model writes the reward for it first.
+        judge: Who says which of two episodes comes closer to the goal: the model, or a person on a page of this machine.
         start: Policy modules to begin with: candidates of their own before the first round.
+        written: How many of these, the last ones, the model wrote while the reward for the goal was judged.
         teacher: File of a trained agent: a mark to beat, and what to learn from.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
@@ -183,7 +194,10 @@ class Config:
     spec_detail: SpecDetail = "normal"
     frames: bool | None = None
     hint: str = ""
+    goal: str = ""
+    judge: JudgeName = "model"
     start: tuple[str, ...] = ()
+    written: int = 0
     teacher: str | None = None
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
@@ -208,6 +222,11 @@ class Config:
         """Whether a candidate was fitted to the teacher: of those of round 0 the ones after the user's own."""
         number = re.match(r"r0c(\d+)", candidate)
         return number is not None and int(number[1]) > len(self.start)
+
+    def is_written(self, candidate: str) -> bool:
+        """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
+        number = re.match(r"r0c(\d+)$", candidate)
+        return number is not None and 0 <= len(self.start) - int(number[1]) < self.written
 
     @property
     def switches(self) -> Recipe:
@@ -325,7 +344,7 @@ def load_config(path: Path) -> Config:
     try:
         return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise RunError(
+        raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     except (ValueError, RecursionError) as error:  # pydantic's and tomllib's are ValueErrors

@@ -34,6 +34,12 @@ class Control:
                 )  # whoever waits may be another thread
 
 
+def obey_interrupts() -> None:
+    """Have SIGINT interrupt this process, also where a shell started it in the background, which makes it ignored."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run all of it at once; the first failure cancels the rest, and is raised by itself."""
     try:

@@ -13,6 +13,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 CLEAR = 2.0
 """Standard errors by which two candidates must differ before one of them is called better."""
 
+SMALL = 0.005
+"""A difference below this share of the returns' size is not worth a step: the order may stay open."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -116,6 +119,19 @@ class Difference:
         """
         return _sign(self.successes) or _sign(self.returns)
 
+    def open(self, size: float) -> bool:
+        """Whether more shared episodes may show a difference that is worth having.
+
+        Args:
+            size: Of the returns, as the largest of their absolute values.
+        """
+        if not self.returns or self.tie:
+            return not self.tie
+        if self.verdict:
+            return False
+        error = self.standard_error
+        return math.isnan(error) or abs(self.mean) + CLEAR * error > SMALL * size or any(self.successes)
+
 
 def _sign(differences: Sequence[float]) -> int:
     """The sign of the mean where it is beyond noise, else 0."""
@@ -128,6 +144,6 @@ def _sign(differences: Sequence[float]) -> int:
 
 
 def _standard_error(values: Sequence[float]) -> float:
-    if len(values) < 2:  # noqa: PLR2004 - one value has no spread
+    if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one value has no spread
         return math.nan
     return statistics.stdev(values) / math.sqrt(len(values))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from promptpo.errors import RunError
+from promptpo.errors import NoSuchRunError, RunError
 from sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
@@ -42,10 +42,14 @@ Kind = Literal[
     "remark",  # what became known of an attempt later
     "validation",
     "test",
-    "probe",  # rollouts that a world model learns from
+    "probe",  # rollouts of experiments, and those that a world model learns from
+    "experiment",  # an experiment that the model wrote, and what it reported
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
-    "study",  # whether there was another study before the first round
+    "disappointment",  # a policy that earned less than a world model promised, and where the model departed
+    "reward",  # a reward program for the goal with what a few episodes earn by it
+    "preference",  # which of two episodes come closer to the goal, and what the reward says of them
+    "study",  # whether there was another study before the first round, or a round's model was used
     "frames",  # film strips of a leader: captions, and pictures by digest
     "note",  # what a study came to, in words
     "held_out",  # the test on variants of a family that are held out from training
@@ -111,7 +115,7 @@ def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise RunError(
+        raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     end = 0

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 ORIGIN = "origin"
 """Signatures of a run's ``config.toml``, one a line: the newest, and the one before it."""
 
+SETTINGS = "config.json"
+"""What decides the run of a baseline, which has no ``config.toml``."""
+
 KEY_BYTES = 32
-_MEANING = b"promptpo: config.toml of a run made here\n"
+_MEANINGS = {name: f"promptpo: {name} of a run made here\n".encode() for name in (CONFIG, SETTINGS)}
 
 
 def key_path() -> Path:
@@ -46,11 +49,12 @@ def made_here(directory: Path) -> bool:
     """Whether a run's configuration was written by this user on this machine."""
     try:
         key = _key()
-        text = (directory / CONFIG).read_bytes()
+        name = CONFIG if (directory / CONFIG).exists() else SETTINGS
+        text = (directory / name).read_bytes()
         signatures = (directory / ORIGIN).read_bytes().split()
     except (OSError, RuntimeError):
         return False
-    expected = _signature(key, text).encode()
+    expected = _signature(key, name, text).encode()
     return any(hmac.compare_digest(expected, signature) for signature in signatures)
 
 
@@ -66,22 +70,34 @@ def save_own(config: Config, directory: Path) -> bool:
     Raises:
         OSError: The run's directory cannot be written.
     """
-    text = config_text(config)
+    signed = _sign(directory, CONFIG, config_text(config))
+    save_config(config, directory / CONFIG)
+    return signed
+
+
+def save_own_settings(text: str, directory: Path) -> bool:
+    """The same for the settings of a baseline's run, as ``config.json`` is to have them."""
+    signed = _sign(directory, SETTINGS, text)
+    write_atomically(directory / SETTINGS, text)
+    return signed
+
+
+def _sign(directory: Path, name: str, text: str) -> bool:
+    """Write the signature of what a file is to hold; whether there is a key to sign with."""
     before = (directory / ORIGIN).read_text(encoding="ascii").split()[:1] if made_here(directory) else []
     try:
-        signature = _signature(_key(create=True), text.encode())
+        signature = _signature(_key(create=True), name, text.encode())
     except (OSError, RuntimeError):
         signature = ""
     if signature:
         write_atomically(
             directory / ORIGIN, "".join(f"{line}\n" for line in dict.fromkeys([signature, *before]))
         )
-    save_config(config, directory / CONFIG)
     return bool(signature)
 
 
-def _signature(key: bytes, text: bytes) -> str:
-    return hmac.new(key, _MEANING + text, "sha256").hexdigest()
+def _signature(key: bytes, name: str, text: bytes) -> str:
+    return hmac.new(key, _MEANINGS[name] + text, "sha256").hexdigest()
 
 
 def _key(*, create: bool = False) -> bytes:

@@ -40,6 +40,8 @@ def _packed_episode(episode: Episode) -> Any:
         "failure": None if episode.failure is None else to_json(episode.failure),
         "trajectory": None,
     }
+    if episode.env_return is not None:
+        data |= {"env_return": episode.env_return, "parts": dict(episode.parts)}
     if episode.trajectory is not None:
         trajectory = episode.trajectory
         data["trajectory"] = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
 from promptpo.llm.stills import Still, tokens_of
+from promptpo.run.allowance import allowance
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -28,6 +29,10 @@ SOURCES: Mapping[str, str] = {
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
 
+GOAL_CALLS = 4
+"""For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
+
+
 @dataclass(frozen=True, slots=True)
 class Preflight:
     """What is known before anything is asked or rolled out.
@@ -39,7 +44,8 @@ class Preflight:
         policies: How many the model is asked for.
         steps: The budget; None without a limit.
         training_steps: What trying all policies out takes if every episode is as long as it can be.
-        judging_steps: What looking once at each round's best takes in the same case.
+        judging_steps: What looking at each round's best, and at the leader beside them, takes in the same case.
+        probe_steps: What all experiments take, if there are as many as may be; 0 where none are offered.
         evaluation_steps: One policy's training and validation in the same case.
         unknown: What the description of the task could not find out.
         calls: Of the language model, at most.
@@ -56,6 +62,7 @@ class Preflight:
     steps: int | None
     training_steps: int
     judging_steps: int
+    probe_steps: int
     evaluation_steps: int
     unknown: tuple[str, ...]
     calls: int
@@ -100,7 +107,10 @@ class Preflight:
 
     def _division(self) -> str:
         train, validation, test = self.episodes
-        each = f"{train} training, {validation} validation and {test} test episodes"
+        each = (
+            f"{_episodes(train, 'training')} for each policy, up to {_episodes(validation, 'validation')} in a round "
+            f"for each that may be the best, {_episodes(test, 'test')} for the best of the run"
+        )
         if self.steps is None:
             return f"Steps: no limit; {each}."
         if not self.fits:
@@ -109,7 +119,8 @@ class Preflight:
                 "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
             )
         trying, judging = self.training_steps, self.judging_steps
-        rest = max(0, self.steps - trying - judging)
+        rest = max(0, self.steps - trying - judging - self.probe_steps)
+        experiments = f", {_share(self.probe_steps, self.steps)} try things out" if self.probe_steps else ""
         if not rest:
             paid = self.steps * self.policies // max(1, trying + judging)
             return (
@@ -118,7 +129,7 @@ class Preflight:
             )
         return (
             f"Steps: of {self.steps:,} at most {_share(trying, self.steps)} try {self.policies} policies, "
-            f"{_share(judging, self.steps)} choose the best, the others tune numbers; {each}."
+            f"{_share(judging, self.steps)} choose the best{experiments}, the others tune numbers; {each}."
         )
 
 
@@ -138,6 +149,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
     if budget.tokens is not None and given + written > budget.tokens:
         share = budget.tokens / (given + written)
         given, written = round(given * share), round(written * share)
+    tried_out = allowance(config, llm)
     rate = spec.sample_rate or None
     test = config.test_episodes * horizon * (2 if config.task.held_out else 1)
     total = None if budget.steps is None else budget.steps + test
@@ -149,7 +161,8 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         policies=policies,
         steps=budget.steps,
         training_steps=policies * config.train_episodes * horizon,
-        judging_steps=budget.rounds * config.score_episodes * horizon,
+        judging_steps=_looking(config) * horizon,
+        probe_steps=tried_out.all_steps if tried_out else 0,
         evaluation_steps=(config.train_episodes + config.score_episodes) * horizon,
         unknown=spec.gaps,
         calls=calls,
@@ -161,7 +174,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
 
 
 def _most_calls(config: Config, llm: LLM) -> int:
-    """Every policy answered badly once and repaired as often as is allowed; the feedback class likewise."""
+    """Every policy answered badly once and repaired as often as is allowed; the feedback class and experiments likewise."""
     if not llm.language_model:
         return 0
     rounds, recipe = config.budget.rounds, config.switches
@@ -172,7 +185,18 @@ def _most_calls(config: Config, llm: LLM) -> int:
         calls += 1 + repairs
     if recipe.reflection and "reflection" in llm.purposes:
         calls += rounds - 1
+    tried_out = allowance(config, llm)
+    if tried_out is not None:
+        calls += 1 + tried_out.experiments * min(1, repairs)
+    if config.goal and config.task.reward is None:
+        calls += 1 + repairs + GOAL_CALLS
     return calls if config.budget.calls is None else min(calls, config.budget.calls)
+
+
+def _looking(config: Config) -> int:
+    """Validation episodes at most: a round's best few, from the second round on the leader beside them."""
+    rounds, each = config.budget.rounds, max(1, config.switches.validate)
+    return config.score_episodes * (rounds * each + rounds - 1)
 
 
 STRIP = (800, 420)
@@ -196,6 +220,10 @@ def _most_usd(config: Config, llm: LLM, calls: int, prompt: int) -> float | None
         return None
     limit = math.inf if config.budget.usd is None else config.budget.usd
     return float(min(calls * one, limit))
+
+
+def _episodes(count: int, kind: str) -> str:
+    return f"{count:,} {kind} episode{'' if count == 1 else 's'}"
 
 
 def _steps(count: int) -> str:

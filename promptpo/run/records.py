@@ -111,6 +111,7 @@ class Told:
         steps: Its length.
         ending: "terminated" or "reached the horizon".
         text: What the feedback class says about it.
+        parts: Sums of the parts of a reward program's rewards, by name.
     """
 
     role: str
@@ -119,6 +120,7 @@ class Told:
     steps: int
     ending: str
     text: str
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class Diagnosis:
         beginning: Some of the first steps of the worst episode, as a table; of the one that failed, if one did.
         maps: Of image-like observations, a few small maps around the event; empty where there are none.
         rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
+        usual: A few steps from the middle of the median episode, as a table; empty where there is no such episode.
     """
 
     episodes: tuple[Told, ...] = ()
@@ -140,6 +143,7 @@ class Diagnosis:
     beginning: str = ""
     maps: str = ""
     rewards: tuple[float, ...] = ()
+    usual: str = ""
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""
@@ -174,6 +178,37 @@ class Attempt:
     def rank(self) -> tuple[float, ...]:
         """Sort key by training score, larger is better; ties go to the shorter source."""
         return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment that the model wrote, and what it showed.
+
+    Attributes:
+        id: Unique in its run, for example "p2.1"; its number is that of `round`.
+        source: The module, repaired where that was needed; empty where the model wrote none.
+        report: What it reported of each episode, clean and bounded; empty where it failed.
+        problem: Why there is no report, or what was wrong with it, as a clause; empty where nothing was.
+        episodes: Finished ones.
+        steps: Environment steps, those of a version that was repaired included.
+        repairs: How many repair calls it took.
+        call: Journal key of the answer that it came with.
+    """
+
+    id: str
+    source: str
+    report: str = ""
+    problem: str = ""
+    episodes: int = 0
+    steps: int = 0
+    repairs: int = 0
+    call: str = ""
+
+    @property
+    def round(self) -> int:
+        """The round whose answers brought it; 0 for those that were asked for before the first."""
+        number = self.id[1:].partition(".")[0]
+        return int(number) if number.isdecimal() else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,8 @@ class Spender:
             request = self._with_files(request)
             prompt = self._store_prompt(request)
             completion = await self.llm.complete(request)
-            data = {"purpose": request.purpose, "prompt": prompt, **asdict(completion)}
+            answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
+            data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add(
                 "completion", request.key, data | ({"candidate": candidate} if candidate else {})
             )
@@ -330,7 +331,14 @@ class Spender:
         return from_json(Remark, found)
 
     async def again(
-        self, key: str, program: Subject, seeds: Sequence[int], *, horizon: int, record: Record = True
+        self,
+        key: str,
+        program: Subject,
+        seeds: Sequence[int],
+        *,
+        horizon: int,
+        purpose: StepPurpose = "train",
+        record: Record = True,
     ) -> Rollout:
         """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
 
@@ -344,7 +352,7 @@ class Spender:
         rollout = await roll_out(
             self.executor, Job(program.source, program.trials(seeds, horizon), record=record)
         )
-        self.count_unfinished("train", rollout.steps)
+        self.count_unfinished(purpose, rollout.steps)
         return rollout
 
     def told(self, key: str) -> None:
@@ -372,13 +380,22 @@ class Spender:
 
 def values_in(rollout: Rollout) -> int:
     """About how many numbers the trajectories of a rollout hold."""
-    import numpy as np
-
     return sum(
-        len(episode.trajectory.rewards) * max(1, np.size(episode.trajectory.observations[0]))
+        len(episode.trajectory.rewards) * max(1, _size(episode.trajectory.observations[0]))
         for episode in rollout.episodes
         if episode.trajectory is not None and len(episode.trajectory.observations)
     )
+
+
+def _size(observation: Any) -> int:
+    """How many numbers an observation holds, whose parts may differ in shape."""
+    import numpy as np
+
+    if isinstance(observation, Mapping):
+        return sum(map(_size, observation.values()))
+    if isinstance(observation, tuple):
+        return sum(map(_size, observation))
+    return int(np.size(observation))
 
 
 def completion_of(data: Mapping[str, Any]) -> Completion:

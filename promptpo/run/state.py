@@ -17,10 +17,11 @@ from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.disappointment import Disappointment
 from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Remark
+from promptpo.run.records import Attempt, Candidate, Experiment, Remark
 from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
@@ -53,8 +54,10 @@ class RunState:
         teacher: Name of the trained agent's file; empty without one.
         fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
+        disappointments: Policies that earned less than a world model promised, oldest first.
         worlds: World models with their held-out scores, oldest first.
-        studies: What came of using them before the first round, in words.
+        studies: What came of using them, in words.
+        experiments: What the model tried out to learn about the task, oldest first.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
@@ -76,8 +79,10 @@ class RunState:
     teacher: str = ""
     fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
+    disappointments: list[Disappointment] = field(default_factory=list)
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
+    experiments: list[Experiment] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
@@ -107,11 +112,17 @@ class RunState:
             "constant": self._constant,
             "teacher": self._teacher,
             "fidelity": self._fidelity,
+            "disappointment": lambda event: self.disappointments.append(
+                from_json(Disappointment, event.data)
+            ),
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
             "world": lambda event: self.worlds.append(event.data),
-            "note": lambda event: self.studies.append(f"study {event.key[1:]}: {event.data}"),
+            "experiment": lambda event: self.experiments.append(from_json(Experiment, event.data)),
+            "note": lambda event: self.studies.append(
+                f"{'study' if event.key.startswith('w') else 'round'} {event.key[1:]}: {event.data}"
+            ),
         }
 
     @classmethod
@@ -198,7 +209,7 @@ class RunState:
         found: list[Stopped] = []
         for state in self.candidates:
             found.extend(self._replaced(state))
-            if state.attempt.evaluation.outcome != "ok":
+            if state.attempt.evaluation.outcome not in ("ok", "screened"):
                 found.append(Stopped(state.id, "", state.attempt.evaluation))
         return tuple(found)
 

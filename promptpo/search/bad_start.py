@@ -76,4 +76,6 @@ def _merged(seen: Diagnosis, before: Diagnosis) -> Diagnosis:
     """What was seen as the worst episode, and the others that training has shown."""
     worst = tuple(replace(told, role="worst") for told in seen.episodes[:1])
     others = tuple(told for told in before.episodes if told.role not in {"worst", "low"})
-    return replace(seen, episodes=(*worst, *others)) if worst else before
+    every = (*seen.rewards, *before.rewards)
+    rewards = (min(every), max(every)) if every else ()
+    return replace(seen, episodes=(*worst, *others), rewards=rewards, usual=before.usual) if worst else before

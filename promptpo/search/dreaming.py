@@ -14,7 +14,7 @@ from promptpo.search.programs.library import structures_for, write_program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.world.baseline import write_world
 from promptpo.world.dreams import Dream, dreamt
-from sandbox import Trial, WorldFailedError
+from sandbox import Rollout, Trial, WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.rollouts import Executor
@@ -27,6 +27,19 @@ DREAM_START = 800_000
 DREAM_STEPS, DREAM_STRUCTURES = (150_000, 600_000), 3
 """Steps in the model for tuning, first and where nothing better than chance was found, and how many structures of
 the library share them."""
+
+
+RECORDED = 3
+"""Of so many imagined episodes at most the trajectories are brought back."""
+
+
+PLANNED = (2, 150)
+"""Episodes, and steps of each, in which planning policies, which take their time, are held against others in the model."""
+
+
+def plans(source: str) -> bool:
+    """Whether a policy plans in a model of its own, so that it is played in few and short episodes."""
+    return "World" in Program.parse(source).names
 
 
 class Dreamer:
@@ -52,18 +65,55 @@ class Dreamer:
         self, dream: Dream, source: str, episodes: int = 10, steps: int | None = None
     ) -> float:
         """The mean return of a policy in the model; minus infinity where it fails."""
+        returns = await self.returns(dream, source, episodes, steps)
+        return statistics.fmean(returns) if returns else -math.inf
+
+    async def returns(
+        self, dream: Dream, source: str, episodes: int = 10, steps: int | None = None
+    ) -> tuple[float, ...]:
+        """The return of each episode of a policy in the model; none where it fails.
+
+        Raises:
+            WorldFailedError: The model failed.
+        """
+        rollouts = await self.played(dream, source, episodes, steps)
+        if any(rollout.failure is not None for rollout in rollouts):
+            return ()
+        return tuple(episode.return_ for rollout in rollouts for episode in rollout.episodes)
+
+    async def promise(self, dream: Dream, source: str) -> float:
+        """The mean return of a policy in the model, in fewer and shorter episodes where it plans."""
+        return await (
+            self.promised(dream, source, *PLANNED) if plans(source) else self.promised(dream, source)
+        )
+
+    async def least(
+        self, dreams: Sequence[Dream], source: str, episodes: int = 10, steps: int | None = None
+    ) -> float:
+        """The mean return of a policy in the model that promises least of it."""
+        return min([await self.promised(dream, source, episodes, steps) for dream in dreams])
+
+    async def played(
+        self, dream: Dream, source: str, episodes: int, steps: int | None = None
+    ) -> list[Rollout]:
+        """Episodes of a policy in the model, with trajectories where they are few.
+
+        Raises:
+            WorldFailedError: The model failed.
+        """
         values = Program.parse(source).values
         horizon = min(self._horizon, steps or self._horizon)
         seeds = self._seeds.train(episodes, start=DREAM_START)
         size = 1 if steps else episodes  # where acting takes long each episode has a call's time for itself
         jobs = [
-            Job(source, tuple(Trial(seed, values, horizon) for seed in seeds[i : i + size]))
+            Job(
+                source,
+                tuple(Trial(seed, values, horizon) for seed in seeds[i : i + size]),
+                record=episodes <= RECORDED,
+            )
             for i in range(0, episodes, size)
         ]
-        rollouts = await dreamt(self._executor, dream, jobs)
-        if any(rollout.failure is not None for rollout in rollouts):
-            return -math.inf
-        return statistics.fmean(episode.return_ for rollout in rollouts for episode in rollout.episodes)
+        return await dreamt(self._executor, dream, jobs)
 
     async def tuned_better(
         self, n: int, dream: Dream, chance: float, *, times: int = 1

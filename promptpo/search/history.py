@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.disappointment import Disappointment
 from promptpo.run.evidence import Difference, Evidence, ran
-from promptpo.run.records import Attempt, Remark
+from promptpo.run.records import Attempt, Experiment, Remark
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
@@ -29,6 +30,7 @@ class History:
         rounds: How many rounds are complete.
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
+        disappointments: Policies from a world model that earned less than it promised, oldest first.
         strategies: Ways of solving this task that the model named.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
@@ -38,6 +40,7 @@ class History:
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
+        experiments: What the model has tried out to learn about the task, oldest first.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -46,6 +49,7 @@ class History:
     rounds: int = 0
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
+    disappointments: list[Disappointment] = field(default_factory=list)
     strategies: tuple[str, ...] = ()
     references: Mapping[str, Evidence] = field(default_factory=dict)
     ceiling: str = ""
@@ -55,6 +59,7 @@ class History:
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
     teacher: str = ""
+    experiments: list[Experiment] = field(default_factory=list)
 
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark

@@ -9,25 +9,21 @@ and the model is fitted again.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.errors import BudgetSpentError
-from promptpo.program import Program
-from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
-from promptpo.run.spender import Subject
-from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better
+from promptpo.search.dreaming import Dreamer, better
+from promptpo.search.lessons import Lessons, disappoints
+from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
+from promptpo.search.paid_steps import FIRST_STEPS, PROBE_START, PaidSteps
 from promptpo.search.references import random_policy
-from promptpo.search.tuning import Start
 from promptpo.world.baseline import can_write
-from promptpo.world.dreams import Dream
-from promptpo.world.planners import planner_for, planning_policy
+from promptpo.world.planners import planner_for
 from sandbox import WorldFailedError
 
 if TYPE_CHECKING:
@@ -40,17 +36,8 @@ if TYPE_CHECKING:
 STUDIES = 8
 """Times that a model is fitted, used and corrected before the first round, at most."""
 
-FIRST_STEPS, FIRST_EPISODES, MOST_EPISODES, MOST_FIRST = 600, 2, 60, 4
-"""Random episodes come in batches, the first of two, until there are so many steps or so many batches."""
-
 PROBE_EPISODES = 2
 """Real episodes that a policy from the model plays before it is a candidate."""
-
-PROBE_START = 700_000
-"""Probes use training seeds from here on."""
-
-PLANNED = 150
-"""Steps of the episodes in which planning policies, which take their time, are held against others in the model."""
 
 LEADS = 0.1
 """A model that is worth more may say where to look for what is not known, which costs no more than to look at random."""
@@ -58,11 +45,12 @@ LEADS = 0.1
 SHARE = 0.1
 """Of the step budget, which studying may take before the first round."""
 
-DISAPPOINTS = 0.25
-"""A policy disappoints where it earns less than the model says by this share of what the model promises above chance."""
-
 GAIN, IDLE = 0.02, 2
 """So many candidates in a row that gain less than this share end the studies."""
+
+FRUITLESS = 3
+"""So many studies in a row that bring no candidate end them, once a policy from a model has been tried: what models can
+give has been taken, or their promises are not kept, and the steps that are left are worth more elsewhere."""
 
 MOST_TIMES = 4
 """Later models, which know more, are searched in so many times as long at most."""
@@ -110,10 +98,21 @@ class WorldSearch:
         self._spaces = (spec.observation_space, spec.action_space)
         self._seeds = Seeds(config.seed)
         self.modeller = Modeller(spec, spender, horizon)
-        self._chance = math.nan
+        self._paid = PaidSteps(spender, self.modeller, horizon, self._seeds)
         self._dreamer = Dreamer(self.modeller, spender.executor, horizon, config.seed)
+        self._lessons = Lessons(self.modeller, self._dreamer, spender.journal)
+        self._rounds = ModelRounds(
+            sampler,
+            spender,
+            config,
+            self.modeller,
+            self._dreamer,
+            self._lessons,
+            self._paid,
+            threshold,
+        )
         if config.switches.world:
-            sampler.watch = self.modeller.take
+            sampler.watch, sampler.screen = self.modeller.take, self._rounds.screen.look
 
     async def study(self, history: History) -> None:
         """Before the first round: learn how the task moves, and what a policy can do with that.
@@ -126,35 +125,46 @@ class WorldSearch:
         if not self._config.switches.world:
             return
         if not self.modeller.possible:
-            self._note(0, "observations are not a list of a few hundred numbers: no world model is learnt")
+            self._paid.note(
+                0, "observations are not a list of a few hundred numbers: no world model is learnt"
+            )
             return
         if not language_model and not can_write(*self._spaces):
-            self._note(0, "program search writes no world model for such observations or actions")
+            self._paid.note(0, "program search writes no world model for such observations or actions")
             return
         if not language_model and planner_for(*self._spaces) in (None, "values"):
             return  # nothing here suits these spaces, or program search's own table learner does
-        await self._look_around()
+        await self._paid.look_around()
         if not language_model:
             await self._studies(history)
 
     async def _studies(self, history: History) -> None:
         best: float | None = None
-        idle = 0
+        idle = fruitless = 0
+        tried = False
         for n in range(1, STUDIES + 1):
-            if not self._goes_on(n):
+            if not self._goes_on(n) or (tried and fruitless >= FRUITLESS):
                 return
             world = await self.modeller.model(f"w{n}")
             found = await self._found(n, world) if world.usable else None
             real = -math.inf if found is None else await self._tried(f"w{n}.try", found.source)
-            if found is None or not better(real, self._chance):
+            fruitless += 1
+            tried = tried or found is not None
+            if found is None or not better(real, self._paid.chance):
                 await self._look_elsewhere(n, world)
                 continue
-            if self._disappoints(found, real):
-                self._note(n, f"promised {found.promised:.4g}, earned {real:.4g}: corrected and fitted again")
+            if not self._reached(real) and disappoints(found.promised, real, self._paid.chance):
+                key = f"w{n}.try"
+                lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, real)
+                history.disappointments.append(lesson)
+                self._paid.note(
+                    n, f"promised {found.promised:.4g}, earned {real:.4g}: corrected and fitted again"
+                )
                 continue
+            fruitless = 0
             attempt = await self._candidate(n, found, history)
             mean = attempt.evaluation.mean_return
-            gained = best is None or mean > best + GAIN * abs(best - self._chance)
+            gained = best is None or mean > best + GAIN * abs(best - self._paid.chance)
             idle = 0 if gained else idle + 1
             if self._reached(mean) or idle >= IDLE:
                 return
@@ -179,37 +189,9 @@ class WorldSearch:
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
-    def _note(self, n: int, text: str) -> None:
-        """Say in the journal what a study came to."""
-        if self._journal.find("note", f"w{n}") is None:
-            self._journal.add("note", f"w{n}", text)
-
-    # Real steps
-
-    async def _probe(self, key: str, source: str, seeds: Sequence[int]) -> list[float]:
-        """Returns of real episodes whose steps are learnt from."""
-        subject = Subject(source, Program.parse(source).values, "")
-        played = await self._spender.roll_out(
-            "probe", key, subject, seeds, horizon=self._horizon, record=True
-        )
-        self.modeller.take(key, played.rollout)
-        self._spender.told(key)
-        evaluation = played.evaluation
-        return list(evaluation.returns) if evaluation.outcome == "ok" else [-math.inf]
-
-    async def _look_around(self) -> None:
-        """Random episodes: the first steps that anything can be learnt from."""
-        returns: list[float] = []
-        for n in range(MOST_FIRST):
-            lacking = FIRST_STEPS - self.modeller.experience.steps
-            length = self.modeller.experience.steps / max(1, len(returns))
-            if lacking <= 0:
-                break
-            count = FIRST_EPISODES if not length else min(MOST_EPISODES, math.ceil(lacking / length))
-            seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
-            returns += await self._probe(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
-        finite = [one for one in returns if math.isfinite(one)]
-        self._chance = statistics.fmean(finite) if finite else 0.0
+    async def tune(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """What a round's model makes of its programs, where a language model writes them; see `ModelRounds`."""
+        return await self._rounds.tune(history, attempts)
 
     async def _look_elsewhere(self, n: int, world: Modelled) -> None:
         """More steps where the model knows too little: where it has not been, if it knows how to get there."""
@@ -222,19 +204,15 @@ class WorldSearch:
             if world.usable
             else "the model is not good enough"
         )
-        self._note(n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}")
-        await self._probe(key, source or random_policy(self._spaces[1]), seeds)
+        self._paid.note(
+            n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}"
+        )
+        await self._paid.play(key, source or random_policy(self._spaces[1]), seeds)
 
     async def _tried(self, key: str, source: str) -> float:
         """What a policy earns in a few real episodes."""
         seeds = self._seeds.train(PROBE_EPISODES, start=PROBE_START + 10_000)
-        return statistics.fmean(await self._probe(key, source, seeds))
-
-    def _disappoints(self, found: Found, real: float) -> bool:
-        if self._reached(real):
-            return False
-        promise = abs(found.promised - self._chance)
-        return not real >= found.promised - DISAPPOINTS * max(promise, 1e-9)
+        return statistics.fmean(await self._paid.play(key, source, seeds))
 
     async def _candidate(self, n: int, found: Found, history: History) -> Attempt:
         candidate = Candidate(f"w{n}c1", found.source, 0)
@@ -242,95 +220,6 @@ class WorldSearch:
         attempt = self._sampler.recorded(await self._sampler.measure(candidate, history, prose=prose))
         history.attempts.append(attempt)
         return attempt
-
-    # Inside the model
-
-    async def tune(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """A round's programs with numbers tuned in the model, and a policy that plans in it, where it promises more.
-
-        They are measured like any candidate; where no language model writes, `study` has done it before.
-
-        Args:
-            history: What is known.
-            attempts: The round's.
-        """
-        if not self._config.switches.world or not self._spender.llm.language_model:
-            return []
-        if not self.modeller.possible:
-            return []
-        number = history.rounds + 1
-        world = await self.modeller.model(f"r{number}")
-        if not world.usable:
-            return []
-        found: list[Attempt] = []
-        with contextlib.suppress(BudgetSpentError):
-            for candidate, promised in await self._proposed(number, world, history, attempts):
-                prose = f"From the world model, which promised {promised:.4g}."
-                attempt = await self._sampler.measure(candidate, history, prose=prose, notes=(prose,))
-                found.append(self._sampler.recorded(attempt))
-        return found
-
-    async def _proposed(
-        self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
-    ) -> list[tuple[Candidate, float]]:
-        """Candidates that the model promises more of than of what there is; worked out once in a run."""
-        key = f"r{number}"
-        recorded = self._journal.find("dream", key)
-        if recorded is None:
-            proposed = await self._worked_out(number, world, history, attempts)
-            self._journal.add(
-                "dream", key, [[to_json(candidate), promised] for candidate, promised in proposed]
-            )
-            return proposed
-        return [(from_json(Candidate, one), float(promised)) for one, promised in recorded]
-
-    async def _worked_out(
-        self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt]
-    ) -> list[tuple[Candidate, float]]:
-        dream = self._dreamer.dream(world.source, world.params)
-        proposed: list[tuple[Candidate, float]] = []
-        with contextlib.suppress(WorldFailedError):
-            bar = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
-            running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
-                :DREAM_STRUCTURES
-            ]
-            for attempt in running:
-                bar = max(bar, await self._dreamer.promised(dream, attempt.candidate.source))
-            starts = [
-                Start(a.id, Program.parse(a.candidate.source), a.evaluation.mean_return)
-                for a in running
-                if Program.parse(a.candidate.source).params and not a.candidate.duplicate_of
-            ]
-            tuned = await self._dreamer.tuning(number, dream, starts) if starts else None
-            parent = history.find(tuned.id) if tuned else None
-            if tuned is not None and parent is not None:
-                promised = await self._dreamer.promised(dream, tuned.program.source)
-                if better(promised, bar):
-                    bar = promised
-                    candidate = replace(
-                        parent.candidate,
-                        id=f"{parent.id}tt",
-                        source=tuned.program.source,
-                        parents=(parent.id,),
-                        tuned=dict(tuned.changes),
-                        sensitivity=dict(tuned.sensitivity),
-                    )
-                    proposed.append((candidate, promised))
-            if not proposed or planner_for(*self._spaces) == "values":
-                proposed += await self._planned(number, world, dream, [a.candidate.source for a in running])
-        return proposed
-
-    async def _planned(
-        self, number: int, world: Modelled, dream: Dream, others: Sequence[str]
-    ) -> list[tuple[Candidate, float]]:
-        """A policy that plans in the model, where it promises more than others in episodes that are not long."""
-        plan = planning_policy(world.source, world.params, *self._spaces)
-        if not plan:
-            return []
-        others = [random_policy(self._spaces[1]), *others]
-        bar = max([await self._dreamer.promised(dream, one, PROBE_EPISODES, PLANNED) for one in others])
-        promised = await self._dreamer.promised(dream, plan, PROBE_EPISODES, PLANNED)
-        return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []
 
     async def _found(self, n: int, world: Modelled) -> Found | None:
         """The best policy that the model promises; None where it tells no difference between policies."""
@@ -347,7 +236,9 @@ class WorldSearch:
     async def _dreamt_up(self, n: int, world: Modelled) -> Found | None:
         dream = self._dreamer.dream(world.source, world.params)
         try:
-            chance = max(self._chance, await self._dreamer.promised(dream, random_policy(self._spaces[1])))
+            chance = max(
+                self._paid.chance, await self._dreamer.promised(dream, random_policy(self._spaces[1]))
+            )
             found = await self._dreamer.tuned_better(n, dream, chance, times=min(n, MOST_TIMES))
         except WorldFailedError:
             return None

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
+from promptpo.run.evidence import CLEAR
 from promptpo.run.records import Attempt, Seeds
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
-    from promptpo.run.evidence import Difference
+    from promptpo.run.evidence import Difference, Evidence
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
@@ -34,9 +34,6 @@ BLOCKS = 4
 
 CONTENDERS = 4
 """So many candidates at most are looked at again in a round, the leader included."""
-
-SMALL = 0.005
-"""A difference below this share of the returns' size is not worth a step: the order may stay open."""
 
 NEAR = 0.02
 """Programs that differ in numbers only, and on no shared start by more than this share of the returns' size, behave
@@ -48,6 +45,9 @@ at once more beside it."""
 
 LAST_START = 1_000_000
 """The last looks use validation seeds from here on, which no round does."""
+
+ENOUGH = 15
+"""Episodes after which a mean return that lies two standard errors above the threshold is believed."""
 
 SHARE = 0.2
 """Share of the steps that are left which one round's looks may take, beyond the first block."""
@@ -61,7 +61,8 @@ class Judge:
         spender: Rolls out.
         config: Numbers of episodes and seeds.
         horizon: Longest episode, in steps.
-        threshold: Mean return at which the search may end, which wants all of a round's fresh episodes.
+        threshold: Mean return at which the search may end, which wants all of a round's fresh episodes unless
+            the mean is clearly above it before.
     """
 
     def __init__(
@@ -238,17 +239,19 @@ class Judge:
         if not alive:
             return False
         if len(alive) == 1:  # a new leader is looked at once; more often where it may end the search
+            evidence = history.evidence(alive[0])
             solved = (
                 self._threshold is not None
-                and history.evidence(alive[0]).mean_return >= self._threshold
+                and evidence.mean_return >= self._threshold
                 and alive[0].id != history.leader_id
+                and not _with_margin(evidence, self._threshold)
             )
             return solved or (first and not history.looks.get(alive[0].id))
         front = self._front(history, alive)
         if front is None:
             return False
         size = max(map(abs, history.evidence(front).returns), default=0.0)
-        return any(_matters(history, attempt, front, size) for attempt in alive if attempt is not front)
+        return any(history.against(attempt, front).open(size) for attempt in alive if attempt is not front)
 
     def _can_pay(self, history: History, alive: Sequence[Attempt], block: int, first: bool) -> bool:
         """The first block is what makes a result trustworthy; more is paid from what is left."""
@@ -258,6 +261,12 @@ class Judge:
         lengths = [e.steps for attempt in alive for e in history.evidence(attempt).episodes]
         cost = len(alive) * block * (statistics.fmean(lengths) if lengths else self._horizon)
         return left > 0 if first else cost <= SHARE * left
+
+
+def _with_margin(evidence: Evidence, threshold: float) -> bool:
+    """Whether the mean is above the threshold beyond noise, over enough episodes."""
+    margin = CLEAR * evidence.standard_error
+    return len(evidence.episodes) >= ENOUGH and evidence.mean_return - margin >= threshold
 
 
 def _outgrown(history: History, attempt: Attempt, attempts: Sequence[Attempt]) -> bool:
@@ -289,15 +298,3 @@ def _copy(history: History, one: Attempt, other: Attempt) -> bool:
     if not mine.is_python or mine.skeleton != theirs.skeleton:
         return False
     return history.near(one, other, NEAR)
-
-
-def _matters(history: History, attempt: Attempt, front: Attempt, size: float) -> bool:
-    """Whether more episodes may show a difference that is worth having."""
-    difference = history.against(attempt, front)
-    if not difference.returns or difference.tie:
-        return not difference.tie
-    if difference.verdict:
-        return False
-    error = difference.standard_error
-    most = abs(difference.mean) + 2 * error
-    return math.isnan(error) or most > SMALL * size or any(difference.successes)

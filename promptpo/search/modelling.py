@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.recorded_space import recorded
@@ -14,13 +14,17 @@ from promptpo.program import Program, answers
 from promptpo.run.spender import MOST_VALUES, values_in
 from promptpo.telling import prompting
 from promptpo.world.baseline import write_world
-from promptpo.world.data import Experience, Shelf
+from promptpo.world.data import Experience, Shelf, recorded_in, some_of
 from promptpo.world.fitting import fitted
-from promptpo.world.numbers import quantities
-from promptpo.world.scoring import scored, traced
+from promptpo.world.mismatches import Transitions, departure
+from promptpo.world.numbers import quantities, rows
+from promptpo.world.planners import MOST_MODELS
+from promptpo.world.replaying import replayed, traced
+from promptpo.world.scoring import scored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
 if TYPE_CHECKING:
+    from promptpo.run.disappointment import Disappointment
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
     from sandbox import Rollout
@@ -28,11 +32,17 @@ if TYPE_CHECKING:
 CALLS = 2
 """Answers that a language model is asked for each time the model is made anew, corrections included."""
 
+NEAR = 0.8
+"""Models that are worth this share of the best's are asked for a second opinion."""
+
 GOOD = 0.99
 """A model that is worth so much is not asked to be improved."""
 
 STARTS = 20
 """Observations to start from that are kept with a model."""
+
+MOST_STEPS = 10_000
+"""Transitions that say how much each number usually changes."""
 
 ROWS = 14
 """Recorded steps that a request shows."""
@@ -47,12 +57,14 @@ class Modelled:
         score: What its held-out score says, as the journal keeps it.
         by: Journal key of the call that wrote it; empty for program search.
         mismatches: Its worst predictions in words.
+        others: Modules of other models that are nearly as good, with fitted numbers.
     """
 
     source: str
     score: Mapping[str, Any]
     by: str = ""
     mismatches: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -90,6 +102,7 @@ class Modeller:
         self.experience = Experience(*self.spaces)
         self._shelf = Shelf(spender.journal.directory)
         self._written: Modelled | None = None
+        self._members: list[Modelled] = []
 
     @property
     def possible(self) -> bool:
@@ -112,28 +125,36 @@ class Modeller:
         if rollout is not None:
             self.experience.add([rollout])
 
-    async def model(self, key: str) -> Modelled:
+    async def model(self, key: str, lessons: Sequence[Disappointment] = ()) -> Modelled:
         """The best model of what is known by now, made once in a run.
 
         Args:
             key: Its name in the journal.
+            lessons: Where earlier models promised too much, for who writes the next.
         """
         found = self._journal.find("world", key)
         if found is not None:
-            known = Modelled(found["source"], found["score"], found["by"])
+            known = Modelled(
+                found["source"], found["score"], found["by"], others=tuple(found.get("others", ()))
+            )
             self._written = known if known.by else self._written
             return known
         best = await self._scored(write_world(*self.spaces, self.experience.fitting))
+        self._members = [best]
         if self._written is not None:  # there are new steps to hold it against
             again = await self._scored(self._written.source, self._written.by)
-            best = max(best, again, key=lambda one: one.worth)
+            refitted = await self._fitted(self._written.source, self._written.by)
+            self._members += [again, refitted]
+            best = max(best, again, refitted, key=lambda one: one.worth)
         if self._spender.can("world"):
-            best = await self._asked(key, best)
+            best = await self._asked(key, best, lessons)
+            best = replace(best, others=await self._others(best))
         executor, held_out = self._spender.executor, self.experience.held_out
         data = {
             "source": best.source,
             "score": best.score,
             "by": best.by,
+            "others": best.others,
             "trace": await traced(executor, best.source, best.params, held_out, self.spaces),
             "steps": self.experience.steps,
             "horizon": self._horizon,
@@ -144,26 +165,40 @@ class Modeller:
         self._written = best if best.by else self._written
         return best
 
+    async def _others(self, best: Modelled) -> tuple[str, ...]:
+        """Other models that are nearly as good as the best; one that saw half of the steps where there are none."""
+        if not best.usable:
+            return ()
+        near = [one for one in self._members if one.usable and one.worth >= NEAR * best.worth]
+        found = dict.fromkeys(one.source for one in sorted(near, key=lambda one: -one.worth))
+        found.pop(best.source, None)
+        if not found:
+            half = await self._scored(write_world(*self.spaces, self.experience.fitting[::2]))
+            if half.usable and half.source != best.source:
+                found[half.source] = None
+        return tuple(found)[: MOST_MODELS - 1]
+
     async def _scored(self, source: str, by: str = "") -> Modelled:
         executor, held_out = self._spender.executor, self.experience.held_out
         score = await scored(executor, source, Program.parse(source).values, held_out, self.spaces)
-        return Modelled(source, as_data(score), by, tuple(mismatches_in_words(score)))
+        return Modelled(source, as_data(score), by, tuple(mismatches_in_words(score.mismatches)))
 
-    async def _asked(self, key: str, best: Modelled) -> Modelled:
+    async def _asked(self, key: str, best: Modelled, lessons: Sequence[Disappointment]) -> Modelled:
         """The language model's, where it is better than the best so far; nothing is lost where it does not answer."""
         latest = best
         for n in range(1, CALLS + 1):
-            if best.worth >= GOOD:
+            if best.worth >= GOOD and not (lessons and n == 1):
                 break
             name = f"{key}.world{n}"
             try:
-                text = await self._answer(name, best, latest)
+                text = await self._answer(name, best, latest, lessons)
             except (ProviderError, BudgetSpentError):
                 break
             answer = answers.extract(text, class_name="World", method="step")
             if answer.problem:
                 break
             latest = await self._fitted(answer.source, name)
+            self._members.append(latest)
             best = max(best, latest, key=lambda one: one.worth)
         return best
 
@@ -171,7 +206,9 @@ class Modeller:
         values = await fitted(self._spender.executor, source, self.experience.fitting, self.spaces)
         return await self._scored(Program.parse(source).with_values(values or {}).source, by)
 
-    async def _answer(self, name: str, best: Modelled, latest: Modelled) -> str:
+    async def _answer(
+        self, name: str, best: Modelled, latest: Modelled, lessons: Sequence[Disappointment]
+    ) -> str:
         """Ask for a model, or for a better one; the failure of the last answer goes with it."""
         spec = self._spec
         system = prompting.render(
@@ -187,9 +224,44 @@ class Modeller:
             source=shown.source.strip() if shown.source else "",
             score=in_words(shown.score),
             mismatches=shown.mismatches,
+            lessons=lessons,
         )
         completion = await self._spender.ask(name, "world", [Message("user", question)], system=system)
         return completion.text
+
+    def earned(self, key: str, steps: int) -> float | None:
+        """The mean return of a rollout's episodes over their first steps; None where it was not kept.
+
+        Args:
+            key: Its name in the journal.
+            steps: So many of each episode count.
+        """
+        rollout = self._shelf.get(key)
+        episodes = () if rollout is None else recorded_in(rollout, *self.spaces)
+        returns = [float(episode.rewards[:steps].sum()) for episode in episodes]
+        return sum(returns) / len(returns) if returns else None
+
+    async def departure(self, world: Modelled, key: str) -> tuple[str, ...]:
+        """Where the worst episode of a rollout first departs from what a model makes of its actions, in words.
+
+        Args:
+            world: The model, left to itself from the first observation on; one with chance in it is put in step with
+                every observation.
+            key: The rollout's name in the journal; one that was not kept tells nothing.
+        """
+        rollout = self._shelf.get(key)
+        episodes = () if rollout is None else recorded_in(rollout, *self.spaces)
+        if not episodes:
+            return ()
+        worst = min(episodes, key=lambda episode: float(episode.rewards.sum()))
+        every = len(worst) if world.score["calibration"] is None else 1
+        executor, known = self._spender.executor, some_of(self.experience.fitting, MOST_STEPS)
+        found = await replayed(executor, world.source, world.params, [worst], self.spaces, every=every)
+        if found.failure is not None:
+            return (f"the model failed on it: {found.failure.message}",)
+        steps, guess = Transitions.of([worst], self.spaces[0]), rows(self.spaces[0], found.observations)
+        usual = Transitions.of(known or [worst], self.spaces[0]).sizes
+        return tuple(mismatches_in_words(departure(steps, guess, found, usual)))
 
     def _rows(self) -> list[str]:
         """Some recorded steps of the fitting part: the beginning of one episode and the end of another."""

@@ -1,4 +1,4 @@
-"""What a run does before its first round: marks, a teacher, what the user gave, and the feedback class."""
+"""What a run does before its first round: marks, a teacher, what the user gave, the feedback class, experiments."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from promptpo.rollouts import evaluation_of
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import Candidate
 from promptpo.search import distilling, references, teacher
+from promptpo.search.samples import GIVEN
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -48,7 +49,7 @@ class Opening:
         )
         taught = await teacher.learnt_from(self._spender, spec, config, horizon)
         await self._given(history, taught)
-        await self._sampler.prepare()
+        await self._sampler.prepare(history)
         if taught is not None:
             await self._told(history, taught)
 
@@ -61,7 +62,9 @@ class Opening:
         for n, source in enumerate((*self._config.start, *fitted), 1):
             candidate = Candidate(f"r0c{n}", source, 0)
             distilled = self._config.is_distilled(candidate.id)
-            prose = "Distilled from the teacher." if distilled else "Given by the user."
+            prose = "Distilled from the teacher." if distilled else GIVEN
+            if self._config.is_written(candidate.id):
+                prose = "Written while the reward was judged."
             attempt = await self._sampler.measure(candidate, history, prose=prose)
             history.attempts.append(self._sampler.recorded(attempt))
 

@@ -209,7 +209,8 @@ def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> li
     for plan in plans:
         parents, strategy, aspect = plan.parents[:1], "", ""
         if plan.direction == "improve" and parents:
-            open_ = _by_novelty(respects(history, parents[0], final=plan.final), history)
+            one_start = spec is not None and spec.one_start
+            open_ = _by_novelty(respects(history, parents[0], final=plan.final, one_start=one_start), history)
             aspect = open_[improving % len(open_)]
             improving += 1
         elif plan.direction == "merge":

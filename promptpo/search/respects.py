@@ -39,19 +39,22 @@ WEAKEST = (
 )
 
 
-def respects(history: History, attempt: Attempt, *, final: bool = False) -> list[str]:
+def respects(
+    history: History, attempt: Attempt, *, final: bool = False, one_start: bool = False
+) -> list[str]:
     """Respects in which to improve a program, the most promising first; at least one.
 
     Args:
         history: What is known.
         attempt: The program.
         final: Whether the numbers of what is written will not be tuned, so that nothing is written anew.
+        one_start: Whether all episodes begin alike, so that no start is worse than another: what differs is chance.
     """
     evidence = history.evidence(attempt)
     names = scores.starts(history)
     found = [
         _success(evidence, names),
-        _robustness(evidence, names),
+        "" if one_start else _robustness(evidence, names),
         _length(evidence),
         _level(evidence),
         "" if final else _bounds(attempt),

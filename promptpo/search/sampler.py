@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,21 @@ from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.control import together
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search import bad_start
 from promptpo.search.behaviour import constant_action
 from promptpo.search.outlook import outlook
+from promptpo.search.probing import Experimenter
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
+from promptpo.telling.promises import promises
 from promptpo.telling.standing import Where
+from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -59,6 +63,7 @@ class Sampler:
     Attributes:
         summariser: Says in words what happened in episodes.
         watch: Is shown each training rollout with its name in the journal; None where only its result is known.
+        screen: Asked of each new program whether it is worth a step; what it says instead is the result.
         filming: Has pictures for prompts; None where nobody makes any.
     """
 
@@ -67,21 +72,30 @@ class Sampler:
         self._config, self._recipe, self._horizon = config, config.switches, horizon
         self._journal = spender.journal
         self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
+        self._experimenter = Experimenter(spec, spender, config, horizon, self._watched)
         self._seeds = Seeds(config.seed)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
         self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
+        self.screen: Callable[[Candidate, History], Awaitable[Evaluation | None]] = _unscreened
         self.filming: Filming | None = None
+
+    def _watched(self, name: str, rollout: Rollout | None) -> None:
+        self.watch(name, rollout)
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """What policies see."""
         return self._spec.observation_space
 
-    async def prepare(self) -> None:
-        """Have the model write its feedback class, where the recipe asks for one."""
-        await self.summariser.prepare()
+    async def prepare(self, history: History) -> None:
+        """Have the model write its feedback class and its experiments, where the recipe asks for them; run these."""
+        await together([self.summariser.prepare(), self._experimenter.prepare(history)])
+
+    async def experiment(self, history: History) -> None:
+        """Run the experiment that the last round's answers brought."""
+        await self._experimenter.run(history)
 
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
@@ -93,8 +107,18 @@ class Sampler:
         if found is None:
             self._journal.add("decision", key, where)
         summaries = self.summariser
-        told = (summaries.legends, summaries.since, self._spec.reports_success, summaries.pictures)
-        self._known = Known(history, where, *told)
+        self._known = Known(
+            history,
+            where,
+            summaries.legends,
+            summaries.since,
+            self._spec.reports_success,
+            promises(self._spec.text),
+            start_in_words(self._spec),
+            self._spec.one_start,
+            self._experimenter.offered(number, where.rounds, where.steps_left),
+            summaries.pictures,
+        )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
@@ -147,6 +171,8 @@ class Sampler:
         )
         if plan.may_revise:
             self.summariser.revise(text, key)
+        if self._known is not None and self._known.probe:
+            self._experimenter.take(plan.slot, text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
@@ -155,7 +181,9 @@ class Sampler:
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
             prose = replies.without_strategies(answer.prose)
-            attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
+            attempt = await self._screened(candidate, history, prose) if not answer.problem else None
+            if attempt is None:
+                attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
             return self.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
@@ -206,6 +234,14 @@ class Sampler:
             ),
         )
 
+    async def _screened(self, candidate: Candidate, history: History, prose: str) -> Attempt | None:
+        """What a world model has ruled out, without a step; None for what is to be measured."""
+        candidate = replace(candidate, digest=Program.parse(candidate.source).digest)
+        evaluation = await self.screen(candidate, history)
+        if evaluation is None:
+            return None
+        return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
+
     async def measure(
         self,
         candidate: Candidate,
@@ -233,15 +269,18 @@ class Sampler:
                     return Attempt(
                         twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
-        name = (
-            f"{digest}.r{candidate.round}"
-            if self._recipe.duplicates
-            else f"{candidate.id}.{candidate.repairs}"
-        )
+        name = self.name_of(candidate)
         if name not in self._running:  # samples with the same program in one round share one rollout
             self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
         played, text, diagnosis = await self._running[name]
         return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
+
+    def name_of(self, candidate: Candidate) -> str:
+        """The name in the journal of a candidate's training rollout."""
+        digest = candidate.digest or Program.parse(candidate.source).digest
+        if self._recipe.duplicates:
+            return f"{digest}.r{candidate.round}"
+        return f"{candidate.id}.{candidate.repairs}"
 
     async def _trained(
         self, name: str, candidate: Candidate, history: History
@@ -250,10 +289,11 @@ class Sampler:
 
         The seeds are the same for all candidates of a run, so that they are compared in pairs. With
         racing, a candidate whose best early episode stays below the worst episode of the best attempt
-        is not rolled out further.
+        is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
         """
         best = history.best()
-        bar = best.evaluation.episodes if best is not None and self._recipe.racing else ()
+        races = self._recipe.racing and not candidate.tuned
+        bar = best.evaluation.episodes if best is not None and races else ()
         program = self.subject(candidate)
         played = await self._spender.roll_out(
             "evaluation",
@@ -302,7 +342,7 @@ class Sampler:
             return attempt
         for n in range(1, self._config.repairs + 1):
             evaluation = attempt.evaluation
-            if evaluation.outcome == "ok":
+            if evaluation.outcome in ("ok", "screened"):
                 break
             question = prompting.render(
                 "repair",
@@ -362,6 +402,10 @@ class Sampler:
         except ProviderError:
             return ""
         return completion.text.strip()[:2000]
+
+
+async def _unscreened(_candidate: Candidate, _history: History) -> Evaluation | None:
+    return None
 
 
 def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:

@@ -49,6 +49,9 @@ class Ceiling:
     reason: str
 
 
+GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
+"""What is said in place of an idea of a policy that nobody was asked for, and of the same with other numbers."""
+
 Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
 
 

@@ -28,7 +28,7 @@ from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
 from promptpo.run.spender import values_in
-from promptpo.spec.reading import names_of
+from promptpo.spec.reading import names_of, posture_of
 from promptpo.telling import feedback, prompting, scores
 from promptpo.telling.trace import trace
 from sandbox import Episode, Limits, Rollout, Sandbox, Trial
@@ -112,7 +112,9 @@ async def told(
         endings=feedback.endings(evidence.episodes),
         episodes=[feedback.episode_in_words(one, 700) for one in _few(diagnosis)],
         legend=summariser.legends.get(diagnosis.by, ""),
-        table=trace(feedback.chosen(recorded)[-1][1], names_of(spec.text)) if recorded else "",
+        table=trace(feedback.chosen(recorded)[-1][1], names_of(spec.text), posture_of(spec.text))
+        if recorded
+        else "",
     )
     spender.journal.add("teacher", "told", text)
     return text

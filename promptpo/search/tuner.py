@@ -15,6 +15,7 @@ from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Remark, Seeds
+from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -56,15 +57,18 @@ class Tuner:
         What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
         round_ = history.rounds + 1
-        starts = self._starts(history, attempts, target)
         steps = self._steps(round_, attempts, rounds_left)
+        last = self._is_last(history, rounds_left)
+        starts = self._starts(
+            history, [*attempts, *self._earlier(history, attempts)] if last else attempts, target
+        )
         if self._config.tune == "none" or not self._recipe.tune:
             return []
         self._tell_untuned(history, attempts, {start.id for start in starts}, steps, target)
         if not starts or steps <= 0:
             return []
-        tuned = await self._search(round_, starts, steps, target, self._patience(round_, attempts))
-        measured = [(one, await self._measured(one, history)) for one in tuned]
+        tuned = await self._search(round_, starts, steps, target, self._patience(round_, attempts), last=last)
+        measured = [(one, await self._measured(one, history, round_)) for one in tuned]
         self._tuning = None
         self._remark(history, [one for one, attempt in measured if attempt is None])
         numbers = {start.id: len(start.program.params) for start in starts}
@@ -123,6 +127,19 @@ class Tuner:
                 )
         return list(starts.values())
 
+    def _is_last(self, history: History, rounds_left: int) -> bool:
+        """Whether steps that this tuning leaves buy nothing any more, and more is possible as far as one can tell."""
+        solved = any(
+            history.runs(one) and history.evidence(one).success_rate == 1.0 for one in history.attempts
+        )
+        return rounds_left == 1 and self._spender.llm.language_model and not solved
+
+    @staticmethod
+    def _earlier(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """The best of earlier rounds: in the last round its numbers are worth as much as those of a new program."""
+        best = history.best()
+        return [best] if best is not None and best not in attempts else []
+
     def _patience(self, round_: int, attempts: Sequence[Attempt]) -> Patience | None:
         """How long the round's tuning may take; program search, which does nothing else, takes its time."""
         if not self._spender.llm.language_model:
@@ -174,6 +191,8 @@ class Tuner:
         steps: int,
         target: float | None,
         patience: Patience | None,
+        *,
+        last: bool,
     ) -> tuple[Tuned, ...]:
         """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
 
@@ -188,6 +207,7 @@ class Tuner:
             seed=self._config.seed + 1000 * round_,
             target=target,
             earning=patience is not None,
+            last=last,
         )
         self._batches, self._taken = 0, _Taken(steps)
         while tuning.batches:
@@ -219,7 +239,8 @@ class Tuner:
         tuning, self._tuning = self._tuning, None
         found = tuning.result() if tuning else ()
         name = f"t{self._batches}"
-        return [a for one in found if (a := await self._measured(one, history, name=name))]
+        round_ = history.rounds + 1
+        return [a for one in found if (a := await self._measured(one, history, round_, name=name))]
 
     async def _batch(self, key: str, batches: Sequence[Batch], candidates: Sequence[str]) -> list[Rollout]:
         found = self._journal.find("tuning", key)
@@ -260,7 +281,9 @@ class Tuner:
         self._journal.add("tuning", key, data)
         return inflate(packed)  # the same values as after a resume
 
-    async def _measured(self, tuned: Tuned, history: History, *, name: str = "t") -> Attempt | None:
+    async def _measured(
+        self, tuned: Tuned, history: History, round_: int, *, name: str = "t"
+    ) -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""
         parent = history.find(tuned.id)
         if parent is None:
@@ -270,19 +293,28 @@ class Tuner:
             program = program.unlifted()
         if program.digest == parent.candidate.digest:
             return None
+        of_round, place = self._place(parent, round_)
         candidate = replace(
             parent.candidate,
-            id=f"{parent.id}{name}",
+            id=f"{place}{name}",
+            round=of_round,
             source=program.source,
             parents=(parent.id,),
             tuned=dict(tuned.changes),
             sensitivity=dict(tuned.sensitivity),
         )
         try:
-            attempt = await self._sampler.measure(candidate, history, prose=parent.prose, notes=tuned.notes)
+            prose = TUNED_FROM_GIVEN if parent.prose == GIVEN else parent.prose
+            attempt = await self._sampler.measure(candidate, history, prose=prose, notes=tuned.notes)
         except BudgetSpentError:
             return None
         return self._sampler.recorded(attempt)
+
+    def _place(self, parent: Attempt, round_: int) -> tuple[int, str]:
+        """The round, and what the id begins with: the parent's, or a place after the round's samples."""
+        if 0 < parent.candidate.round < round_:
+            return round_, f"r{round_}c{self._config.candidates + 1}"
+        return parent.candidate.round, parent.id
 
 
 class _Taken:

@@ -71,7 +71,7 @@ def _with_motor(item: Field, model: Any, index: int) -> Field:
 
 def _is_plain(item: Field) -> bool:
     """Whether nothing but a number names a field."""
-    return re.fullmatch(r"x_\d+", item.name) is not None
+    return re.fullmatch(r"[ax]_\d+", item.name) is not None
 
 
 def body_of(env: Any, space: AnySpace) -> str:

@@ -26,12 +26,15 @@ from promptpo.spec.render import render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
+from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.sides import with_action, with_observation
+from promptpo.spec.success import success_condition
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
+from sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +70,9 @@ ROOM: Mapping[Detail, Room] = {
 TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
 """About how long a text may become."""
 
+AIM: Mapping[Detail, int] = {**TOKENS, "normal": 1450}
+"""How long it should become, where what it says twice can be left out: a prompt has other things to tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
@@ -88,6 +94,9 @@ class TaskSpec:
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
+        firsts: The first observations of a few episodes.
+        one_start: Whether these are all the same.
+        info: Numeric entries of ``info`` with the least and the most that was observed.
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
     """
 
@@ -104,6 +113,9 @@ class TaskSpec:
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+    firsts: tuple[Any, ...] = ()
+    one_start: bool = False
+    info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     first_frames: tuple[tuple[str, bytes], ...] = ()
 
 
@@ -195,23 +207,26 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name)
-    facts = facts_from(env, observed.steps[-1].info, task)
+    facts = with_other_reward(facts_from(env, observed.steps[-1].info, task), task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
-    parts = with_pictures(with_wrappers(parts, within, task), within, seen)
+    parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
     if reveal == "named":  # texts often say what it is all about
         parts = with_texts(parts, within, seen, task.name)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
         parts = replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
-    parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail])
+    parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
     text = render(parts)
     if user is not None:
         text, written = merged(user, parts)
         sources = {**sources, **dict.fromkeys(written, "user")}
+    if task.reward is not None:
+        text = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n"
+        sources = {**sources, "reward": "user"}
     spec = TaskSpec(
         text=text,
         observation_space=facts.observation_space,
@@ -219,12 +234,14 @@ def describe_env(
         horizon=facts.horizon,
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
-        reports_success=facts.success_key is not None,
+        reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
         sample_steps=observed.spent + more,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=len(observed.steps) / max(1, observed.episodes),
         sources=sources,
         warnings=_warnings(task, observed),
+        firsts=tuple(observed.firsts),
+        one_start=observed.one_start,
         gaps=gaps_in(
             facts.observation_space,
             facts.action_space,
@@ -232,9 +249,20 @@ def describe_env(
             named_actions=bool(parts.choices or parts.action_note),
             observations=observed.observations,
         ),
+        info=_numbers_of_info(observed),
         first_frames=first_frames(within, seen) if reveal == "named" else (),
     )
     return spec, observed
+
+
+def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
+    """Numeric entries of ``info`` with the least and the most that was seen."""
+    found: dict[str, tuple[float, float]] = {}
+    for step in observed.steps:
+        for name, value in numbers_in(step.info).items():
+            low, high = found.get(name, (value, value))
+            found[name] = (min(low, value), max(high, value))
+    return found
 
 
 def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
@@ -270,7 +298,7 @@ def _parts(
         body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
-        success=_success(facts.success_key, extra.success),
+        success=_success(facts.success_key, extra.success or _condition(env, facts.success_key)),
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
         samples=sample_rows(observed, room.samples),
     )
@@ -281,6 +309,11 @@ def _parts(
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
     return parts, sources
+
+
+def _condition(env: gymnasium.Env[Any, Any], key: str | None) -> str:
+    """When success is reported, by the source."""
+    return success_condition(env, key) if key is not None else ""
 
 
 def _success(key: str | None, condition: str) -> str:

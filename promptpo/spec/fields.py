@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import itertools
 import json
 import math
 import re
@@ -80,8 +81,16 @@ def fields_of(root: str, space: AnySpace, section: Section) -> list[Field]:
 
 def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[Field]:
     if isinstance(space, spaces.Dict):
+        outer = f"{_owner(key)} " if key else ""
+        series = _series(space)
         for name, inner in space.spaces.items():
-            outer = f"{_owner(key)} " if key else ""
+            base, n = series.get(name, ("", 0))
+            if n:
+                each = next(_fields("", "", inner, section))
+                entries = f"[{path}[f{json.dumps(base + '{i}')}] for i in range({n})]"
+                yield replace(each, name=identifier(f"{outer}{base}"), path=entries, form=f"{n} entries")
+            if base:
+                continue
             yield from _fields(f"{path}[{json.dumps(name)}]", f"{outer}{name}", inner, section)
     elif isinstance(space, spaces.Tuple):
         for index, inner in enumerate(space.spaces):
@@ -97,6 +106,24 @@ def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[
         yield from _whole_numbers(path, key, space)
     else:
         yield Field(identifier(key) or "text", path, form="str")
+
+
+def _series(space: spaces.Dict) -> dict[str, tuple[str, int]]:
+    """Entries that are numbered from 0 on, each a single number with the same bounds: "vent_0", "vent_1", ...
+
+    Returns:
+        Key to what all keys begin with and, for the first one, how many there are; 0 for the others.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    for name, inner in space.spaces.items():
+        base = name[:-1] if name.endswith("0") and not name[-2:-1].isdigit() else ""
+        n = next(i for i in itertools.count() if space.spaces.get(f"{base}{i}") != inner) if base else 0
+        whole = isinstance(inner, spaces.Discrete) or (
+            isinstance(inner, spaces.Box) and inner.shape == () and inner.is_bounded()
+        )
+        if n > 1 and whole:
+            found |= {f"{base}{i}": (base, 0 if i else n) for i in range(n)}
+    return found
 
 
 def _owner(key: str) -> str:
@@ -168,11 +195,14 @@ def _numbered(
     path: str, key: str, pairs: Sequence[tuple[float, float]], start: int = 0, *, whole: bool = False
 ) -> Iterator[Field]:
     """Fields for numbers that nothing names: one by one, or together where many in a row have the same finite bounds."""
-    name = identifier(key) or "x"
+    name = identifier(key) or ("a" if path.startswith("action") else "x")
     index = start
     for (low, high), group in groupby(pairs):
         n = len(list(group))
-        if n >= TOGETHER and math.isfinite(low) and math.isfinite(high):
+        named = (
+            key != "" and n == len(pairs) and n > 1 and not start
+        )  # a part with a name of its own stays whole
+        if (n >= TOGETHER or named) and math.isfinite(low) and math.isfinite(high):
             every = n == len(pairs) and not start
             part, what = (
                 (path, name if key else "values")

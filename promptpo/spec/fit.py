@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.parts import NOT_OBSERVED, Field, identifier, unique
+from promptpo.spec.parts import NOT_OBSERVED, Field, identifier, says_all, unique
 from promptpo.spec.prose import cut, cut_to_aim
 from promptpo.spec.render import render
 
@@ -30,23 +30,36 @@ CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python."""
 
 
-def fitted(parts: Parts, tokens: int) -> Parts:
-    """The same parts, shortened until their text has at most about `tokens` tokens, as far as that is possible."""
-    for shorten in _steps():
-        if len(render(parts)) <= tokens * CHARACTERS_PER_TOKEN:
-            break
-        parts = shorten(parts)
+def fitted(parts: Parts, tokens: int, aim: int | None = None) -> Parts:
+    """The same parts, shortened until their text has at most about `tokens` tokens, as far as that is possible.
+
+    Args:
+        parts: What to shorten.
+        tokens: The bound, for which also what is worth knowing gives way.
+        aim: For so many only that gives way which another part says as well.
+    """
+    for most, steps in ((aim or tokens, _repeating()), (tokens, _telling())):
+        for shorten in steps:
+            if len(render(parts)) <= most * CHARACTERS_PER_TOKEN:
+                break
+            parts = shorten(parts)
     return parts
 
 
-def _steps() -> Iterator[Callable[[Parts], Parts]]:
-    """Reductions, the one that costs least first."""
+def _repeating() -> Iterator[Callable[[Parts], Parts]]:
+    """Reductions of what is said elsewhere too, the one that costs least first."""
     yield lambda p: replace(p, samples=())
+    yield _without_repeats
     yield lambda p: replace(
         p, observation_note=cut(p.observation_note, 250), description=cut_to_aim(p.description, 350)
     )
-    yield lambda p: replace(p, start=_cut_prose(p.start, 320), end=_cut_prose(p.end, 350))
+    yield lambda p: replace(p, start=_cut_prose(p.start, 320))
     yield _without_long_reward_text
+
+
+def _telling() -> Iterator[Callable[[Parts], Parts]]:
+    """Reductions of what nothing else says, the one that costs least first."""
+    yield lambda p: replace(p, end=_cut_prose(p.end, 350))
     yield lambda p: replace(p, body="")
     yield _without_ranges
     yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
@@ -138,6 +151,37 @@ def _cut_prose(text: str, limit: int) -> str:
 def _with_short_meaning(item: Field) -> Field:
     """Names hardly say what a whole group of numbers is, so that groups keep more words."""
     return replace(item, meaning=cut(item.meaning, SHORT_GROUP if item.form else SHORT))
+
+
+_GENERIC = frozenset(
+    "angular velocity hinge joint rotor motor actuator coordinate torque applied height angle of the".split()  # noqa: SIM905 - reads better as a sentence
+)
+"""Words that a name, its unit or its place say in other words."""
+
+
+def _without_repeats(parts: Parts) -> Parts:
+    """The meaning of a number goes where its name says as much, or where another of the same name has said it.
+
+    "bthigh_velocity: angular velocity of the back thigh" says nothing new after "bthigh_angle: angle of the back thigh".
+    """
+    explained: dict[str, set[str]] = {}
+
+    def shorter(item: Field) -> Field:
+        words = set(re.findall(r"[a-z0-9]+", item.meaning.lower())) - _GENERIC
+        stem = "_".join(word for word in item.name.split("_") if word not in _GENERIC)
+        known = {word for word in words if says_all(item.name, word)} | explained.get(stem, set())
+        if item.form or "," in item.meaning or not stem:
+            return item
+        if not words <= known:
+            explained[stem] = explained.get(stem, set()) | words
+            return item
+        return replace(item, meaning="")
+
+    return replace(
+        parts,
+        observation=[shorter(item) for item in parts.observation],
+        action=[shorter(item) for item in parts.action],
+    )
 
 
 def _axes(meaning: str) -> str:

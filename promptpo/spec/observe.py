@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.envs.contract import Contract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
@@ -54,6 +55,7 @@ class Observed:
         episodes: Number of episodes.
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
+        firsts: The first observation of each episode.
     """
 
     steps: Sequence[Step]
@@ -62,6 +64,12 @@ class Observed:
     episodes: int
     repeats: bool
     seconds: float = 0.0
+    firsts: Sequence[Any] = ()
+
+    @property
+    def one_start(self) -> bool:
+        """Whether all episodes began with the same observation."""
+        return all(_equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
 
 
 def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
@@ -87,7 +95,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     except Exception as fault:  # a foreign environment: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
-            f"{place_of(fault)}{_old_interface(fault)}"
+            f"{place_of(fault)}{old_interface(fault)}"
         ) from fault
     seconds = time.perf_counter() - started
     steps = [step for episode in episodes for step in episode]
@@ -99,6 +107,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         episodes=len(seeds),
         repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
         seconds=seconds,
+        firsts=firsts,
     )
 
 
@@ -108,27 +117,18 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
 
-def _old_interface(fault: Exception) -> str:
-    """What to do about an environment that is written for Gym before 0.26."""
-    text = str(fault)
-    if "unexpected keyword argument 'seed'" in text or "unexpected keyword argument 'options'" in text:
-        return ". Gymnasium calls reset(seed=..., options=...) and wants (observation, info)."
-    if "values to unpack" in text:
-        return ". Gymnasium wants step to return (observation, reward, terminated, truncated, info), and reset (observation, info)."
-    return ""
-
-
 def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
+    contract = Contract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
-        observation = deepcopy(env.reset(seed=seed)[0])
+        observation, _ = contract.reset(env.reset(seed=seed))
+        observation = deepcopy(observation)
     env.action_space.seed(seed)
     steps = []
     for _ in range(limit):
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"):
-            following, reward, terminated, truncated, info = env.step(action)
-        if following is None:
-            raise TypeError("step returned None as the observation")
+            following, reward, terminated, truncated, info = contract.step(env.step(action))
+        contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         steps.append(Step(observation, action, float(reward), following, bool(terminated), info, seed))
         observation = following

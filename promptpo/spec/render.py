@@ -18,9 +18,6 @@ TWO_DIGITS_BELOW = 10
 WRITTEN_OUT = 1e4
 """Whole numbers from here on are written with all their digits."""
 
-ALIGN_UP_TO = 54
-"""Comments start in one column where the code before them is no longer than this."""
-
 
 def render(parts: Parts) -> str:
     """The spec as valid Python."""
@@ -101,7 +98,7 @@ def _state(parts: Parts) -> str:
     seen = any(item.seen for item in parts.observation)
     notes = [parts.observation_note]
     if seen:
-        notes.append(f'"seen": no bounds are declared; the range was observed in {parts.sampling}.')
+        notes.append(f'"seen": the range in {parts.sampling}; no bounds are declared.')
     lines = [
         "class State:",
         _docstring(head, "\n".join(filter(None, notes))),
@@ -119,15 +116,10 @@ def _assignments(fields: Iterable[Field]) -> list[str]:
 
 def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Code with remarks; long remarks stand above the code, short ones behind it."""
-    inline = [code for code, remark in pairs if remark and len(code) + len(remark) + 4 <= WIDTH]
-    column = max((len(code) for code in inline if len(code) <= 8 + ALIGN_UP_TO), default=0)
     lines = []
     for code, remark in pairs:
-        pad = max(column, len(code))
         if not remark:
             lines.append(code)
-        elif pad + len(remark) + 4 <= WIDTH:
-            lines.append(f"{code:<{column}}  # {remark}")
         elif len(code) + len(remark) + 4 <= WIDTH:
             lines.append(f"{code}  # {remark}")
         else:

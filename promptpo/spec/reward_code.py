@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.folding import folded
 from promptpo.spec.parts import RewardCode
+from promptpo.spec.simplify import simplified
 from promptpo.spec.slicing import MOVED, sliced
 from promptpo.spec.source import SIMULATORS, Method, Source, first_line, module_function
 
@@ -136,6 +137,7 @@ class _Collector:
             return None
         for name in _shadowed(texts):
             texts = [re.sub(rf"\b{name}\(", f"get_{name}(", text) for text in texts]
+        texts = _shorter(texts)
         shown = "\n\n".join(texts)
         words = {
             name: text
@@ -260,6 +262,13 @@ def _text(function: ast.FunctionDef, *, entry: bool) -> str:
         function.args.args = [ast.arg(name) for name in (*parameters, *extra)]
     text = ast.unparse(function)
     return re.sub(rf"^( *){MOVED}$", rf"\1...{MARK}", text, flags=re.MULTILINE)
+
+
+def _shorter(texts: list[str]) -> list[str]:
+    """The functions with less ado, and the mark where the environment moves on."""
+    functions = [node for text in texts for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    shorter = [ast.unparse(function) for function in simplified(functions)]
+    return [re.sub(r"^( *)\.\.\.$", rf"\1...{MARK}", text, flags=re.MULTILINE) for text in shorter]
 
 
 def _shadowed(texts: list[str]) -> list[str]:

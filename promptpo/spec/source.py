@@ -99,6 +99,11 @@ class Source:
                         continue
                     yield Method(node, module, bool(decorators & {"property", "cached_property"}))
 
+    def function(self, name: str) -> Method | None:
+        """A function at the top level of a file that defines one of the classes; None where there is none."""
+        found = (module_function(module, name) for _, module in self._definitions)
+        return next((method for method in found if method is not None), None)
+
     def constant(self, name: str) -> Any:
         """The value of an attribute that nothing changes after construction.
 

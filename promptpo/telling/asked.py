@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from promptpo.program import Program
 from promptpo.telling import scores
 from promptpo.telling.shortening import between_words
 
@@ -68,10 +69,22 @@ def _outcome(history: History, id_: str, base: str) -> str:
             best = one
     other: Attempt | None = history.find(base or history.leader_id)
     score = scores.score(history.evidence(best))
-    if other is None or other is best:
-        return score + (", the best so far" if best.id == history.leader_id else "")
     name = "" if best.id == id_ else f"{best.id}, "
-    return f"{name}{scores.difference(history.against(best, other), other.id)}"
+    tuned = _numbers(history, best)
+    if other is None or other is best:
+        return f"{name}{score}" + (", the best so far" if best.id == history.leader_id else "")
+    against = f"{other.id} (tuned)" if other.candidate.tuned and tuned else other.id
+    return f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+
+
+def _numbers(history: History, attempt: Attempt) -> str:
+    """Which numbers a return is of, where others were tuned: a structure's best numbers may not be known yet."""
+    if (
+        not any(a.candidate.tuned for a in history.attempts)
+        or not Program.parse(attempt.candidate.source).params
+    ):
+        return ""
+    return "tuned: " if attempt.candidate.tuned else "numbers as written: "
 
 
 def _of_earlier_rounds(history: History) -> list[str]:

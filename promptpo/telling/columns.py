@@ -52,4 +52,5 @@ def called(label: str, names: Mapping[str, str]) -> str:
             first, end = int(within[1] or 0), int(within[2] or sys.maxsize)
             if first <= int(index) < end:
                 return f"{name}[{int(index) - first}]"
-    return label
+    entry = re.fullmatch(r"(?:obs|action)\['(\w+)'\]", label)
+    return entry[1] if entry else label  # a key is a name

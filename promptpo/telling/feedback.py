@@ -17,7 +17,7 @@ from promptpo.run.records import Attempt, Told
 from promptpo.telling.shortening import at_items, between_words
 
 if TYPE_CHECKING:
-    from sandbox import Episode, Trajectory
+    from sandbox import Episode
 
 MAX_SUMMARY = 1200
 """Characters of one episode's summary that reach a prompt."""
@@ -31,9 +31,6 @@ TINY = 1e-9
 
 MOST_ENTRIES = 24
 """Entries of an array that are shown."""
-
-ROWS = 10
-"""Steps of an episode that the built-in summary shows."""
 
 
 def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
@@ -91,7 +88,14 @@ def aggregate(evaluation: Evaluation) -> str:
         )
     if evaluation.success_rate is not None:
         text += f"; success in {evaluation.success_rate:.0%} of them"
-    return f"{text}. {endings(evaluation.episodes)}"
+    parts = parts_in_words(evaluation.mean_parts)
+    earned = f" Of the reward, by parts, an episode earned on average: {parts}." if parts else ""
+    return f"{text}.{earned} {endings(evaluation.episodes)}"
+
+
+def parts_in_words(parts: Mapping[str, float]) -> str:
+    """What the parts of a reward add up to, by name."""
+    return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
 def failure(evaluation: Evaluation) -> str:
@@ -132,6 +136,7 @@ OUTCOME_WORDS = {
     "timeout": "took too long",
     "memory": "used too much memory",
     "invalid_action": "returned an invalid action",
+    "screened": "not tried out",
 }
 
 
@@ -159,9 +164,8 @@ def one_line(attempt: Attempt) -> str:
 def told(role: str, episode: Episode, text: str) -> Told:
     """One episode's part of the feedback."""
     ending = "terminated" if episode.terminated else "reached the horizon"
-    return Told(
-        role, episode.seed, episode.return_, episode.steps, ending, at_items(without_nones(text), MAX_SUMMARY)
-    )
+    shown = at_items(without_nones(text), MAX_SUMMARY)
+    return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts)
 
 
 _NONE = re.compile(r"[;,|]?[ \t]*\b[\w.']+[ \t]*[=:][ \t]*None\b(?![\w.])")
@@ -178,37 +182,13 @@ def without_nones(text: str) -> str:
 def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
     """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
     start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
-    names = {"low": "Another low episode"}
-    name = names.get(episode.role) or (
-        f"The {episode.role} episode" if episode.role.isalpha() else f"Episode {episode.role}"
-    )
-    head = f"{name} ({start}return {number(episode.return_)}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
+    kind = "" if start.startswith("start v") else "training "
+    name = f"Episode {episode.role}"
+    if episode.role.isalpha():
+        name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
+    earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
+    head = f"{name} ({start}return {number(episode.return_)}{earned}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
     return f"{head}\n{at_items(episode.text, most)}".strip()
-
-
-def built_in_summary(episode: Episode) -> str:
-    """A few steps of an episode, evenly spread, the last one included: observation, action, reward."""
-    trajectory = episode.trajectory
-    if trajectory is None or not len(trajectory.rewards):
-        return ""
-    n = len(trajectory.rewards)
-    steps = sorted({round(i * (n - 1) / max(1, min(ROWS, n) - 1)) for i in range(min(ROWS, n))})
-    observed = [_observed(trajectory, t) for t in steps]
-    rows = [
-        f"step {t}: {seen}action {compact(trajectory.actions[t])} reward {number(float(trajectory.rewards[t]))}"
-        for t, seen in zip(steps, observed, strict=True)
-    ]
-    if not trajectory.perceived:
-        rows.append(f"after the last step: obs {compact(trajectory.observations[-1])}")
-    return "\n".join(rows)
-
-
-def _observed(trajectory: Trajectory, step: int) -> str:
-    """What was observed before a step, or what the policy has seen in it; empty where that is not known."""
-    value = trajectory.observations[step]
-    if trajectory.perceived:
-        return f"seen {compact(value)} " if value else ""
-    return f"obs {compact(value)} "
 
 
 def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
@@ -313,4 +293,4 @@ def _says_something(line: str) -> bool:
 
 def span(values: Sequence[int]) -> str:
     """``16 to 30``, or the one value."""
-    return str(values[0]) if min(values) == max(values) else f"{min(values)} to {max(values)}"
+    return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"

@@ -1,4 +1,4 @@
-"""What a request of a later round may tell."""
+"""What a request may tell."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptpo.telling import scores
+from promptpo.telling.promises import Promise, in_words, unseen
 from promptpo.telling.standing import Where
 
 if TYPE_CHECKING:
@@ -21,9 +23,13 @@ class Known:
         history: All attempts and their evidence.
         where: What is left.
         legends: Journal key of the call that wrote a feedback class to what its labels mean.
-        reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
-        pictures: Whether observations are pictures, so that trajectories hold what was perceived.
         since: The same to the round from which on a class that replaced another is in force.
+        reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
+        promises: What the task's text promises for single steps.
+        start: What a policy sees first, in words; empty where that is not known.
+        one_start: Whether all episodes begin with the same observation.
+        probe: What an experiment may take, in words, where requests of this round offer one; else empty.
+        pictures: Whether observations are pictures, so that trajectories hold what was perceived.
     """
 
     history: History
@@ -31,7 +37,22 @@ class Known:
     legends: Mapping[str, str] = field(default_factory=dict)
     since: Mapping[str, int] = field(default_factory=dict)
     reports_success: bool = False
+    promises: tuple[Promise, ...] = ()
+    start: str = ""
+    one_start: bool = False
+    probe: str = ""
     pictures: bool = False
+
+    @property
+    def unkept(self) -> bool:
+        """Whether the task's text promises a reward that no step has earned so far."""
+        earned = scores.steps_earned(self.history)
+        return bool(earned and unseen(self.promises, earned[-1]))
+
+    def earned(self) -> str:
+        """What single steps have earned, and which promises nobody has seen kept; empty where it is not known."""
+        earned = scores.steps_earned(self.history)
+        return in_words(self.promises, *earned) if earned else ""
 
     @property
     def leader(self) -> Attempt | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
-from promptpo.telling import feedback, scores
+from promptpo.telling import experiments, feedback, scores
 from promptpo.telling.asked import respects_in_words, strategies_in_words, thoughts_in_words
 from promptpo.telling.known import Known
 from promptpo.telling.others import others, worst
@@ -19,17 +19,27 @@ from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
 from promptpo.telling.trace import shorter
 from promptpo.telling.tuning import moved_in_words
+from promptpo.telling.world import disappointments_in_words
 
 if TYPE_CHECKING:
-    from promptpo.run.records import Attempt
+    from promptpo.run.records import Attempt, Told
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
 
 AIM = 12_000
 """Characters of a prompt, the system's included, that are aimed at."""
 
-LEAST = 3_600
+LEAST = 2_400
 """Characters that are left to what is not code, however long the rest of the prompt is."""
+
+
+ONE_START = "All episodes begin with the same observation."
+
+MOST_SHORT = 2
+"""Roles of episodes from which on each of them has less room in the shortest form."""
+
+NEAR = 0.05
+"""Returns nearer to each other than this share of their size are of episodes that are told alike."""
 
 
 def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
@@ -42,13 +52,14 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
             [
                 known.where.in_words(),
                 references_in_words(history.references),
-                scores.steps_earned(history),
+                ONE_START if known.one_start else "",
+                known.earned(),
                 thoughts_in_words(history),
             ],
         )
     )
     parts = [Part([f"# Where the run is\n\n{head}", ""], [85])]
-    parts.append(taught_by(known))
+    parts += [taught_by(known), experiments.part(known.history.experiments)]
     in_detail: list[Attempt] = []
     if base is not None:
         in_detail = [base, *plan.parents[1:]]
@@ -61,6 +72,8 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         parts.append(Part(tried, [40, 83]))
     elif base is not None:
         parts.append(Part([respects_in_words(history, base.id), ""], [72]))
+    wrong = [disappointments_in_words(history, rows=n) for n in (3, 1)]
+    parts.append(Part([*wrong, ""], [36, 71]))
     parts.append(_legend(plan, known))
     parts.append(Part([request]))
     return parts
@@ -107,12 +120,12 @@ def _result(attempt: Attempt, known: Known) -> str:
         difference = scores.difference(history.against(attempt, leader), leader.id)
         failing = scores.mishaps(evidence, history.evidence(leader), leader.id)
         if scores.bad_starts(evidence, names):  # which say what is low, and where
-            failing = "; ".join(part for part in failing.split("; ") if "its median" not in part)
+            failing = "; ".join(part for part in failing.split("; ") if "below its median" not in part)
         text[0] = f"Return {scores.score(evidence)}: {'; '.join(filter(None, [difference, failing]))}."
     text += [
         feedback.endings(evidence.episodes),
         scores.returns(evidence, names),
-        scores.bad_starts(evidence, names),
+        "" if known.one_start else scores.bad_starts(evidence, names),
     ]
     if leader is attempt or leader is None:
         text.append(seconds_in_words(attempt))
@@ -132,7 +145,9 @@ def _numbers(base: Attempt, history: History) -> Part:
         said = history.tuning.get(base.id, "")
         return Part([f"{said}." if said else "\n".join(base.notes), ""], [81])
     table = parameters(base.candidate.source, written.candidate.source, "was")
-    difference = scores.difference(history.against(base, written), f"{written.id}, the numbers as written,")
+    difference = scores.difference(
+        history.against(base, written), f"{written.id} with the numbers as written"
+    )
     remarks = [note for note in base.notes if " -> " not in note]
     if base.id in history.tuning:
         remarks.append(f"{history.tuning[base.id]}.")
@@ -155,33 +170,59 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
 
     def texts(roles: Sequence[str], most: int) -> str:
         kept = [t for t in told if t.role in roles or not t.role.isalpha()]
+        kept = [t for t in kept if not _nearly_the_median(t, base)] if "worst" not in roles else kept
         return "\n\n".join([title, *(feedback.episode_in_words(t, most, names) for t in kept)])
 
     every = ("worst", "low", "median", "best", "typical")
-    few = ("worst", "low", "best", "typical") if _mends(plan) else ("worst", "best", "typical")
-    least = (
-        few if _mends(plan) else ("worst", "typical")
-    )  # a bad start says little without a good one beside it
-    return Part([texts(every, 1200), texts(few, 700), texts(least, 640)], [20, 50])
+    few: tuple[str, ...]
+    least: tuple[str, ...]
+    if _mends(plan):  # a bad start says little without a good one beside it
+        few = least = ("worst", "low", "best", "typical")
+    elif plan.direction == "improve":  # what limits every episode shows in the usual and in the best one
+        few = least = ("median", "best", "typical")
+    else:
+        few, least = ("worst", "best", "typical"), ("worst", "typical")
+    return Part(
+        [texts(every, 1200), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 640)], [20, 50]
+    )
+
+
+def _nearly_the_median(told: Told, base: Attempt) -> bool:
+    """Whether the best episode is so near to the median one that this stands for both."""
+    median = base.diagnosis.of("median")
+    if told.role != "best" or median is None:
+        return False
+    return told.return_ - median.return_ <= NEAR * max(abs(told.return_), abs(median.return_))
 
 
 def _trace(plan: Plan, base: Attempt) -> list[Part]:
-    """Steps around what went wrong in the worst episode, and small maps of them where observations are images."""
-    which = "the worst" if base.diagnosis.of("worst") else "a typical"
+    """Steps of one episode of the base, and small maps of them where observations are images.
+
+    Around what went wrong in the worst one, or, where the request is about what every episode earns, from the middle of
+    the usual one.
+    """
+    which, table = "the worst" if base.diagnosis.of("worst") else "a typical", base.diagnosis.trace
+    if plan.direction == "improve" and not _mends(plan) and base.diagnosis.usual and not _ends_early(base):
+        which, table = "the median" if base.diagnosis.of("median") else which, base.diagnosis.usual
     parts = []
     worths = [32, 69] if _mends(plan) else [30, 58]
-    if base.diagnosis.trace:
-        title = f"# From {which} episode of {base.id}\n\n"
-        table = base.diagnosis.trace
+    if table:
+        title = f"# From {which} training episode of {base.id}\n\n"
         parts.append(Part([title + table, title + shorter(table), ""], worths))
     if base.diagnosis.maps:
         parts.append(Part([base.diagnosis.maps, ""], [worths[-1] + 1]))
     return parts
 
 
+def _ends_early(base: Attempt) -> bool:
+    """Whether what limits a program is how its worst episode ended rather than how it goes on."""
+    worst = base.diagnosis.of("worst", "typical")
+    return worst is not None and worst.ending == "terminated"
+
+
 def _mends(plan: Plan) -> bool:
     """Whether a request is about single bad starts."""
-    return plan.respect in {"Robustness", "Success"}
+    return plan.respect in {"Robustness", "Success", "Lasting longer"}
 
 
 def _legend(plan: Plan, known: Known) -> Part:

@@ -54,18 +54,31 @@ def maps(episode: Episode, names: Mapping[str, str]) -> str:
         grids = [_part(observation, label) for observation in trajectory.observations[first : end + 1]]
         if any(grid is None or grid.shape != grids[0].shape for grid in grids):
             continue
-        drawn = _layers_worth(grids)
-        head = f"{called(label, names)} as a map"
-        if grids[0].ndim == 3 and grids[0].shape[2] > 1:  # noqa: PLR2004 - rows, columns, layers
-            layers = ", ".join(f"[..., {n}]" for n in drawn)
-            head += f" ({layers} side by side)" if len(drawn) > 1 else f" ({layers})"
-        head += ": a line for each first index"
-        lines = [f"{head}; before step {first}:", *_drawn(grids[0], drawn)]
+        head, layers = _headed(label, grids, names)
+        lines = [f"{head}; before step {first}:", *_drawn(grids[0], layers)]
         lines += list(_changes(grids, first))[-MOST_LINES:]
         if end > first and not np.array_equal(grids[0], grids[-1]):
-            lines += [f"after step {end - 1}:", *_drawn(grids[-1], drawn)]
+            lines += [f"after step {end - 1}:", *_drawn(grids[-1], layers)]
         return "\n".join(lines)
     return ""
+
+
+def drawn(observation: Any, names: Mapping[str, str]) -> list[str]:
+    """One map, of the first small grid of whole numbers in an observation; none where there is none."""
+    for label, grid in _grids(observation, "obs"):
+        head, layers = _headed(label, [grid], names)
+        return ["\n".join([f"{head}:", *_drawn(grid, layers)])]
+    return []
+
+
+def _headed(label: str, grids: Sequence[NDArray[Any]], names: Mapping[str, str]) -> tuple[str, list[int]]:
+    """What is said above the maps of some grids, and the layers that are drawn."""
+    layers = _layers_worth(grids)
+    head = f"{called(label, names)} as a map"
+    if grids[0].ndim == 3 and grids[0].shape[2] > 1:  # noqa: PLR2004 - rows, columns, layers
+        listed = ", ".join(f"[..., {n}]" for n in layers)
+        head += f" ({listed} side by side)" if len(layers) > 1 else f" ({listed})"
+    return f"{head}, a line for each first index", layers
 
 
 def _grids(value: Any, name: str) -> Iterator[tuple[str, NDArray[Any]]]:

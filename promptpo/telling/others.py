@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((700, 700, True), (420, 420, True), (240, 0, True), (0, 0, False))
+FORMS = ((700, 700, 9), (420, 420, 9), (240, 0, 2), (0, 0, 1), (0, 0, 0))
 """Forms of what is told of the last round's candidates: characters of the worst episode's summary, of that of one that
-failed, and whether these show how they began, which says more than averages over what came after."""
+failed, and how many of these show how they began, which says more than averages over what came after."""
 
-WORTHS = (12, 35, 76)
+WORTHS = (12, 35, 60, 76)
 
 
 def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:
@@ -43,14 +43,9 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
     parts = []
     if last:
         title = "# The other candidates of the last round"
+        ways = failures(last, known)
         forms = [
-            "\n".join(
-                [
-                    title,
-                    "",
-                    *(_entry(a, known, failed if _failed(a, known) else most, began=began) for a in last),
-                ]
-            )
+            "\n".join([title, "", *ways, *_entries(last, known, most, failed, began)])
             for most, failed, began in FORMS
         ]
         parts.append(Part(forms, [*WORTHS]))
@@ -78,8 +73,39 @@ def difference(attempt: Attempt, leader: Attempt, history: History) -> str:
     n = len(found.returns)
     if n == len(history.evidence(attempt).episodes):
         text = text.replace(f" over {n} shared episodes", "").replace(f" over {n} shared episode", "")
-    failing = scores.mishaps(history.evidence(attempt), history.evidence(leader), leader.id)
-    return f"{text}; {failing}" if failing else text
+    return text
+
+
+def failures(attempts: Sequence[Attempt], known: Known) -> list[str]:
+    """A line for each way in which candidates fail where means hide it: who, on which starts, and when.
+
+    What several share is said once, and stands before what is told of each.
+    """
+    history, leader = known.history, known.leader
+    if leader is None:
+        return []
+    names, theirs = scores.starts(history), history.evidence(leader)
+    found: dict[str, list[str]] = {}
+    for attempt in attempts:
+        if attempt is leader or attempt.evaluation.outcome != "ok" or scores.alike(history, attempt):
+            continue
+        for way, where in scores.ways_to_fail(history.evidence(attempt), theirs, leader.id, names):
+            found.setdefault(way, []).append(f"{attempt.id} {where}")
+    return [f"{way}: {'; '.join(who)}." for way, who in found.items()]
+
+
+def _entries(attempts: Sequence[Attempt], known: Known, most: int, failed: int, began: int) -> Iterator[str]:
+    """What is told of each, the first so many of those that failed with how they began."""
+    for attempt in attempts:
+        bad = _failed(attempt, known)
+        shows = (
+            bad
+            and began > 0
+            and bool(attempt.diagnosis.beginning)
+            and not scores.alike(known.history, attempt)
+        )
+        began -= shows
+        yield _entry(attempt, known, failed if bad else most, began=shows)
 
 
 def _told_by_parent(attempt: Attempt, known: Known) -> bool:
@@ -153,5 +179,6 @@ def _line(attempt: Attempt, known: Known, most: int) -> str:
     history, leader = known.history, known.leader
     score = scores.score(history.evidence(attempt))
     if leader is not None and leader is not attempt and history.against(attempt, leader).verdict >= 0:
-        score = f"{score}, {difference(attempt, leader, history)}"
+        failing = scores.mishaps(history.evidence(attempt), history.evidence(leader), leader.id)
+        score = "; ".join(filter(None, [f"{score}, {difference(attempt, leader, history)}", failing]))
     return f"- {attempt.id}: {score}. {between_words(_origin(attempt), most)}"

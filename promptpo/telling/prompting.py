@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
-from promptpo.telling import feedback, scores
+from promptpo.telling import experiments, feedback, scores
 from promptpo.telling.known import Known
 from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
 from promptpo.telling.looking import on_looking
@@ -92,10 +92,15 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         success=spec.reports_success,
         tune=config.switches.tune and config.tune != "none",
         clips=config.clip_actions and is_continuous(spec.action_space),
-        observation=form_of(spec.observation_space),
-        action=form_of(spec.action_space),
+        observation=_untold(form_of(spec.observation_space), spec.text),
+        action=_untold(form_of(spec.action_space), spec.text),
         looking=render("looking", **pictures).strip() if pictures else "",
     )
+
+
+def _untold(form: str, spec: str) -> str:
+    """The form of a value; empty where the spec says it in the same words."""
+    return "" if " ".join(form.split()) in " ".join(spec.split()) else form
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
@@ -114,8 +119,8 @@ def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool 
             f'whatever is there), "actions" (list of T), "rewards" (list of T floats), {ended}.'
         )
     return (
-        'a dict: "observations" (list of T+1 observations, the last one after the final step), "actions"\n'
-        f'(list of T), "rewards" (list of T floats), {ended}.'
+        'a dict: "observations" (a list of T+1, the last one after the final step), "actions" and\n'
+        f'"rewards" (lists of T), {ended}.'
     )
 
 
@@ -138,6 +143,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         max_tokens: Bound on the text; everything but the request itself gives way to it.
         system_length: Characters of the system prompt, which count for the length that is aimed at.
     """
+    bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.direction == "first":
         return render(
             "first",
@@ -145,9 +151,13 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
             variant=plan.variant,
             asks_strategies=plan.asks_strategies,
             where=known.where.in_words() if plan.places else "",
-            teacher=at_items(known.history.teacher, int(max_tokens * CHARACTERS_PER_TOKEN) - 2000),
+            start=known.start if plan.places else "",
+            teacher=at_items(known.history.teacher, bound - 2000),
+            experiments=experiments.section(
+                known.history.experiments,
+                min(experiments.MOST_TOLD, bound - 2000 - len(known.history.teacher)),
+            ),
         )
-    bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.winners:
         return _winners_prompt(plan, known, bound)
     request = render(
@@ -161,7 +171,10 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
         may_end=plan.may_end,
+        unkept=known.unkept,
         may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
+        probe=known.probe,
+        most_report=experiments.MOST_REPORT,
         form=form_of_trajectory(known.reports_success, sees_all=True, pictures=known.pictures),
     )
     parts = parts_of(plan, known, request)
@@ -188,7 +201,12 @@ def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
     ]
     request = render("improve", best=plan.parents[0].id if plan.parents else "")
     reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
-    parts = [taught_by(known), Part(["# The best of each round, oldest first" if shown else ""]), *shown]
+    parts = [
+        taught_by(known),
+        experiments.part(history.experiments),
+        Part(["# The best of each round, oldest first" if shown else ""]),
+        *shown,
+    ]
     parts += [Part(["# What you concluded after each round" if reflections else ""]), *reflections]
     return render("later", sections=fitted([*parts, Part([request])], bound, bound))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.telling.feedback import brief, far_below, number
+from promptpo.telling.feedback import brief, far_below, number, span
 
 if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import EpisodeRecord
     from promptpo.run.evidence import Difference, Evidence
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
@@ -19,6 +20,9 @@ EARLY = 0.5
 
 FEW = 0.2
 """A program that earns less than this share of the way from what knows nothing to the best has failed."""
+
+MOST_NAMED = 6
+"""Starts that are named."""
 
 ALL = 20
 """So many returns are listed; of more the quartiles are told."""
@@ -92,15 +96,10 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
     )
 
 
-def steps_earned(history: History) -> str:
-    """The range of what single steps have earned: a reward that the task promises and nobody had stands out by it."""
+def steps_earned(history: History) -> tuple[float, ...]:
+    """The least and the most that single steps of all programs have earned; empty where that is not known."""
     seen = [a.diagnosis.rewards for a in history.attempts if a.diagnosis.rewards]
-    if not seen:
-        return ""
-    low, high = min(r[0] for r in seen), max(r[-1] for r in seen)
-    return (
-        f"In all episodes of all programs so far, single steps earned from {number(low)} to {number(high)}."
-    )
+    return (min(r[0] for r in seen), max(r[-1] for r in seen)) if seen else ()
 
 
 def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
@@ -141,33 +140,59 @@ def alike(history: History, attempt: Attempt) -> str:
 
 
 def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str:
-    """On how many starts a program fails where a mean hides it: no success, nothing earned, a far earlier end.
+    """On how many starts a program fails where a mean hides it, as a part of a sentence.
 
     Args:
         evidence: Of the program.
         other: Of the one that it is compared with, on whose shared starts "nothing" and "early" are measured.
         name: What the other is called.
     """
-    theirs = {episode.seed: episode for episode in other.episodes}
-    shared = [(e, theirs[e.seed]) for e in evidence.episodes if e.seed in theirs]
-    n = len(evidence.episodes)
-    found = []
-    unsuccessful = sum(e.success is False for e in evidence.episodes)
-    if 0 < unsuccessful < n:  # of all or none the rate says it
-        found.append(f"{unsuccessful} of {n} starts without success")
-    zeros = sum(mine.return_ == 0 < their.return_ for mine, their in shared)
-    if zeros:
-        found.append(f"{zeros} of {len(shared)} shared starts earn 0")
-    early = sum(
-        mine.terminated and mine.steps < EARLY * their.steps and mine.return_ < their.return_
-        for mine, their in shared
+    return "; ".join(
+        f"{way[0].lower()}{way[1:]} {where}" for way, where in ways_to_fail(evidence, other, name, {})
     )
+
+
+def ways_to_fail(
+    evidence: Evidence, other: Evidence, name: str, names: Mapping[int, str]
+) -> Iterator[tuple[str, str]]:
+    """Each way in which a program fails where a mean hides it, and on which starts, how many and when.
+
+    No success, nothing earned, a far earlier end; where there is none of these, a few starts far below the others.
+
+    Args:
+        evidence: Of the program.
+        other: Of the one that it is compared with.
+        name: What the other is called.
+        names: What the starts are called; where there is none for one, only their number is told.
+    """
+    theirs = {episode.seed: episode for episode in other.episodes}
+    shared = [e for e in evidence.episodes if e.seed in theirs]
+    failed = [e for e in evidence.episodes if e.success is False]
+    if 0 < len(failed) < len(evidence.episodes):  # of all or none the rate says it
+        yield "No success", _on(failed, evidence.episodes, names)
+    nothing = [e for e in shared if e.return_ == 0 < theirs[e.seed].return_]
+    if nothing:
+        yield "Earns 0", _on(nothing, shared, names)
+    early = [
+        e
+        for e in shared
+        if e.terminated and e.steps < EARLY * theirs[e.seed].steps and e.return_ < theirs[e.seed].return_
+    ]
     if early:
-        found.append(f"{early} of {len(shared)} shared starts end before half of {name}'s steps, with less")
-    low = len(far_below(evidence.returns))
-    if not found and 0 < 2 * low < n:
-        found.append(f"{low} of {n} starts far below its median")
-    return "; ".join(found)
+        way = f"Ends before half of {name}'s steps, with less"
+        yield way, f"{_on(early, shared, names)} (at step {span(sorted(e.steps for e in early))})"
+    low = [evidence.episodes[i] for i in far_below(evidence.returns)]
+    if not (early or nothing or failed) and 0 < 2 * len(low) < len(evidence.episodes):
+        yield "Far below its median", _on(low, evidence.episodes, names)
+
+
+def _on(some: Sequence[EpisodeRecord], every: Sequence[EpisodeRecord], names: Mapping[int, str]) -> str:
+    """``on 2 of 3 starts (1, 3)``; on all of them no names are needed."""
+    text = f"on {len(some)} of {len(every)} starts"
+    named = [names[e.seed] for e in some if e.seed in names]
+    if len(some) == len(every) or not named or len(named) > MOST_NAMED:
+        return text
+    return f"{text}: {', '.join(named)}"
 
 
 def _all_fail(history: History, *attempts: Attempt) -> bool:

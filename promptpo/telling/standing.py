@@ -22,10 +22,7 @@ QUICK = 10
 WORTH = 10
 """Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
 
-ERRORS = (
-    "± is the standard error of a mean; a mean is over all starts that a program played, a difference over those that "
-    "both played"
-)
+ERRORS = "± is a standard error; differences are over the starts that both played"
 
 REFERENCES = {
     "random": "random actions earn",
@@ -77,7 +74,7 @@ class Where:
     def in_words(self) -> str:
         """One paragraph."""
         parts = [
-            f"This is round {self.round} of {self.rounds}"
+            f"Round {self.round} of {self.rounds}"
             + (f", with {self.candidates} different requests." if self.candidates > 1 else ".")
         ]
         left = []
@@ -91,8 +88,7 @@ class Where:
             parts.append(self._tuning())
         if self.starts > 1:
             parts.append(
-                f"All candidates play the same {self.starts} starts (1 to {self.starts}), the better ones "
-                f"others as well (v1, v2, ...). {ERRORS}."
+                f"All programs play training starts 1 to {self.starts}, the better ones others too (v1, v2, ...). {ERRORS}."
             )
         if self.threshold is not None:
             parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")
@@ -109,8 +105,8 @@ class Where:
                 "believe in."
             )
         return (
-            f"For tuning PARAMS about {many} of {_steps(self.length)}, or more shorter ones, are planned for all of this "
-            "round's programs together: a brief look at each, then most for the one that gains."
+            f"Tuning of this round's PARAMS: about {many} of {_steps(self.length)}, or more shorter ones, for all programs "
+            "together: a brief look at each, then most for the one that gains."
         )
 
 
@@ -126,7 +122,7 @@ def references_in_words(references: Mapping[str, Evidence]) -> str:
         if evidence.episodes
     ]
     text = "; ".join(known)
-    return f"For comparison: {text}." if text else ""
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def seconds_in_words(attempt: Attempt) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from promptpo.envs.pictures import pictures_in
@@ -13,10 +14,10 @@ from promptpo.program import Program, answers
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Diagnosis, Told
-from promptpo.spec.reading import names_of
+from promptpo.spec.reading import names_of, posture_of
 from promptpo.telling import feedback, prompting, replies
 from promptpo.telling.maps import maps
-from promptpo.telling.trace import course, trace
+from promptpo.telling.trace import course, overview, trace, usual
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
@@ -59,7 +60,7 @@ class Summariser:
     def __init__(self, spender: Spender, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
         self._spender, self._recipe = spender, recipe
         self._system = prompting.feedback_system_prompt(spec)
-        self._names = names_of(spec.text)
+        self._names, self._posture = names_of(spec.text), posture_of(spec.text)
         self._reports_success = spec.reports_success
         self.pictures: bool = bool(pictures_in(spec.observation_space))
         self._most_repairs = repairs
@@ -135,18 +136,17 @@ class Summariser:
         for role, episode in chosen:
             text, by = await self._text(episode)
             episodes.append(feedback.told(role, episode, text))
-        shown = chosen[0][1] if chosen and not every else None
-        table = trace(shown, self._names) if shown else ""
-        drawn = maps(shown, self._names) if shown else ""
-        failed = next((e for e in rollout.episodes if e.failure is not None), None)
-        first = failed or shown
-        began = course(first, self._names) if first and not every else ""
-        parts = [feedback.aggregate(evaluation), *map(feedback.episode_in_words, episodes), table]
+        diagnosis = Diagnosis(tuple(episodes), by=by, rewards=feedback.extremes(rollout.episodes))
+        if not every:
+            diagnosis = with_tables(diagnosis, rollout, self._names, self._posture)
+        parts = [
+            feedback.aggregate(evaluation),
+            *map(feedback.episode_in_words, episodes),
+            diagnosis.trace,
+        ]
         if evaluation.output:
             parts.append(f"It printed:\n{evaluation.output[:500]}")
-        return "\n\n".join(filter(None, parts)), Diagnosis(
-            tuple(episodes), table, by, began, drawn, feedback.extremes(rollout.episodes)
-        )
+        return "\n\n".join(filter(None, parts)), diagnosis
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """What the class in force says of an episode, and which class that is."""
@@ -161,7 +161,7 @@ class Summariser:
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
                     await self._repair(version, error, detail)
-        return feedback.built_in_summary(episode), ""
+        return overview(episode, self._names, self._posture), ""
 
     async def _repair(self, version: _Version, error: str, detail: str) -> None:
         """Repair a class; where that cannot be, the one before it is in force again."""
@@ -194,6 +194,31 @@ class Summariser:
         except (ProviderError, BudgetSpentError):
             return ""
         return _class_in(completion.text)
+
+
+def with_tables(
+    diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str], posture: Collection[str]
+) -> Diagnosis:
+    """The same with steps of the episodes that tell most, as tables and maps.
+
+    Args:
+        diagnosis: What is known of them.
+        rollout: The recorded episodes.
+        names: From `promptpo.spec.reading.names_of`.
+        posture: From `promptpo.spec.reading.posture_of`.
+    """
+    chosen = feedback.chosen(rollout.episodes)
+    shown = chosen[0][1] if chosen else None
+    failed = next((e for e in rollout.episodes if e.failure is not None), None)
+    first = failed or shown
+    middle = next((e for role, e in chosen if role in {"median", "typical"}), None)
+    return replace(
+        diagnosis,
+        trace=trace(shown, names, posture) if shown else "",
+        maps=maps(shown, names) if shown else "",
+        beginning=course(first, names, posture) if first else "",
+        usual=usual(middle, names, posture) if middle else "",
+    )
 
 
 def _class_in(text: str) -> str:

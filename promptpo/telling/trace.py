@@ -6,14 +6,14 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from sandbox import Episode, Trajectory
 
 STEPS, AFTER = 20, 5
 """Steps shown, and how many of them come after the event."""
@@ -37,26 +37,35 @@ MOST_EXACT, NOTHING = 1e6, 1e-4
 LARGE = 40
 """Entries of an array from which on its entries are not shown."""
 
-MOST_OBSERVED, MOST_DONE = 8, 6
-"""Columns; of an observation those that change most are shown."""
+MOST_OBSERVED, MOST_DONE, MOST_KEPT = 7, 4, 4
+"""Columns: of the observation, of the action, and of what a policy keeps in its ``debug``."""
 
+POSTURE = 3
+"""Columns at most that are kept for how the body stands."""
 
-MOST_KEPT = 4
-"""Columns of what a policy keeps in its ``debug``."""
+SEEN = 100
+"""Steps of an episode, evenly spread, from which the range of a quantity is read."""
 
-BEGINNING, BEGINNING_ROWS = 40, 8
+BEGINNING, BEGINNING_ROWS = 40, 6
 """Steps at the beginning of a failed episode that are shown, in about so many rows; twice as many before its end."""
 
-BEGUN, BEGUN_DONE = 5, 3
-"""Columns of these rows: of the observation, and of the action."""
+BEGUN, BEGUN_DONE, BEGUN_KEPT = 4, 2, 3
+"""Columns of these rows."""
+
+ROWS = 9
+"""Steps of an episode that stand for all of it."""
+
+CALM = 10
+"""Steps in the middle of an episode that stand for how it usually goes."""
 
 
-def trace(episode: Episode, names: Mapping[str, str]) -> str:
+def trace(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
     """Some twenty consecutive steps around the event: observation and action with their names, and reward.
 
     Args:
         episode: Recorded, of at least one step.
         names: From `promptpo.spec.reading.names_of`.
+        posture: From `promptpo.spec.reading.posture_of`: columns that are shown wherever they change.
     """
     trajectory = episode.trajectory
     if trajectory is None or not len(trajectory.rewards):
@@ -67,17 +76,57 @@ def trace(episode: Episode, names: Mapping[str, str]) -> str:
     steps: Sequence[int] = range(max(0, end - STEPS), end)
     if episode.terminated and at == len(rewards) - 1 and len(rewards) >= BEFORE_END:
         steps = _before_the_end(len(rewards))
+    # What changes before the event, not after it, is what may have led to it.
+    before = max(2, sum(t <= at for t in steps))
+    rows = _table(trajectory, steps, names, posture, (MOST_OBSERVED, MOST_DONE, MOST_KEPT), before)
+    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", *rows])
+
+
+def overview(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
+    """A few steps of an episode, evenly spread, the last one included: what is told where no feedback class says more."""
+    trajectory = episode.trajectory
+    if trajectory is None or not len(trajectory.rewards):
+        return ""
+    n = len(trajectory.rewards)
+    steps = sorted({round(i * (n - 1) / max(1, min(ROWS, n) - 1)) for i in range(min(ROWS, n))})
+    return "\n".join(_table(trajectory, steps, names, posture, (MOST_OBSERVED + 1, MOST_DONE, 0), len(steps)))
+
+
+def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
+    """A few consecutive steps from the middle of an episode: how it goes when nothing special happens."""
+    trajectory = episode.trajectory
+    if trajectory is None or len(trajectory.rewards) < 2 * STEPS:
+        return ""
+    first = (len(trajectory.rewards) - CALM) // 2
+    steps = range(first, first + CALM)
+    rows = _table(trajectory, steps, names, posture, (MOST_OBSERVED, MOST_DONE, MOST_KEPT), CALM)
+    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, in its middle:", *rows])
+
+
+def _table(
+    trajectory: Trajectory,
+    steps: Sequence[int],
+    names: Mapping[str, str],
+    posture: Collection[str],
+    most: tuple[int, int, int],
+    before: int,
+) -> list[str]:
+    """A heading and a row for each step, runs of equal steps in one: a robot that stands still needs no twenty."""
+    seen, before = trajectory.observations, min(before, len(steps))
+    spread = (
+        [seen[round(i * (len(seen) - 1) / (SEEN - 1))] for i in range(SEEN)] if len(seen) > SEEN else seen
+    )
+    around = seen[max(0, steps[before - 1] - STEPS) : steps[before - 1] + 1]
     kind = "seen" if trajectory.perceived else "obs"
-    observed = _columns([trajectory.observations[t] for t in steps], kind, names, MOST_OBSERVED)
-    done = _columns([trajectory.actions[t] for t in steps], "action", names, MOST_DONE)
-    columns = {**observed, **_debug(trajectory.debug, steps), **done}
-    heading = ["step", *columns, "reward"]
+    observed = _observed([seen[t] for t in steps], spread, around, kind, names, posture, most[0], before)
+    done = _columns([trajectory.actions[t] for t in steps], "action", names, most[1])
+    done = {f"action.{name}" if name in observed else name: texts for name, texts in done.items()}
+    columns = {**observed, **_debug(trajectory.debug, steps, most[2]), **done}
     rows = [
-        [str(t), *(column[i] for column in columns.values()), cell(rewards[t])] for i, t in enumerate(steps)
+        [str(t), *(column[i] for column in columns.values()), cell(float(trajectory.rewards[t]))]
+        for i, t in enumerate(steps)
     ]
-    # Runs of equal steps are one row: a robot that stands still needs no twenty.
-    table = _folded(rows)
-    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", "|".join(heading), *table])
+    return ["|".join(["step", *columns, "reward"]), *_folded(rows)]
 
 
 def _before_the_end(length: int) -> list[int]:
@@ -89,14 +138,13 @@ def _before_the_end(length: int) -> list[int]:
     ]
 
 
-def course(episode: Episode, names: Mapping[str, str]) -> str:
+def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
     """Steps of an episode that failed, in a few rows: its beginning, or, if it went on for long, what led to its end.
-
-    The columns are those that went furthest, seen against how much they go to and fro.
 
     Args:
         episode: Recorded, of at least one step.
         names: From `promptpo.spec.reading.names_of`.
+        posture: From `promptpo.spec.reading.posture_of`.
     """
     trajectory = episode.trajectory
     if trajectory is None or not len(trajectory.rewards):
@@ -106,18 +154,11 @@ def course(episode: Episode, names: Mapping[str, str]) -> str:
     first, end = (0, min(length, BEGINNING)) if at_once else (length - 2 * BEGINNING, length)
     apart = max(1, math.ceil((end - first) / BEGINNING_ROWS))
     steps = [t for t in range(first, end) if (t - first) % apart == 0 or t == end - 1]
-    kind = "seen" if trajectory.perceived else "obs"
-    observed = _columns([trajectory.observations[t] for t in steps], kind, names, BEGUN, moved=True)
-    done = _columns([trajectory.actions[t] for t in steps], "action", names, BEGUN_DONE)
-    columns = {**observed, **_debug(trajectory.debug, steps), **done}
-    rows = [
-        [str(t), *(column[i] for column in columns.values()), cell(float(trajectory.rewards[t]))]
-        for i, t in enumerate(steps)
-    ]
+    rows = _table(trajectory, steps, names, posture, (BEGUN, BEGUN_DONE, BEGUN_KEPT), len(steps))
     about = (
         f"How it began (start of {length:,} steps):" if at_once else f"How it ended (of {length:,} steps):"
     )
-    return "\n".join([about, "|".join(["step", *columns, "reward"]), *_folded(rows)])
+    return "\n".join([about, *rows])
 
 
 def shorter(table: str) -> str:
@@ -175,47 +216,122 @@ def cell(value: float) -> str:
     return "0" if abs(value) < NOTHING else brief(value)
 
 
-def _columns(
-    values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, moved: bool = False
+def _observed(
+    values: Sequence[Any],
+    spread: Sequence[Any],
+    around: Sequence[Any],
+    kind: str,
+    names: Mapping[str, str],
+    posture: Collection[str],
+    most: int,
+    before: int,
 ) -> dict[str, list[str]]:
-    """Name to one text for each step; the columns that change most, or `moved` furthest, in their own order.
+    """Name to one text for each step, for the parts of an observation that tell most, in their own order.
 
-    Parts of an observation that never change, and entries of large arrays, which say nothing one by one,
-    are left out.
+    Those that tell how the body stands come first, then those that went furthest before the event, as a share of
+    what they range over in the episode. What never changes, what only repeats another part, a step later or not,
+    and entries of large arrays, which say nothing one by one, are left out.
+
+    Args:
+        values: Observations, one for each row.
+        spread: Observations from the whole episode.
+        around: Consecutive ones until the event.
+        kind: "obs"; "seen" where they are what a policy's ``perceive`` returned.
+        names: What parts are called.
+        posture: Names of those that tell how the body stands.
+        most: Columns.
+        before: Rows until the event.
     """
+    parts, texts, labels = _texts(values, kind, names)
+    if not labels and kind == "seen":
+        return {}
+    if not labels:  # nothing that has a value of its own
+        return {"obs": [compact(value, 60) for value in values]}
+    sizes = Counter(name.split("[")[0] for name in labels.values())
+    kept = [n for n in labels if len(set(texts[n])) > 1 and sizes[labels[n].split("[")[0]] <= LARGE]
+    whole = [dict(components(value, kind)) for value in spread] if kept else []
+    went = {
+        n: _went([p.get(n, math.nan) for p in parts[:before]], [p[n] for p in whole if n in p]) for n in kept
+    }
+    stands = [n for n in kept if labels[n].split("[")[0] in posture]
+    ranked = sorted(stands, key=lambda n: -went[n])[:POSTURE]
+    nearby = [dict(components(value, kind)) for value in around] if kept else []
+
+    def course_of(label: str) -> list[float]:
+        return [part[label] for part in nearby] if all(label in part for part in nearby) else []
+
+    ranked += sorted((n for n in kept if n not in ranked), key=lambda n: (_counts(course_of(n)), -went[n]))
+    shown: list[str] = []
+    for label in ranked:
+        if len(shown) == most:
+            break
+        mine, earlier = course_of(label), kept[: kept.index(label)]
+        if not any(_repeats(mine, course_of(one)) for one in earlier):
+            shown.append(label)
+    return {labels[n]: texts[n] for n in labels if n in shown}
+
+
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: int) -> dict[str, list[str]]:
+    """Name to one text for each step; the columns that change most often, in their own order."""
+    _, texts, labels = _texts(values, kind, names)
+    if not labels:
+        return {kind: [compact(value, 60) for value in values]}
+    by_change = sorted(labels, key=lambda label: -len(set(texts[label])))[:most]
+    return {labels[label]: texts[label] for label in labels if label in by_change}
+
+
+def _texts(
+    values: Sequence[Any], kind: str, names: Mapping[str, str]
+) -> tuple[list[dict[str, float]], dict[str, list[str]], dict[str, str]]:
+    """The numbers of each value by label, the texts of its cells, and what the labels are called."""
     parts = [dict(components(value, kind)) for value in values]
     said = [dict(words(value, kind)) for value in values]
     every: list[Mapping[str, Any]] = [*parts, *said]
     labels = {label: called(label, names) for part in every for label in part}
-    if not labels and kind == "seen":
-        return {}
-    if not labels:  # nothing that has a value of its own
-        return {kind: [compact(value, 60) for value in values]}
+    numbers = {label for part in parts for label in part}
     texts = {
         label: [
-            cell(part[label]) if label in part else _flat(compact(told.get(label, ""), 60))
+            (cell(part[label]) if label in part else "")
+            if label in numbers
+            else _flat(compact(told.get(label, ""), 60))
             for part, told in zip(parts, said, strict=True)
         ]
         for label in labels
     }
-    sizes = Counter(name.split("[")[0] for name in labels.values())
-    kept = [
-        label
-        for label, name in labels.items()
-        if kind not in {"obs", "seen"} or (len(set(texts[label])) > 1 and sizes[name.split("[")[0]] <= LARGE)
-    ]
-    changes = {label: float(len(set(texts[label]))) for label in kept}
-    if moved:
-        changes = {label: _went([part.get(label, math.nan) for part in parts]) for label in kept}
-    by_change = sorted(kept, key=lambda label: -changes[label])[:most]
-    return {labels[label]: texts[label] for label in labels if label in by_change}
+    return parts, texts, labels
 
 
-def _debug(kept: Sequence[Mapping[str, Any]], steps: Sequence[int]) -> dict[str, list[str]]:
+def _counts(values: Sequence[float]) -> bool:
+    """Whether a quantity only counts the steps, which the table does too."""
+    apart = {b - a for a, b in itertools.pairwise(values)}
+    return len(values) > 3 and len(apart) == 1 and abs(apart.pop()) == 1  # noqa: PLR2004 - a short run may be chance
+
+
+def _repeats(values: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether a quantity says what another one does, in the same consecutive steps or one step later."""
+    if len(set(other[:-1])) < 3:  # noqa: PLR2004 - flags agree by chance
+        return False
+    return values == other or values[1:] == other[:-1]
+
+
+def _went(values: Sequence[float], seen: Sequence[float]) -> float:
+    """How far a quantity went, as a share of its range, and how straight: next to nothing for one that goes to and fro.
+
+    How far is from the mean of the first rows to that of the last.
+    """
+    third = max(1, len(values) // 3)
+    far = abs(statistics.fmean(values[-third:]) - statistics.fmean(values[:third]))
+    way = sum(abs(b - a) for a, b in itertools.pairwise(values))
+    finite = [v for v in (*seen, *values) if math.isfinite(v)]
+    size = max(finite) - min(finite) if finite else 0.0
+    return far / size * min(1.0, far / way) if size > 0 and way > 0 and math.isfinite(far) else 0.0
+
+
+def _debug(kept: Sequence[Mapping[str, Any]], steps: Sequence[int], most: int) -> dict[str, list[str]]:
     """What the policy kept in its ``debug`` in these steps: the first names that it used."""
     if not kept:
         return {}
-    names = list(dict.fromkeys(name for t in steps for name in kept[t]))[:MOST_KEPT]
+    names = list(dict.fromkeys(name for t in steps for name in kept[t]))[:most]
     return {f"debug.{_flat(name)}": [_kept(kept[t].get(name)) for t in steps] for name in names}
 
 
@@ -228,13 +344,6 @@ def _kept(value: Any) -> str:
 def _flat(text: str) -> str:
     """Text that stays inside its cell."""
     return text.replace("|", "/").replace("\n", " ")
-
-
-def _went(values: Sequence[float]) -> float:
-    """How far a quantity went from where it began, as a share of all its way: 1 for one that only rises."""
-    way = sum(abs(b - a) for a, b in itertools.pairwise(values))
-    far = max(abs(value - values[0]) for value in values)
-    return far / way if way > 0 else 0.0  # NaN, where a part is missing, compares as 0
 
 
 def _folded(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -22,8 +22,10 @@ MOST_NUMBERS = 8
 """Numbers that are told of an outstanding episode."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
-NO_STEPS = "Not tuned: no steps were left, so its return is that of the numbers as written"
-NOT_PAID = "Not tuned: the steps paid for more promising programs only, so its return is that of the numbers as written"
+NO_STEPS = "Not tuned, as no steps were left: its return is that of the numbers as written"
+NOT_PAID = (
+    "Not tuned, as steps were spent on more promising programs: its return is that of the numbers as written"
+)
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 
@@ -43,12 +45,12 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning tried {what} over {_episodes(tuned)}, found little and went on with another program, so its return is that of the numbers as written"
+        return f"Tuning left {what} as written after a look of {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":
         return f"Tuning {tried}: no gain, all values that were tried scored alike"
-    few = ", though so few episodes do not show that they are at their best"
+    few = "; so few do not show that they are at their best"
     gain = f"no gain{few if tuned.evaluations < FEW * numbers else ''}"
     return f"Tuning {tried}: {gain}" + (f"; {matters}" if matters else "")
 

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from promptpo.run.packing import deflate, inflate
-from sandbox import Recorded, Rollout
+from sandbox import Episode, Recorded, Rollout
 from sandbox.errors import SpaceBorderError
 from sandbox.worlds import recorded
 
@@ -80,10 +80,7 @@ class Experience:
             for episode in rollout.episodes:
                 if episode.trajectory is None or not len(episode.trajectory.rewards):
                     continue
-                try:
-                    kept = recorded(self.observation_space, self.action_space, episode)
-                except SpaceBorderError:
-                    kept = None
+                kept = _recorded(episode, self.observation_space, self.action_space)
                 if kept is None:
                     self.unfit += 1
                 else:
@@ -101,6 +98,21 @@ class Experience:
             for part in self._parts:
                 part[:] = part[::2]
             self._bytes = sum(_size(one) for part in self._parts for one in part)
+
+
+def recorded_in(
+    rollout: Rollout, observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any]
+) -> tuple[Recorded, ...]:
+    """The episodes of a rollout that have trajectories which suit the spaces."""
+    kept = (_recorded(episode, observation_space, action_space) for episode in rollout.episodes)
+    return tuple(one for one in kept if one is not None)
+
+
+def _recorded(episode: Episode, observation_space: Any, action_space: Any) -> Recorded | None:
+    try:
+        return recorded(observation_space, action_space, episode)
+    except SpaceBorderError:
+        return None
 
 
 def _size(episode: Recorded) -> int:

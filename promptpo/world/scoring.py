@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.world.data import some_of
-from promptpo.world.numbers import joined, quantities, rows
-from sandbox import Failure, Replay
+from promptpo.world.mismatches import CLOSE, TINY, Mismatch, Transitions, worst
+from promptpo.world.numbers import quantities, rows
+from promptpo.world.replaying import replayed
+from sandbox import Failure
 
 if TYPE_CHECKING:
     import gymnasium
@@ -27,22 +29,11 @@ HORIZONS = (1, 5, 25)
 MOST_STEPS = 10_000
 """Transitions that a score is taken from."""
 
-MESSAGE_VALUES = 500_000
-"""Numbers that one request may ask for."""
-
 FEWEST = 10
 """Fewer predictions than these say nothing about a horizon."""
 
-TRACED, MOST_TRACED = 200, 6
-"""Steps of a held-out episode that are kept for charts, and quantities."""
-
 USABLE = 0.6
 """A model that is worth less is not used."""
-
-CLOSE = 1e-3
-"""Predictions of rewards within this share of their size are exact."""
-
-TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,31 +53,13 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
-    """One step that was predicted badly.
-
-    Attributes:
-        step: Of its episode.
-        obs: What the model was shown.
-        action: What was done.
-        predicted: Observation, reward, terminated.
-        real: The same.
-    """
-
-    step: int
-    obs: str
-    action: str
-    predicted: tuple[str, float, bool]
-    real: tuple[str, float, bool]
-
-
-@dataclass(frozen=True, slots=True)
 class Score:
     """What a world model is worth on held-out episodes.
 
     Attributes:
         skills: Of the observed quantities.
-        reward: Explained variance of rewards one step ahead, or the share of exact ones where they never change.
+        reward: Explained variance of rewards one step ahead, or the share of exact ones where they never change; of
+            steps whose ending, or none, is foreseen.
         endings: Share of endings that were foreseen one step ahead; None where none happened.
         false_endings: Share of the other steps that were predicted to end the episode.
         calibration: Where its predictions vary: how far predictions lie from each other as a share of how far they
@@ -149,78 +122,6 @@ async def scored(
     return _with_seconds(score, seconds)
 
 
-async def replayed(
-    executor: Executor,
-    source: str,
-    params: Mapping[str, float] | None,
-    episodes: Sequence[Recorded],
-    spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]],
-    *,
-    every: int,
-    seed: int = 0,
-) -> Predictions:
-    """A model's predictions of all steps, asked for in as many pieces as it takes."""
-    from sandbox import Predictions
-
-    width = len(quantities(spaces[0]) or [1])
-    pieces: list[list[Recorded]] = [[]]
-    size = 0
-    for episode in episodes:
-        size += len(episode) * width
-        if size > MESSAGE_VALUES and pieces[-1]:
-            pieces.append([])
-            size = len(episode) * width
-        pieces[-1].append(episode)
-    found = [
-        await executor.replay(Replay(source, params, tuple(piece), every, 7919 * seed + i, *spaces))
-        for i, piece in enumerate(pieces)
-    ]
-    broken = next((one for one in found if one.failure is not None), None)
-    if broken is not None or len(found) == 1:
-        return broken or found[0]
-    return Predictions(
-        joined([one.observations for one in found]),
-        np.concatenate([one.rewards for one in found]),
-        np.concatenate([one.terminated for one in found]),
-    )
-
-
-async def traced(
-    executor: Executor,
-    source: str,
-    params: Mapping[str, float] | None,
-    episodes: Sequence[Recorded],
-    spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]],
-) -> dict[str, Any]:
-    """One held-out episode as it went and as it was predicted, put in step every 25 steps; empty where it cannot be.
-
-    Returns:
-        For charts: "every", and "series" with the name, the real and the predicted values of the quantities that
-        change most often.
-    """
-    known = quantities(spaces[0])
-    if known is None or not episodes:
-        return {}
-    longest = max(episodes, key=len)
-    found = await replayed(executor, source, params, [longest], spaces, every=HORIZONS[-1])
-    if found.failure is not None:
-        return {}
-    real, guess = rows(spaces[0], longest.observations)[1:], rows(spaces[0], found.observations)
-    changes = [len(np.unique(real[:TRACED, i])) for i in range(real.shape[1])]
-    shown = sorted(np.argsort(np.negative(changes), kind="stable")[:MOST_TRACED].tolist())
-    return {
-        "every": HORIZONS[-1],
-        "series": [
-            {
-                "name": known[i].name,
-                "real": [float(f"{value:.5g}") for value in real[:TRACED, i]],
-                "predicted": [float(f"{value:.5g}") for value in guess[:TRACED, i]],
-            }
-            for i in shown
-        ],
-    }
-
-
 def _failed(failure: Failure) -> Score:
     return Score((), 0.0, None, 0.0, None, 0, 0.0, failure=failure)
 
@@ -248,24 +149,22 @@ class _Scoring:
         space: gymnasium.Space[Any],
         predicted: Mapping[tuple[int, int], Predictions],
     ) -> None:
-        self._known, self._episodes = known, episodes
-        seen = [rows(space, episode.observations) for episode in episodes]
-        self._before = np.concatenate([one[:-1] for one in seen])
-        self._after = np.concatenate([one[1:] for one in seen])
-        self._at = np.concatenate([np.arange(len(episode)) for episode in episodes])
-        self._rewards = np.concatenate([episode.rewards for episode in episodes])
-        self._ends = np.zeros(len(self._at), bool)
-        lasts = np.cumsum([len(episode) for episode in episodes]) - 1
-        self._ends[lasts] = [episode.terminated for episode in episodes]
+        self._known = known
+        self._steps = steps = Transitions.of(episodes, space)
+        self._before, self._after, self._at = steps.before, steps.after, steps.at
+        self._rewards, self._ends, self._discrete = steps.rewards, steps.ends, steps.discrete
         self._predicted = predicted
         self._guesses = {key: rows(space, found.observations) for key, found in predicted.items()}
-        self._discrete = np.array([quantity.discrete for quantity in known])
 
     def score(self) -> Score:
         """All of it."""
         skills = self._skills()
         one = self._predicted[1, 0]
-        reward = _explained(one.rewards, self._rewards, np.full_like(self._rewards, self._rewards.mean()))
+        agreed = one.terminated == self._ends  # an ending that is not foreseen is counted as that alone
+        if not agreed.any():
+            agreed[:] = True
+        earned = self._rewards[agreed]
+        reward = _explained(one.rewards[agreed], earned, np.full_like(earned, earned.mean()))
         ended = int(self._ends.sum())
         endings = float(one.terminated[self._ends].mean()) if ended else None
         others = ~self._ends
@@ -275,7 +174,16 @@ class _Scoring:
             worth = _worth(skills, reward, endings, false)
         else:
             worth = self._worth_by_chance(skills, calibration)
-        return Score(skills, reward, endings, false, calibration, len(self._at), worth, self._mismatches())
+        return Score(
+            skills,
+            reward,
+            endings,
+            false,
+            calibration,
+            len(self._at),
+            worth,
+            worst(self._steps, self._guesses[1, 0], one),
+        )
 
     def _skills(self) -> tuple[Skill, ...]:
         ahead: list[dict[int, float]] = [{} for _ in self._known]
@@ -323,52 +231,10 @@ class _Scoring:
         first, second = self._guesses[1, 0], self._guesses[1, 1]
         if (first == second).all():
             return None
-        size = np.where(self._discrete, 1.0, np.maximum(np.std(self._after - self._before, axis=0), TINY))
+        size = self._steps.sizes
         apart = _distance(first, second, self._discrete, size)
         off = _distance(first, self._after, self._discrete, size)
         return float(apart / max(off, TINY))
-
-    def _mismatches(self, most: int = 6) -> tuple[Mismatch, ...]:
-        """The steps that are predicted worst one step ahead, of each episode no more than two."""
-        one = self._predicted[1, 0]
-        size = np.where(self._discrete, 1.0, np.maximum(np.std(self._after - self._before, axis=0), TINY))
-        error = np.abs(self._guesses[1, 0] - self._after) / size
-        error = np.minimum(np.where(self._discrete, error > 0, error), 100.0).mean(axis=1)
-        spread = max(float(np.std(self._rewards)), CLOSE * float(np.abs(self._rewards).max(initial=0)), TINY)
-        error += np.minimum(np.abs(one.rewards - self._rewards) / spread, 100.0)
-        error += 3.0 * (one.terminated != self._ends)
-        owner = np.repeat(np.arange(len(self._episodes)), [len(episode) for episode in self._episodes])
-        found: list[Mismatch] = []
-        taken: dict[int, int] = {}
-        for place in np.argsort(-error, kind="stable"):
-            episode = int(owner[place])
-            if error[place] < CLOSE or len(found) == most:
-                break
-            if taken.get(episode, 0) < 2:  # noqa: PLR2004
-                taken[episode] = taken.get(episode, 0) + 1
-                found.append(self._mismatch(int(place), episode))
-        return tuple(found)
-
-    def _mismatch(self, place: int, episode: int) -> Mismatch:
-        one, step = self._predicted[1, 0], int(self._at[place])
-        return Mismatch(
-            step,
-            _row(self._before[place]),
-            _row(np.ravel(self._episodes[episode].actions[step]))
-            if not isinstance(self._episodes[episode].actions, list)
-            else str(self._episodes[episode].actions[step])[:200],
-            (
-                _row(self._guesses[1, 0][place]),
-                round(float(one.rewards[place]), 5),
-                bool(one.terminated[place]),
-            ),
-            (_row(self._after[place]), round(float(self._rewards[place]), 5), bool(self._ends[place])),
-        )
-
-
-def _row(values: np.ndarray[Any, Any]) -> str:
-    shown = ", ".join(f"{value:.5g}" for value in values[:24])
-    return f"[{shown}{', …' if len(values) > 24 else ''}]"  # noqa: PLR2004
 
 
 def _explained(guess: Any, truth: Any, plain: Any) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptpo.world.mismatches import Mismatch
     from promptpo.world.scoring import Score
 
 MOST_QUANTITIES = 30
@@ -55,10 +56,10 @@ def in_words(data: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def mismatches_in_words(score: Score) -> list[str]:
-    """The worst predictions as rows."""
+def mismatches_in_words(rows: Sequence[Mismatch]) -> list[str]:
+    """Steps that were predicted badly as rows."""
     found = []
-    for one in score.mismatches:
+    for one in rows:
         told = [
             f"{obs}, reward {reward:g}{', ended' if ended else ''}"
             for obs, reward, ended in (one.predicted, one.real)

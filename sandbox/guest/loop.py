@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from sandbox.gate.check import Rejected, admit
-from sandbox.guest import wire, worlds
+from sandbox.guest import rewards, wire
 from sandbox.guest.actions import sample
 from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
+from sandbox.guest.construct import construct
 from sandbox.guest.debug import kept_in
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
 from sandbox.guest.facades import Modules
 from sandbox.guest.namespace import Output, restricted, unrestricted
 from sandbox.guest.plain import decode, encode
 from sandbox.guest.seen import kept, watch
+from sandbox.guest.simulating import simulate
 from sandbox.guest.wire import HEADER, READ, message
 
 SLOW_SECONDS = 0.001
@@ -95,6 +97,7 @@ class GuestLoop:
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[int, str]] = []
+        self._rewards = rewards.Rewards(lambda digest: self._module(digest, self._unread()))
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -115,6 +118,8 @@ class GuestLoop:
                 self._call(decode(payload[HEADER.size :]))
             elif kind in (wire.REPLAY, wire.IMAGINE):
                 self._simulate(kind, decode(payload[HEADER.size :]))
+            elif kind == wire.SCORE:
+                self._score(decode(payload[HEADER.size :]))
 
     def _rows(self, payload: bytes) -> list[Any]:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
@@ -222,7 +227,7 @@ class GuestLoop:
             output = self._running = Output(self.output_limit, self.printed, index)
             lane = RunningPolicy(index, None, output)
             try:
-                lane.policy = _construct(self._module(digest, output), params)
+                lane.policy = construct(self._module(digest, output), params)
                 lane.act = lane.policy.act
                 if self.seen:
                     watch(lane.policy, lane.note_seen)
@@ -357,46 +362,25 @@ class GuestLoop:
             self._flush_output()
             send(message(wire.TEXT, data))
 
-    # Worlds
-
     def _simulate(self, kind: int, request: dict[str, Any]) -> None:
-        """Answer with predictions; who failed, world or policy, is said with the failure."""
-        output = self._running = Output(0, self.printed, 0)  # what is printed in a model is nobody's to read
+        simulate(
+            kind, request, lambda digest, code: self._module(digest, self._unread(), code), gate=self.gate
+        )
+
+    def _unread(self) -> Output:
+        """The output of what is no policy: nobody reads it."""
+        self._running = Output(0, self.printed, 0)
+        return self._running
+
+    def _score(self, request: dict[str, Any]) -> None:
+        """Answer with what steps earn; a failure says in which step it happened."""
         try:
-            make = worlds.maker(self._module(request["digest"], output), request["params"])
-            answer: Any
-            if kind == wire.REPLAY:
-                answer = worlds.replay(make, request)
-            else:
-                answer = self._imagined(make, request, output)
-            data = encode(answer)
-        except worlds.WorldError as error:
-            self._fail(error.__cause__ or error)
-        except BaseException as error:  # noqa: BLE001 - reported to the host
-            self._fail(error)
+            data = encode(self._rewards.score(request))
+        except rewards.StepError as error:
+            kind, text, detail = describe_failure(error.__cause__ or error)
+            send_failure(kind, text if error.step is None else f"at step {error.step}: {text}", detail)
         else:
-            send(message(wire.PREDICTED, data))
-
-    def _imagined(self, make: worlds.Make, request: dict[str, Any], output: Output) -> list[Any]:
-        """Episodes of a policy in the world; a failing policy's are its own outcome."""
-        source = request["policy"]
-        tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
-        if isinstance(tree, Rejected):
-            return [("rejected", tree.message, tree.detail)]
-        try:
-            code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
-        except SyntaxError as error:
-            return [("rejected", f"line {error.lineno}: syntax error: {error.msg}", "")]
-        remember_source(source)
-
-        def policy(params: dict[str, float] | None, digest: bytes) -> Any:
-            return _construct(self._module(digest, output, code), params)
-
-        episodes: list[Any] = []
-        for return_, steps, ended, seen, wrong in worlds.Imagined(make, policy, request).episodes():
-            failure = None if wrong is None else describe_failure(wrong)
-            episodes.append((return_, steps, ended, seen, failure))
-        return episodes
+            send(message(wire.SCORED, data))
 
 
 def _send_debug(lane: RunningPolicy) -> None:
@@ -410,23 +394,3 @@ def _send_debug(lane: RunningPolicy) -> None:
         data, lane.seen = encode(kept(lane.seen)), None
         if len(data) <= wire.MAX_SEEN_BYTES:
             send(message(wire.SEEN, data, lane.index))
-
-
-def _construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
-    """A new policy, made the way its ``__init__`` asks for, and reset where it can be."""
-    policy_class = module.get("Policy")
-    if not isinstance(policy_class, type):
-        raise ContractError("the module defines no class Policy; define class Policy with act(self, obs)")
-    if not callable(getattr(policy_class, "act", None)):
-        raise ContractError("the class Policy has no method act; define act(self, obs)")
-    policy = policy_class(dict(params or {})) if _takes_params(policy_class) else policy_class()
-    reset = getattr(policy, "reset", None)
-    if callable(reset) and getattr(getattr(reset, "__code__", None), "co_argcount", 0) == 1:
-        reset()
-    return policy
-
-
-def _takes_params(policy_class: type) -> bool:
-    constructor: Any = getattr(policy_class, "__init__")  # noqa: B009 - of the class, not of an instance
-    code = getattr(constructor, "__code__", None)
-    return code is not None and (code.co_argcount > 1 or bool(code.co_flags & 0x04))

@@ -38,6 +38,8 @@ REPLAY = 7
 """Predict recorded steps with the module's World: plain data, see `sandbox.guest.worlds`."""
 IMAGINE = 8
 """Let a policy act in the module's World: plain data, see `sandbox.guest.worlds`."""
+SCORE = 9
+"""What steps earn by the module's Reward: plain data, see `sandbox.guest.rewards`."""
 
 # guest to host
 READY = 32
@@ -61,7 +63,9 @@ MAX_SEEN_BYTES = 16384
 
 PREDICTED = 38
 """What a replay gave, or the episodes that a policy played in a world: plain data."""
-SEEN = 39
+SCORED = 39
+"""What steps have earned: plain data."""
+SEEN = 40
 """What the ``perceive`` of lane number `count` has returned in this step: plain data; accounts for no lane."""
 
 

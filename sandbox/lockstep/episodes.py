@@ -24,6 +24,7 @@ from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progre
 from sandbox.lockstep.roundtrip import Answer, NoAction, RoundTrip, action_in
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
 from sandbox.results import Failure, FailureKind, Limits, Record
+from sandbox.rewards import AskedReward, RewardedEpisode
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
 
@@ -40,12 +41,14 @@ class Options:
         record: Whether to keep trajectories, and whose observations.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
         alone: Whether this guest runs one episode only, so that whatever happens is its doing.
+        reward: What says what steps earn; None leaves it to the environment.
     """
 
     limits: Limits
     record: Record = False
     careful: bool = False
     alone: bool = False
+    reward: AskedReward | None = None
 
 
 class GuestEpisodes:
@@ -109,7 +112,11 @@ class GuestEpisodes:
             index, env = self._idle.popleft()
             taken = self.progress.taken.get(position, ())
             trial = self.progress.trials[position]
-            starting.append(Lane(index, env, position, trial, env.step, taken=taken))
+            lane = Lane(index, env, position, trial, env.step, taken=taken)
+            if self.options.reward is not None:
+                lane.rewarded = RewardedEpisode(self.options.reward, index, env)
+                lane.step = lane.rewarded.step
+            starting.append(lane)
             self.progress.outputs.pop(position, None)  # an attempt before this one may have printed, too
         if not starting and not (self._stopped and self.lanes):
             return  # nothing is left to be said to a guest without lanes
@@ -192,6 +199,8 @@ class GuestEpisodes:
     def _reset(self, lane: Lane) -> None:
         """Start the environment's episode."""
         lane.obs, _ = lane.env.reset(seed=lane.trial.seed)
+        if lane.rewarded is not None:
+            lane.rewarded.begin(lane.trial.seed, lane.obs)
         if self.options.record:
             first = [] if self.options.record == "seen" else [plain_observation(self.space, lane.obs)]
             lane.recorded = (first, [], [], [])

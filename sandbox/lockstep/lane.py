@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
 from sandbox.results import Episode, Failure, Trajectory, Trial
+
+if TYPE_CHECKING:
+    from sandbox.rewards import RewardedEpisode
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +24,7 @@ class Lane:
         env: Its environment, owned by the caller.
         position: Index of the trial in the order given.
         trial: What to run.
-        step: ``env.step``.
+        step: ``env.step``, or that of `rewarded`.
         obs: The observation to send next.
         steps: Steps taken.
         last_round: The round whose step the horizon makes the last; -1 for none.
@@ -34,6 +38,7 @@ class Lane:
         debug: What its policy kept in ``debug`` at its latest action.
         seen: What its policy's ``perceive`` returned last in its latest action.
         recorded: Observations, actions, rewards and what policies kept, if asked for.
+        rewarded: What its steps earn where a reward program says so; None where the environment does.
     """
 
     index: int
@@ -54,6 +59,7 @@ class Lane:
     debug: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
     recorded: tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]]] | None = field(default=None)
+    rewarded: RewardedEpisode | None = None
 
     def episode(
         self,
@@ -63,8 +69,12 @@ class Lane:
         truncated: bool = False,
         failure: Failure | None = None,
     ) -> Episode:
-        """The finished episode."""
-        return Episode(
+        """The finished episode.
+
+        Raises:
+            RewardFailedError: The reward program failed.
+        """
+        episode = Episode(
             seed=self.trial.seed,
             return_=float(self.total),
             steps=self.steps,
@@ -75,6 +85,21 @@ class Lane:
             policy_seconds=seconds,
             trajectory=None if self.recorded is None else self._trajectory(*self.recorded),
             failure=failure,
+        )
+        return episode if self.rewarded is None or self.obs is None else self._scored(episode, self.rewarded)
+
+    @staticmethod
+    def _scored(episode: Episode, rewarded: RewardedEpisode) -> Episode:
+        """The episode by what the reward program says of it."""
+        scored = rewarded.end()
+        seen = episode.trajectory
+        return replace(
+            episode,
+            return_=math.fsum(scored.rewards),
+            env_return=episode.return_,
+            parts=scored.parts,
+            success=scored.success,
+            trajectory=None if seen is None else replace(seen, rewards=scored.rewards),
         )
 
     @staticmethod

@@ -11,7 +11,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -26,6 +26,9 @@ from sandbox.process import GuestUsage
 from sandbox.results import Episode, Failure, FailureKind, Limits, Record, Rollout, Trial
 from sandbox.spaces import layout_of
 from sandbox.text import clean
+
+if TYPE_CHECKING:
+    from sandbox.rewards import AskedReward
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,13 @@ class Runner:
         *,
         record: Record,
         clip_actions: bool,
+        reward: AskedReward | None = None,
     ) -> Rollout:
         """Run all trials; see `sandbox.Sandbox.rollout`."""
         layout = layout_of(envs[0].action_space)
         layout_of(envs[0].observation_space)
         decoder = ActionDecoder(envs[0].action_space, layout, clip=clip_actions)
-        options = Options(self.limits, record)
+        options = Options(self.limits, record, reward=reward)
         pending = deque(range(len(progress.trials)))
         failure = None
         while pending and not progress.exhausted:

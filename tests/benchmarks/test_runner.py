@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -108,6 +109,20 @@ def test_the_page_is_self_contained(finished: Any) -> None:
     assert page.count("--report-only") == page.count("<figcaption>")
     for path in (asked.root / "figures").glob("*.svg"):
         ET.fromstring(path.read_text())  # noqa: S314 - written by ourselves a moment ago
+
+
+def test_what_is_published_is_one_page_and_one_table(finished: Any, tmp_path: Path) -> None:
+    """A page whose pictures are beside it and which leads to nothing that stayed behind, and every row."""
+    asked, *_ = finished
+    report(replace(asked, published=tmp_path / "kept"))
+    text = (tmp_path / "kept" / "report.md").read_text()
+    assert text.replace("\n", " ").count("## ") > 3
+    assert "cells/" not in text
+    assert "3 of 5 runs are finished" in text
+    shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"report.md", "results.csv", *shown}
+    assert all((tmp_path / "kept" / name).read_bytes().startswith(b"\x89PNG") for name in shown)
+    assert (tmp_path / "kept" / "results.csv").read_text() == (asked.root / "results.csv").read_text()
 
 
 def test_a_report_repeats(finished: Any) -> None:
@@ -248,13 +263,13 @@ def invoke(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers and a feedback class."""
+    """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers, a feedback class and experiments."""
     out = tmp_path / "out"
     arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
     done = invoke([*arguments, "--seeds", "2", "--dry-run", "--out", str(out)], monkeypatch)
     assert done.exit_code == 0, done.output
     tasks = 4
-    calls = tasks * 2 * (5 * 4 + 1)
+    calls = tasks * 2 * (5 * 4 + 2)
     assert f"{calls:,}" in done.output
     usd = calls * (6_000 * 5 + 3_000 * 25) / 1e6
     assert f"{usd:.2f}" in done.output

@@ -118,6 +118,27 @@ class Locked(gymnasium.Env):
         return self._observe(), float(done), done, False, {"success": done}
 
 
+class Levers(gymnasium.Env):
+    """Bring both needles to zero with two levers.
+
+    The reward is minus the distance of both. Which lever moves which needle, and which way, is written nowhere.
+    """
+
+    observation_space = spaces.Box(-9.0, 9.0, (2,), np.float64)
+    action_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """Both needles are somewhere off."""
+        super().reset(seed=seed)
+        self.needles = self.np_random.uniform(1.0, 3.0, 2)
+        return self.needles.copy(), {}
+
+    def step(self, action: Any) -> Any:
+        """Each lever moves the other's needle, one of them backwards."""
+        self.needles = np.clip(self.needles + 0.3 * np.array([-action[1], action[0]]), -9.0, 9.0)
+        return self.needles.copy(), -float(np.abs(self.needles).sum()), False, False, {}
+
+
 class Raises(Thermostat):
     """An environment with a bug that shows at its fifth step."""
 
@@ -167,6 +188,7 @@ for _name, _class in {
     "Thermostat": Thermostat,
     "Sorter": Sorter,
     "Locked": Locked,
+    "Levers": Levers,
     "Raises": Raises,
     "Hangs": Hangs,
     "HangsInReset": HangsInReset,

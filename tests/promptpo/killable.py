@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import promptpo
-from promptpo.llm.base import Request
+from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
 
@@ -19,6 +19,26 @@ ANSWERS = {
     "r2.c1": GOOD,
     "r2.c2": variant(WEAK, 2),
 }
+
+EXPERIMENT = """```python
+class Probe:
+    def act(self, obs):
+        return {action}
+
+    def report(self, trajectory):
+        return f"{len(trajectory['rewards'])} steps of {action}"
+```
+"""
+
+EXPERIMENTS = {
+    "probe": EXPERIMENT.replace("{action}", "0") + "\n" + EXPERIMENT.replace("{action}", "[0, 1][7]"),
+    "p0.2.repair1": EXPERIMENT.replace("{action}", "1"),
+    "feedback": FEEDBACK,
+    "r1.c1": WEAK,
+    "r2.c1": variant(WEAK, 1) + "\n" + EXPERIMENT.replace("{action}", "int(obs[3] > 0)"),
+    "r3.c1": GOOD,
+}
+"""The answers of a run of three rounds whose model tries things out; nothing is tuned in it."""
 
 
 class Killer(promptpo.Observer):
@@ -34,13 +54,14 @@ class Killer(promptpo.Observer):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def work(folder: Path, kill_at: int = -1) -> None:
+def work(folder: Path, kill_at: int = -1, experiments: bool = False) -> None:
     """Begin or resume the run in a folder.
 
     Args:
         folder: Holds the run; `calls`, a line for every call to the model, so that a call made twice is
             seen; and `errors`, what was printed to standard error.
         kill_at: The event of this process after which it kills itself; -1 for none.
+        experiments: Whether the model tries things out.
     """
     sys.stderr = (folder / "errors").open("w", buffering=1)
     run = folder / "run"
@@ -48,17 +69,20 @@ def work(folder: Path, kill_at: int = -1) -> None:
     def model(request: Request) -> Any:
         with (folder / "calls").open("a") as log:
             log.write(request.key + "\n")
-        return ANSWERS[request.key]
+        return (EXPERIMENTS if experiments else ANSWERS)[request.key]
 
-    common = {"llm": ScriptedLLM(model), "observer": Killer(kill_at)}
+    llm = ScriptedLLM(model, purposes=ALL_PURPOSES) if experiments else ScriptedLLM(model)
+    common: Any = {"llm": llm, "observer": Killer(kill_at)}
+    if experiments:
+        common |= {"recipe_options": {"tune": False}}
     if (run / "config.toml").exists():
-        promptpo.resume(run, **common)
+        promptpo.resume(run, llm=llm, observer=common["observer"])
         return
     promptpo.optimize(
         "CartPole-v1",
         out=run,
-        rounds=2,
-        candidates=2,
+        rounds=3 if experiments else 2,
+        candidates=1 if experiments else 2,
         episodes=3,
         validation_episodes=4,
         test_episodes=6,

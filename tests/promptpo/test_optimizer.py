@@ -218,10 +218,12 @@ def test_the_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
 
 
 def test_a_feedback_class_that_stays_broken_is_replaced(tmp_path: Path) -> None:
-    """The built-in summary takes over; the run does not end."""
+    """A built-in table of steps takes over; the run does not end."""
     model = Model({"feedback": "no code here"})
     optimize(model, tmp_path / "run", rounds=2, candidates=1)
-    assert "step 0: obs [" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+    told = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+    table = told[told.index("step|") :].splitlines()
+    assert table[1].startswith("0|")
 
 
 def test_the_paper_recipe_reflects_between_rounds(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from baselines.icpi.engines.paid import ContextOverflowError
+from baselines.icpi.engines.server import of_choices
 from baselines.icpi.values import CompletionRequest, Result
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Message
@@ -23,6 +24,8 @@ SYSTEM = (
 ANSWER_TOKENS = 1024
 """A model that reasons needs room before its line; only one line is taken."""
 CONCURRENCY = 4
+TOP_LOGPROBS = 20
+"""The most that OpenAI gives."""
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TOO_LONG = re.compile(r"do not fit into the context")
@@ -57,7 +60,13 @@ class ChatCompleter:
             if _TOO_LONG.search(str(error)):
                 raise ContextOverflowError(str(error)) from error
             raise
-        return Result(answer_line(completion.text), completion.usage, completion.cost_usd)
+        text = completion.text if request.system else answer_line(completion.text)
+        return Result(
+            text,
+            completion.usage,
+            completion.cost_usd,
+            of_choices(completion.logprobs, request.choices or ()),
+        )
 
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
@@ -65,7 +74,18 @@ class ChatCompleter:
 
 
 def chat_request(request: CompletionRequest, key: str) -> ChatRequest:
-    """A completion request as a chat request."""
+    """A completion request as a chat request: as its own instruction says, or as a file to go on with."""
+    if request.system:
+        return ChatRequest(
+            key=key,
+            purpose="policy",
+            system=request.system,
+            messages=(Message("user", request.head), Message("user", request.examples + request.query)),
+            stable_messages=1,
+            max_output_tokens=ANSWER_TOKENS,
+            temperature=request.temperature,
+            top_logprobs=TOP_LOGPROBS if request.score else 0,
+        )
     question = request.query
     if request.choices:
         question += "\n(The next line is one of these:\n" + "\n".join(request.choices) + ")\n"

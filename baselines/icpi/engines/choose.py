@@ -76,11 +76,23 @@ def choose_engine(
         MissingExtraError: A package that it needs is not installed.
         ProviderError: Its server does not start.
     """
-    provider, argument = _parts(name)
-    if provider in FREE_ENGINES:
+    if not is_paid(name):
         free = _free(name, setting, seed, base_url)
         return ChosenEngine(free, None, free.close)
-    completer, measure, stop = _completer(provider, argument, base_url)
+    return choose_model(name, base_url=base_url, ledger=ledger, journal=journal)
+
+
+def choose_model(
+    name: str, *, base_url: str | None = None, ledger: Ledger | None = None, journal: Journal | None = None
+) -> ChosenEngine:
+    """The language model that a name means; the arguments are those of `choose_engine`.
+
+    Raises:
+        UsageError: There is none of that name.
+        MissingExtraError: A package that it needs is not installed.
+        ProviderError: Its server does not start.
+    """
+    completer, measure, stop = _completer(*_parts(name), base_url)
     engine = PaidEngine(completer, ledger or Ledger(Budget(steps=None)), journal)
 
     def close() -> None:
@@ -103,10 +115,16 @@ def check_engine(name: str, setting: Setting, base_url: str | None = None) -> No
         MissingExtraError: A package that it needs is not installed.
         MissingKeyError: It needs a key.
     """
-    provider, argument = _parts(name)
-    if provider in FREE_ENGINES:
+    if not is_paid(name):
         _free(name, setting, 0, base_url)
-    elif provider == "embedded":
+    else:
+        check_model(name, base_url)
+
+
+def check_model(name: str, base_url: str | None = None) -> None:
+    """Refuse what `choose_model` would refuse; otherwise as `check_engine`."""
+    provider, argument = _parts(name)
+    if provider == "embedded":
         from promptpo.llm.embedded import LocalServer
 
         LocalServer(argument or EMBEDDED)

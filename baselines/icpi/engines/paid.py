@@ -25,6 +25,10 @@ KEPT_ON_OVERFLOW = 0.9
 """Share of the examples that stay when a prompt turns out to be too long."""
 
 
+LAST_ANSWERS_SECONDS = 30.0
+"""How long answers under way are waited for after Ctrl-C; a second one does not wait."""
+
+
 class ContextOverflowError(ProviderError):
     """The prompt does not fit into the model's context."""
 
@@ -106,25 +110,39 @@ class PaidEngine:
 
     async def _gather(self, asked: Sequence[tuple[str, CompletionRequest]]) -> list[Result | BaseException]:
         free = asyncio.Semaphore(self._completer.concurrency)
+        under_way: set[asyncio.Task[Result]] = set()
 
         async def one(key: str, request: CompletionRequest) -> Result:
             async with free:
-                return await self._pay(key, request)
+                call = asyncio.ensure_future(self._pay(key, request))
+                under_way.add(call)
+                call.add_done_callback(under_way.discard)
+                return await asyncio.shield(call)
 
-        return await asyncio.gather(*(one(*item) for item in asked), return_exceptions=True)
+        waiting = asyncio.gather(*(one(*item) for item in asked), return_exceptions=True)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            await _received(set(under_way))
+            raise
 
     async def _pay(self, key: str, request: CompletionRequest) -> Result:
         if self._ledger.seconds_left == 0:
             raise BudgetSpentError(f"the limit of {self._ledger.budget.seconds:g} seconds is reached")
         self._ledger.reserve_call()
+        started = time.monotonic()
         try:
             result = await self._fitting(request)
+            result = replace(result, seconds=round(time.monotonic() - started, 3))
             data = {
                 "purpose": request.kind,
                 "text": result.text,
                 "usage": asdict(result.usage),
                 "cost_usd": result.cost_usd,
+                "seconds": result.seconds,
             }
+            if result.logprobs:
+                data["logprobs"] = dict(result.logprobs)
             if self._journal is None:
                 self._ledger.add(Event(0, time.time(), "completion", key, data))
             else:
@@ -148,6 +166,8 @@ class PaidEngine:
         settings = [
             self.name, request.max_tokens, request.temperature, request.stop, request.choices, request.attempt,
         ]  # fmt: skip
+        if request.score:
+            settings.append("score")
         text = json.dumps(settings) + request.prompt
         digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
         self._asked[digest] += 1
@@ -162,7 +182,18 @@ class PaidEngine:
             data["text"],
             Usage(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"]),
             data["cost_usd"],
+            data.get("logprobs") or {},
+            data.get("seconds", 0.0),
         )
+
+
+async def _received(calls: set[asyncio.Task[Result]]) -> None:
+    """Wait for answers that are being written, which are paid for; give up those that take too long."""
+    if calls:
+        _, late = await asyncio.wait(calls, timeout=LAST_ANSWERS_SECONDS)
+        for call in late:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
 
 
 def without_oldest(examples: str) -> str:

@@ -10,10 +10,11 @@ from baselines.icpi.values import CompletionRequest, Result
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Usage
 from promptpo.llm.failures import Service, explain, public_address, read_key
+from promptpo.llm.openai import first_tokens
 from promptpo.llm.prices import price_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
 Dialect = Literal["completion", "llamacpp", "vllm"]
 
@@ -21,6 +22,11 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 TIMEOUT_SECONDS = 300.0
 MAX_RETRIES = 6
 CONCURRENCY = 8
+LIKELIEST = {False: 5, True: 20}
+"""How many likeliest tokens OpenAI gives, and other servers."""
+MANY_LIKELIEST = 200
+AROUND_LABELS = " \t\n()\u2581\u0120"
+"""What tokenizers write before a word, and what a question writes around a label."""
 
 
 class CompletionServer:
@@ -64,6 +70,8 @@ class CompletionServer:
         address = public_address(str(self._client.base_url))
         self._service = Service(dialect, model, KEY_VARIABLE, address, timeout, key)
         self._price = price_of("openai", model, listed=base_url is None)
+        # llama.cpp counts all tokens before its grammar does, so a label may stand far down.
+        self._likeliest = MANY_LIKELIEST if dialect == "llamacpp" else LIKELIEST[base_url is not None]
         self._free = base_url is not None and dialect != "completion"
 
     async def complete(self, request: CompletionRequest) -> Result:
@@ -81,20 +89,21 @@ class CompletionServer:
                 temperature=request.temperature,
                 top_p=1.0,
                 stop=list(request.stop),
+                logprobs=self._likeliest if request.score else self._sdk.omit,
                 extra_body=extra_settings(self._dialect, request),
             )
         except self._sdk.APIError as error:
             too_long = isinstance(error, self._sdk.BadRequestError) and "context" in str(error).lower()
             failure = explain(error, self._sdk, self._service)
         else:
-            return self._read(response)
+            return self._read(request, response)
         raise ContextOverflowError(str(failure)) if too_long else failure
 
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
         await self._client.close()
 
-    def _read(self, response: Any) -> Result:
+    def _read(self, request: CompletionRequest, response: Any) -> Result:
         if not getattr(response, "choices", None):
             raise ProviderError(f"{self.name}: the server sent something that is no completion.")
         usage = Usage(
@@ -103,7 +112,9 @@ class CompletionServer:
             getattr(response.usage, "completion_tokens", 0) or 0,
         )
         cost = 0.0 if self._free else self._price.cost(usage) if self._price else None
-        return Result(response.choices[0].text or "", usage, cost)
+        choice = response.choices[0]
+        tokens = likeliest_first(getattr(choice, "logprobs", None))
+        return Result(choice.text or "", usage, cost, of_choices(tokens, request.choices or ()))
 
 
 def extra_settings(dialect: Dialect, request: CompletionRequest) -> dict[str, Any]:
@@ -142,6 +153,26 @@ def tokenizer(base_url: str) -> Callable[[str], int]:
         return known[text]
 
     return count
+
+
+def likeliest_first(logprobs: Any) -> dict[str, float]:
+    """The likeliest first tokens of a completion, as OpenAI writes them and as llama.cpp does; else empty."""
+    try:
+        return first_tokens(logprobs)
+    except (AttributeError, TypeError, ValueError, LookupError):
+        return {}
+
+
+def of_choices(tokens: Mapping[str, float], choices: Sequence[str]) -> dict[str, float]:
+    """The tokens that stand for a choice, and the least likely of all, which says what the others have at most."""
+    if not tokens:
+        return {}
+    least = min(tokens, key=tokens.__getitem__)
+    return {
+        token: value
+        for token, value in tokens.items()
+        if token == least or token.strip(AROUND_LABELS) in choices
+    }
 
 
 def _cached_tokens(response: Any) -> int:

@@ -104,7 +104,12 @@ def _render(
     from sandbox import Rollout
 
     actions_only = [
-        replace(episode, trajectory=replace(trajectory_of(episode), observations=(), debug=()))
+        replace(
+            episode,
+            # what the renderer repeats it by: it knows no reward program
+            return_=episode.return_ if episode.env_return is None else episode.env_return,
+            trajectory=replace(trajectory_of(episode), observations=(), debug=()),
+        )
         for episode in episodes
     ]
     with tempfile.TemporaryDirectory(prefix="promptpo-film-") as folder:

@@ -12,7 +12,7 @@ from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number
 
-COLUMNS = ("run", "held-out return", "against the first", "success", "steps", "calls", "US dollars", "seconds",
+COLUMNS = ("run", "held-out return", "against the first", "success", "steps searched", "calls", "US dollars", "seconds",
            "environment", "written by", "seed")  # fmt: skip
 
 COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), ("", "7 4", "2 3")
@@ -62,7 +62,7 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         value,
         _difference(line, first),
         "" if line.success_rate is None else f"{line.success_rate:.0%}",
-        f"{line.steps:,}",
+        f"{line.searched_steps:,}",
         f"{line.calls:,}",
         f"{line.usd:.4f}" if line.usd else "0",
         "" if line.seconds is None else f"{line.seconds:,.0f}",

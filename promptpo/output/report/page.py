@@ -13,7 +13,7 @@ import shlex
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -23,7 +23,7 @@ from promptpo.output.importance import importances
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import REFERENCES, fidelity_in_words, versions
+from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.report.world_chart import world_chart
 from promptpo.output.run_view import RunView, read_view
@@ -31,6 +31,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here
 from promptpo.run.state_values import CandidateState
+from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 from promptpo.world import words
 
@@ -128,6 +129,8 @@ def page(run: RunView, shown: Shown | str) -> str:
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
+            reward=_reward(run),
+            goal=goal_in_words(result),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
             importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             models=brought(run.state),
@@ -136,6 +139,9 @@ def page(run: RunView, shown: Shown | str) -> str:
             candidates_chart=charts.candidates_chart(run) if candidates else None,
             spending_charts=charts.spending_charts(run),
             selection_chart=charts.selection_chart(result) if result and result["test"] else None,
+            experiments=[
+                (experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments
+            ],
             world=run.state.worlds[-1] if run.state.worlds else None,
             world_chart=world_chart(run.state.worlds[-1]) if run.state.worlds else None,
             world_words=words.in_words(run.state.worlds[-1]["score"]) if run.state.worlds else [],
@@ -152,6 +158,25 @@ def page(run: RunView, shown: Shown | str) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _reward(run: RunView) -> dict[str, Any] | None:
+    """The reward program with what candidates earned by its parts, where there is one."""
+    program = run.config.task.reward
+    if program is None:
+        return None
+    looked = [(one.id, one.attempt.evaluation) for one in run.candidates if one.ran]
+    names = list(dict.fromkeys(name for _, evaluation in looked for name in evaluation.mean_parts))
+    rows = [
+        (
+            id_,
+            evaluation.mean_return,
+            [evaluation.mean_parts.get(n) for n in names],
+            evaluation.env_mean_return,
+        )
+        for id_, evaluation in looked
+    ]
+    return {"program": program, "source": highlighted(program.source), "names": names, "rows": rows}
 
 
 def _references(run: RunView) -> list[tuple[str, Evidence]]:

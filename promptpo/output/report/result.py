@@ -48,7 +48,38 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
         "episodes": len(evaluation.episodes),
         "success_rate": evaluation.success_rate,
         "returns": [_finite(value) for value in evaluation.returns],
+        **by_reward(evaluation),
     }
+
+
+def by_reward(evaluation: Evaluation) -> dict[str, Any]:
+    """What the result file says beside returns that are those of a reward program; nothing where they are not."""
+    own = evaluation.env_mean_return
+    if own is None:
+        return {}
+    parts = {name: _finite(value) for name, value in evaluation.mean_parts.items()}
+    return {"env_mean_return": _finite(own), "reward_parts": parts}
+
+
+def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
+    """What a part of a result says of the environment's own return and the parts of a reward; empty without them."""
+    if not part or part.get("env_mean_return") is None:
+        return ""
+    parts = ", ".join(
+        f"{name} {value:.4g}" for name, value in part.get("reward_parts", {}).items() if value is not None
+    )
+    told = f"; by parts: {parts}" if parts else ""
+    return f"The environment's own return: {part['env_mean_return']:.6g}{told}."
+
+
+def goal_in_words(content: Mapping[str, Any] | None) -> str:
+    """Whether what was asked is done, as a result says it; empty where nothing was asked in words."""
+    goal = (content or {}).get("goal")
+    if not isinstance(goal, Mapping) or "asked" not in goal:
+        return ""
+    said = f"{goal['asked'] or 'not known'}, because {str(goal.get('because', '')).strip().rstrip('.')}"
+    hints = " ".join(map(str, goal.get("misleading") or ()))
+    return f"What was asked ({goal.get('text', '')}): {said}. {hints}".strip()
 
 
 def setting(task: Task) -> dict[str, Any]:
@@ -59,6 +90,8 @@ def setting(task: Task) -> dict[str, Any]:
     if task.is_family:
         content["variants"] = [asdict(variant) for variant in task.family]
         content["held_out_variants"] = [asdict(variant) for variant in task.held_out]
+    if task.reward is not None:
+        content["reward"] = {"digest": task.reward.digest, "file": task.reward.file, "goal": task.reward.goal}
     return content
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.base import Several, Tracker, tested
@@ -75,7 +75,7 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
 def _send_baseline(run: BaselineRun, trackers: Sequence[Tracker]) -> None:
     """Feed trackers from what a baseline left: its curve, its episodes as far as they are recorded, its test."""
     if run.result is None:
-        raise RunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
+        raise NoSuchRunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
     parameters = {
         "env_id": run.env_id,
         "env_kwargs": json.dumps(dict(run.task.get("env_kwargs") or {})),

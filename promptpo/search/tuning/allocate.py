@@ -6,25 +6,23 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from promptpo.search.tuning.archive import mean_or_worst
-from promptpo.search.tuning.batches import (
-    NO_PEAK,
-    Batch,
-    Finalist,
-    SeedSource,
-    Start,
-    Tuned,
-    return_of,
-    steps_of,
+from promptpo.search.tuning.arms import (
+    Arm,
+    arm_of,
+    best_of_search,
+    distinct,
+    entrants,
+    nothing_better,
+    unchanged,
 )
-from promptpo.search.tuning.clock import SHORTEST, Clock
+from promptpo.search.tuning.batches import NO_PEAK, Batch, SeedSource, Start, Tuned
+from promptpo.search.tuning.choosing import FINALISTS, Choice
+from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
-from promptpo.search.tuning.evolution import Generation, RuleSearch, grows
+from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
-from promptpo.search.tuning.tabular import TableSearch
 from promptpo.search.tuning.target import Proof
-from sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -40,22 +38,13 @@ SHORT_EPISODES = 50
 HALVING, CHOOSING = 0.25, 0.5
 """Shares of the budget after which the worse half of the structures is given up, and one is left."""
 
-FINALISTS = 5
-MOST_LOOKS = 20
-LOOK_STEPS = 2000
-"""Later looks at fewer finalists take more episodes, where so many steps pay for them."""
-
-ALONE = 0.06
+ALONE = 0.1
 """Where there is a target to reach and lasting longer is all there is, the most promising structure alone gets this share of the budget: the
 simplest one may do, and is found sooner by itself."""
 
-CHOICE_SEED = 500_000
-"""The final choice uses training seeds from here on."""
-
-NOTHING_FOUND = "tuning found no parameter values with which every episode runs to its end"
-
-Arm: TypeAlias = CmaSearch | TableSearch | RuleSearch
-"""One structure being tuned."""
+LEG, LEG_SHARE = 30, 0.5
+"""Where the steps buy nothing else, what is left after a search in vain is searched elsewhere: in legs of half of it,
+and of at least so many whole episodes."""
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
@@ -74,9 +63,11 @@ class Tuning:
     structure that came first, and a small budget to the first alone (`entrants`). The final choice among the
     elites is made at the full horizon, on training seeds that tuning has not used.
 
-    A tuning that has to earn its steps (`earning`) begins with a `FirstLook` at all structures, which decides
-    who races; it ends there where the numbers make no difference, and later where two looks in a row at whole
-    episodes show no gain (`Foresight`). What it does not need is not spent, and what never gained is not chosen.
+    A tuning that has to earn its steps (`earning`) begins with a `FirstLook` at all structures, after which whole
+    episodes decide who races; it ends there where the numbers make no difference, and later where two looks in a row
+    at whole episodes show no gain (`Foresight`). What it does not need is not spent, and what never gained is not
+    chosen. Where nothing else could use the steps (`last`), such a search goes on elsewhere: in the structures that
+    were left out, and in other basins of the best one.
 
     It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step`
     in the same order, and go on until there are no more. `result` may be asked for at any time, so that what
@@ -99,6 +90,7 @@ class Tuning:
         seed: Decides everything random.
         target: Stop early when the best vector's mean return reaches this.
         earning: End early what gains nothing, rather than spend all steps.
+        last: Nothing else can use the steps: where one search gains nothing more, search elsewhere.
 
     Attributes:
         batches: What is to be rolled out next; empty at the end.
@@ -114,14 +106,17 @@ class Tuning:
         seed: int,
         target: float | None = None,
         earning: bool = False,
+        last: bool = False,
     ) -> None:
-        self._starts, self._earning = starts, earning
+        self._starts, self._earning, self._last = starts, earning, last
         self._seeds, self._target = seeds, target
         arms = [arm for i, start in distinct(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
         self._racing = list(arms) if earning or not arms else entrants(arms, steps, horizon)
         self._alive = list(self._racing)
-        self._choice: _Choosing | None = None
-        self._closing = self._for_nothing = False
+        self._choice: Choice | None = None
+        self._closing = self._for_nothing = self._flat = self._far = False
+        self._searched: list[Arm] = []
+        self._legs = 0
         self._clock = Clock(steps, horizon, sum(arm.population for arm in self._racing))
         self._foresight = Foresight(self._clock, seeds, earning=earning)
         self._proof = Proof(self._clock, seeds, target) if target is not None else None
@@ -149,7 +144,7 @@ class Tuning:
 
         A candidate that is not known to be better than it was comes back as it was.
         """
-        leader = max(self._alive, key=lambda arm: arm.score(), default=None)
+        leader = self._choice.arm if self._choice else max(self._alive, key=self._worth, default=None)
         results = {}
         for start in self._starts:
             arm = next((arm for arm in self._racing if arm.start is start), None)
@@ -194,25 +189,48 @@ class Tuning:
         if self._earning:
             yield from self._first_look()
         yield from self._race(self._foresight)
+        while self._goes_on():
+            self._begin_leg()
+            yield from self._race(self._foresight)
+        in_vain = self._foresight.idle >= IDLE_LOOKS and not self._foresight.gains and not self._last
         if self._earning:
-            self._clock.close()
-            self._for_nothing = self._for_nothing or self._alive[0].best() is None
+            self._clock.close(in_vain=in_vain)
+        finalists = self._finalists(in_vain=in_vain)
+        self._for_nothing = self._for_nothing or not finalists
         if not self._for_nothing and not self._choice:
-            yield from self._choose(self._alive[0])
+            yield from self._choose(finalists)
 
     def _first_look(self) -> Steps[None]:
-        """Tune all structures briefly; those that the budget pays for go on, the best by this look first."""
+        """Tune all structures briefly; those that the budget pays for go on, the best in whole episodes first."""
         clock, look = self._clock, FirstLook(self._alive, self._clock)
         while not self._closing and look.due():
             rolled = yield from self._roll(look.asks())
             for arm, episodes in zip(look.arms, rolled, strict=True):
                 arm.tell(episodes)
-        self._alive = entrants(look.ranked(), clock.steps, clock.horizon)
+        cut = [arm for arm in look.arms if isinstance(arm, CmaSearch) and not arm.whole]
+        if len(look.arms) > 1 and cut and not look.flat and not self._closing:
+            rolled = yield from self._roll(asks := self._foresight.first_asks(cut))
+            if asks:
+                self._foresight.first_tell(cut, rolled)
+        self._alive = entrants(sorted(look.arms, key=self._promise, reverse=True), clock.steps, clock.horizon)
         clock.population = sum(arm.population for arm in self._alive)
-        self._for_nothing = look.flat and clock.spent > 0
+        self._for_nothing = self._flat = look.flat and clock.spent > 0
+
+    def _promise(self, arm: Arm) -> float:
+        """What is known of a structure after a brief tuning; tables, which begin by exploring, stay in front."""
+        return self._worth(arm) if isinstance(arm, CmaSearch) else math.inf
+
+    def _worth(self, arm: Arm) -> float:
+        """How good a structure is: in whole episodes where tuning has to earn its steps, else in those it plays."""
+        if not self._earning or not isinstance(arm, CmaSearch):
+            return arm.score()
+        known = self._foresight.promise(arm)
+        if not math.isfinite(known):
+            return arm.score()
+        return max(known, arm.score()) if arm.whole else known
 
     def _race(self, foresight: Foresight) -> Steps[None]:
-        """Run generations until the search budget is spent and one structure is left."""
+        """Run generations until the search budget, or its present leg, is spent and one structure is left."""
         if self._for_nothing:
             return
         clock = self._clock
@@ -230,24 +248,96 @@ class Tuning:
                 looks = yield from self._roll(foresight.asks(leader))
                 foresight.tell(leader, looks)
             if self._earning and (self._closing or foresight.idle >= IDLE_LOOKS):
-                self._for_nothing = not foresight.gains and foresight.idle >= IDLE_LOOKS
                 break
             running = [arm for arm in self._alive if not arm.finished]
             alone = self._proof is not None and not self._earning and clock.fraction < ALONE
             clock.cheap = alone and (clock.spent == 0 or clock.lasting)
             running = running[:1] if clock.cheap else running
             asks = [arm.ask(clock) for arm in running]
-            if clock.cost(sum(len(ask.trials) for ask in asks), clock.stage_horizon()) > clock.search_left:
+            if not (yield from self._generation(running, asks)):
                 break
-            batches = yield from self._roll(asks)
-            for arm, episodes in zip(running, batches, strict=True):
-                arm.tell(episodes)
             if all(arm.short_sighted for arm in running) and not clock.failing:
                 clock.lengthen()
             yield from self._prove(running)
             if self._reached():
                 break
         self._keep(1)
+
+    def _generation(self, arms: Sequence[Arm], asks: Sequence[Batch | Generation]) -> Steps[bool]:
+        """Roll a generation out and learn from it; returns whether the steps paid for it.
+
+        One that is too long in the worst case comes a few episodes at a time where what is left buys nothing else: most
+        episodes are far shorter than the longest.
+        """
+        arm, ask, clock = arms[0], asks[0], self._clock
+        if clock.cost(sum(len(one.trials) for one in asks), clock.stage_horizon()) <= clock.all_left:
+            batches = yield from self._roll(asks)
+            for one, episodes in zip(arms, batches, strict=True):
+                one.tell(episodes)
+            return True
+        if not self._last or len(arms) > 1 or not isinstance(arm, CmaSearch) or not isinstance(ask, Batch):
+            return False
+        done: list[Episode | None] = []
+        while len(done) < len(ask.trials) and (n := clock.all_left // max(1, clock.cost(1, clock.horizon))):
+            part = replace(ask, trials=ask.trials[len(done) : len(done) + n])
+            (played,) = yield from self._roll([part])
+            done += played
+        if len(done) < len(ask.trials):
+            arm.tell_part(done)
+            return False
+        arm.tell(done)
+        return True
+
+    def _goes_on(self) -> bool:
+        """Whether what is left of the steps is searched elsewhere: nothing else can use it, and more is possible."""
+        clock = self._clock
+        if not (self._earning and self._last) or self._closing or self._flat or self._reached():
+            return False
+        if clock.spent == clock.began:  # not even a generation could be paid
+            return False
+        arms = [arm for arm in self._racing if isinstance(arm, CmaSearch)]
+        if not arms or max(arms, key=self._worth).level:
+            return False
+        return clock.all_left >= self._least_leg()
+
+    def _least_leg(self) -> int:
+        return math.ceil(LEG * max(1.0, self._clock.typical))
+
+    def _begin_leg(self) -> None:
+        """Turn to the structure that was left out and promises most, or to another basin of the best one, in turn.
+
+        A search that gained until its leg ended goes on as it is.
+        """
+        clock, foresight = self._clock, self._foresight
+        gained = foresight.gains and not foresight.idle
+        left, least = clock.all_left, self._least_leg()
+        clock.begin_leg(left if left < 2 * least else max(least, round(LEG_SHARE * left)))
+        foresight.begin_leg()
+        if gained and not self._alive[0].finished:
+            return
+        arms = [arm for arm in self._racing if isinstance(arm, CmaSearch)]
+        self._searched += [arm for arm in self._alive if arm not in self._searched]
+        others = [arm for arm in arms if arm not in self._searched]
+        self._legs += 1
+        if others and self._legs % 2:
+            self._alive = [max(others, key=self._worth)]
+        else:
+            best = max(arms, key=self._worth)
+            best.begin_elsewhere(foresight.proven(best), far=self._far)
+            self._far, self._alive = not self._far, [best]
+        clock.population = sum(arm.population for arm in self._alive)
+
+    def _finalists(self, *, in_vain: bool) -> list[Arm]:
+        """The structures whose vectors meet in the final choice, the most promising first."""
+        if not self._earning:
+            return self._alive[:1]
+        searched = [*self._alive, *(arm for arm in self._searched if arm not in self._alive)]
+        found = [
+            arm
+            for arm in searched
+            if (arm.best() is not None and not in_vain) or (isinstance(arm, CmaSearch) and arm.outstanding)
+        ]
+        return sorted(found, key=self._worth, reverse=True)[: FINALISTS - 1]
 
     def _reached(self) -> bool:
         """Whether the target is."""
@@ -266,41 +356,25 @@ class Tuning:
             if self._proof.reached is not None:
                 _, finalist, returns = self._proof.reached
                 self._alive = [leader]
-                self._choice = _Choosing(leader, [finalist])
+                self._choice = Choice([(leader, finalist)], self._clock, self._seeds)
                 self._choice.returns[0] += returns
                 return
 
     def _keep(self, n: int) -> None:
         """Give up all but the best structures."""
-        self._alive = sorted(self._alive, key=lambda arm: arm.score(), reverse=True)[:n]
+        self._alive = sorted(self._alive, key=self._worth, reverse=True)[:n]
 
-    def _choose(self, arm: Arm) -> Steps[None]:
-        """The final choice: half of the finalists after each look, on fresh seeds, at the full horizon."""
+    def _choose(self, arms: Sequence[Arm]) -> Steps[None]:
+        """The final choice among the best vectors of one structure, or of several."""
         clock = self._clock
         episodes = clock.left // max(1, clock.cost(1, clock.horizon))
-        finalists = arm.finalists(min(FINALISTS, max(2, episodes // 2)))
-        choice = self._choice = _Choosing(arm, finalists)
-        alive = choice.alive
-        used, looks = 0, MOST_LOOKS
-        while True:
-            affordable = clock.left // max(1, clock.cost(len(alive), clock.horizon))
-            if used:  # the fewer are left, the closer a look
-                looks = max(MOST_LOOKS, min(4 * looks, int(LOOK_STEPS / max(1.0, clock.typical))))
-            n = min(looks, max(min(1, affordable), affordable // 2) if len(alive) > 1 else affordable)
-            if n < 1:
-                break
-            fresh = self._seeds(CHOICE_SEED + used, n)
-            used += n
-            asks = [
-                Batch(
-                    finalists[i].program, tuple(Trial(s, finalists[i].params, clock.horizon) for s in fresh)
-                )
-                for i in alive
-            ]
-            choice.tell((yield from self._roll(asks)))
-            if len(alive) == 1 or choice.all_alike():
-                break
-            del alive[math.ceil(len(alive) / 2) :]
+        most = min(FINALISTS, max(2, episodes // 2))
+        own = most if len(arms) == 1 else max(2, most - len(arms) + 1)
+        finalists = [(arms[0], one) for one in arms[0].finalists(own)]
+        finalists += [(arm, one) for arm in arms[1:] for one in arm.finalists(1)]
+        choice = self._choice = Choice(finalists[:most], clock, self._seeds)
+        while batches := choice.ask():
+            choice.tell((yield from self._roll(batches)))
 
     def _roll(self, asks: Sequence[Batch | Generation]) -> Steps[list[list[Episode | None]]]:
         """Cut what structures ask for into smaller batches, and put the episodes together again, one per trial."""
@@ -316,103 +390,6 @@ class Tuning:
             episodes[owner] += aligned(rollout, len(batch.trials))
             self._clock.add(rollout)
         return episodes
-
-
-class _Choosing:
-    """The final choice of one structure, as far as it has come.
-
-    Args:
-        arm: The structure.
-        finalists: Its candidates, the most promising first.
-
-    Attributes:
-        alive: Places of those that are still in it, best first.
-    """
-
-    def __init__(self, arm: Arm, finalists: Sequence[Finalist]) -> None:
-        self.arm, self.finalists = arm, finalists
-        self.alive = list(range(len(finalists)))
-        self.returns: list[list[float]] = [[] for _ in finalists]
-
-    def tell(self, batches: Sequence[Sequence[Episode | None]]) -> None:
-        """Take in one look at all that are in it."""
-        for i, batch in zip(self.alive, batches, strict=True):
-            self.arm.steps += steps_of(batch)
-            self.returns[i] += map(return_of, batch)
-        self.alive.sort(key=lambda i: mean_or_worst(self.returns[i]), reverse=True)
-
-    def all_alike(self) -> bool:
-        """Whether all that are in it have had one and the same return, so that more looks tell nothing."""
-        return len({one for i in self.alive for one in self.returns[i]}) == 1
-
-    def result(self) -> Tuned:
-        """The winner; before the first look, what search found."""
-        best = self.alive[0]
-        if not self.returns[best]:
-            return best_of_search(self.arm)
-        score = mean_or_worst(self.returns[best])
-        if not math.isfinite(score):
-            return unchanged(self.arm, NOTHING_FOUND)
-        return self.arm.tuned(self.finalists[best], score)
-
-
-def best_of_search(arm: Arm) -> Tuned:
-    """A structure's result without a final choice: what its search measured as better than the original."""
-    found = arm.best()
-    if found is None:
-        return unchanged(arm, nothing_better(arm))
-    return arm.tuned(*found)
-
-
-def unchanged(arm: Arm, note: str) -> Tuned:
-    """A structure as it came."""
-    start = arm.start
-    notes = (note,) if note and arm.steps else ()
-    sensitivity = arm.sensitivity(start.program.values or {}) if isinstance(arm, CmaSearch) else {}
-    return Tuned(start.id, start.program, {}, start.score, arm.steps, notes, sensitivity)
-
-
-def nothing_better(arm: Arm) -> str:
-    """A remark on a tuning in vain."""
-    if arm.evaluations and not arm.ran:
-        return NOTHING_FOUND
-    told = "all parameter values that were tried scored alike" if arm.flat else "nothing better"
-    return f"tuned {arm.evaluations:,} evaluations: {told}"
-
-
-def distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
-    """The starts with their places, each program once."""
-    first: dict[str, tuple[int, Start]] = {}
-    for i, start in enumerate(starts):
-        first.setdefault(start.program.digest, (i, start))
-    return list(first.values())
-
-
-def arm_of(start: Start, seed: int, seeds: SeedSource) -> Arm | None:
-    """The method for a candidate; None where it has nothing to tune."""
-    if start.observation_space is not None and grows(start.program.source):
-        return RuleSearch(start, seed, seeds)
-    if start.program.table is not None and start.program.actions:
-        return TableSearch(start, seeds)
-    if any(high > low for _, low, high in start.program.params.values()):
-        return CmaSearch(start, seed, seeds)
-    return None
-
-
-def entrants(arms: Sequence[Arm], steps: int, horizon: int | None) -> list[Arm]:
-    """The structures that the budget pays for, in their order; at least one.
-
-    A structure with n numbers needs about n generations to come near to what it can do. Where a race does
-    not leave each so many, in short episodes, it ends with a structure whose numbers are poor, and one alone
-    does better: on HalfCheetah, with 131,072 steps, 1,528 against 1,353 and 1,550 against 1,275 (two pairs of
-    structures, training seeds 300 to 309).
-    """
-    length = min(SHORTEST, horizon or SHORTEST)
-    for n in range(len(arms), 1, -1):
-        generations = steps / (length * sum(arm.population for arm in arms[:n]))
-        if generations >= max(arm.size for arm in arms[:n]):
-            return list(arms[:n])
-    return list(arms[:1])
 
 
 def aligned(rollout: Rollout, trials: int) -> list[Episode | None]:

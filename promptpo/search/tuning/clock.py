@@ -39,6 +39,9 @@ FINAL_SHARE = 0.12
 CLOSING_SHARE = 0.25
 """The final choice takes no more than this share where the search ends early: enough to find out the lucky."""
 
+IN_VAIN_SHARE = 0.08
+"""The same where no look showed a gain, and only single episodes far above all others are followed up."""
+
 
 @dataclass
 class Clock:
@@ -67,6 +70,8 @@ class Clock:
         failing: Whether ending was found to be a failure; once found, it stays. It is one at once where every
             episode so far earned the same for each step: lasting longer is then all there is.
         cheap: Whether one episode has to do for each vector, as while one structure has its chance alone.
+        began: Steps taken when the present leg of the search began.
+        ends: Steps at which it ends at the latest; None where it has all that is left for the search.
         rates: The returns per step that were seen; search needs to know only whether there is one or more.
     """
 
@@ -85,6 +90,8 @@ class Clock:
     failing: bool = False
     rates: set[float] = field(default_factory=set)
     cheap: bool = False
+    began: int = 0
+    ends: int | None = None
 
     def add(self, rollout: Rollout) -> None:
         """Count what a rollout took."""
@@ -118,14 +125,19 @@ class Clock:
         """Cut no more episodes."""
         self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
 
-    def close(self) -> None:
+    def close(self, *, in_vain: bool = False) -> None:
         """End the search: what is left, but for the final choice, is not spent."""
-        self.steps = min(self.steps, self.spent + math.ceil(self.steps * CLOSING_SHARE))
+        share = IN_VAIN_SHARE if in_vain else CLOSING_SHARE
+        self.steps = min(self.steps, self.spent + math.ceil(self.steps * share))
+
+    def begin_leg(self, steps: int) -> None:
+        """Begin another leg of the search, of so many steps at most."""
+        self.began, self.ends = self.spent, self.spent + steps
 
     @property
     def fraction(self) -> float:
-        """How much of the search budget (the budget without the final choice) is spent."""
-        return self.spent / max(1.0, self.steps * (1 - FINAL_SHARE))
+        """How much of the search budget (the budget without the final choice), or of its present leg, is spent."""
+        return (self.spent - self.began) / max(1.0, self._search_end - self.began)
 
     @property
     def left(self) -> int:
@@ -133,9 +145,19 @@ class Clock:
         return max(0, self.steps - self.spent)
 
     @property
-    def search_left(self) -> int:
-        """Steps left before the final choice."""
+    def all_left(self) -> int:
+        """Steps left before the final choice; a generation that is begun may go beyond the end of a leg."""
         return max(0, int(self.steps * (1 - FINAL_SHARE)) - self.spent)
+
+    @property
+    def search_left(self) -> int:
+        """Steps left before the final choice, or before the present leg ends."""
+        return max(0, min(self.all_left, int(self._search_end) - self.spent))
+
+    @property
+    def _search_end(self) -> float:
+        end = self.steps * (1 - FINAL_SHARE)
+        return end if self.ends is None else min(end, self.ends)
 
     @property
     def stage(self) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
@@ -38,9 +39,12 @@ FIRST_SEED = 1000
 
 MOST_SEEDS = 16
 SEED_BLOCK = 64
-CHEAP_SEEDS = 4
+CHEAP_SEEDS = 2
 ENOUGH_GENERATIONS = 150
 """Where the budget would pay for more generations than this, it buys more seeds per vector instead."""
+
+WIDE_GENERATIONS, WIDE_VECTORS = 3, 24
+"""While one episode has to do for each vector, so many generations come with so many vectors from anywhere."""
 
 ELITES_AGAIN = 2
 RECHECKED = 12
@@ -55,6 +59,10 @@ episodes: what can be told apart at the present length has been."""
 
 WIDEST_STEP = 0.5
 """Where no vector near the values a structure came with makes a difference, the whole ranges are tried."""
+
+OUTSTANDING = 0.5
+"""A whole episode is far better than the original numbers where it is so by more than this share of the returns' size; its
+vector is tried again before it is forgotten, since where a reward is rare a mean of few episodes hides it."""
 
 DIAGONAL_ABOVE = 100
 """With more parameters a full covariance matrix cannot be learnt in our budgets."""
@@ -86,6 +94,7 @@ class CmaSearch:
         self._tied = False
         self._horizon: int | None = -1
         self._at_full_length = False
+        self._whole_generations = self._level_generations = 0
         self._restarts = 0
         self._veterans: list[Vector] = []
         self._seen_worse = False
@@ -125,6 +134,8 @@ class CmaSearch:
         self._choose_seeds_per_vector(clock)
         self._asked = [np.asarray(x) for x in self._es.ask()]
         self._extra = self._recheck + self._elites()
+        if clock.cheap and self._generation < WIDE_GENERATIONS:
+            self._extra += list(self._rng.random((WIDE_VECTORS, len(self.space))))
         if self._generation % 5 == 4:  # noqa: PLR2004 - now and then
             self._extra.append(self._centre())
         self._recheck = []
@@ -149,17 +160,42 @@ class CmaSearch:
         asked = len(self._asked)
         self._es.tell(self._asked, ranks(means[:asked]))
         self._tried.add(self._asked, means[:asked])
+        lucky: Vector | None = None
         for vector, row in zip([*self._asked, *self._extra], rows, strict=False):
             if self._at_full_length and max(row) > self.peak[0]:  # a short one may have lost less
-                self.peak = (max(row), self.space.decode(vector))
+                self.peak, lucky = (max(row), self.space.decode(vector)), vector
         for vector, row in zip(self._extra, rows[asked:], strict=True):
             self._again(vector, row)
         self._begin_warm(dict(zip(map(id, self._extra), means[asked:], strict=True)))
         best = int(np.argmax(means[:asked]))
         if math.isfinite(means[best]):
             self.archive.offer(self._asked[best], rows[best])
+        if lucky is not None and self.outstanding and not any(lucky is vector for vector in self._extra):
+            self._recheck.append(lucky)
         self._adapt_seeds(means[:asked])
         self._watch(means[:asked])
+
+    def tell_part(self, episodes: Episodes) -> None:
+        """Learn from the first episodes of a generation that the steps do not pay for: the archive does, no more."""
+        self.steps += steps_of(episodes)
+        self.evaluations += len(episodes)
+        returns, k = [return_of(episode) for episode in episodes], self._per_vector
+        asked = len(self._asked)
+        for i, vector in enumerate([*self._asked, *self._extra][: len(returns) // k]):
+            row = returns[i * k : (i + 1) * k]
+            if i >= asked:
+                self._again(vector, row)
+            elif math.isfinite(mean_or_worst(row)):
+                self.archive.offer(vector, row)
+            if self._at_full_length and max(row) > self.peak[0]:
+                self.peak = (max(row), self.space.decode(vector))
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether one whole episode returned far more than the original numbers do: rare, or luck, or a find."""
+        known = self._original.returns and self._at_full_length
+        peak, usual = self.peak[0], self._original.mean if known else self.start.score
+        return math.isfinite(peak) and peak - usual > OUTSTANDING * max(abs(peak), abs(usual))
 
     def reached(self, target: float) -> bool:
         """Whether the best vector is as good as that on enough seeds."""
@@ -174,7 +210,7 @@ class CmaSearch:
         if hopeful:  # where returns are noisy, the middle of the distribution is better than the luckiest
             yield Finalist(self.start.program, self.space.decode(self._centre()))
         for entry in hopeful:
-            if entry.mean >= target or len(entry.returns) > 1:
+            if entry.mean >= target or len(entry.returns) > 1 or clock.cheap:
                 yield Finalist(self.start.program, self.space.decode(entry.vector))
 
     def finalists(self, n: int) -> list[Finalist]:
@@ -188,6 +224,13 @@ class CmaSearch:
                 finalists.append(finalist)
         original = Finalist(self.start.program, self.space.defaults)
         rest = [finalist for finalist in finalists if finalist != original]
+        if self.outstanding:
+            lucky = Finalist(self.start.program, self.peak[1])
+            rest = [
+                *rest[:1],
+                *([] if rest[:1] == [lucky] else [lucky]),
+                *(f for f in rest[1:] if f != lucky),
+            ]
         return [*rest[:1], original, *rest[1:]][:n]
 
     def best(self) -> tuple[Finalist, float] | None:
@@ -215,6 +258,31 @@ class CmaSearch:
         """Search anew around some parameter values, which proved themselves in whole episodes."""
         self._proven = params
         self._begin(self.space.encode(params), self.population)
+
+    def begin_elsewhere(self, params: Mapping[str, float], *, far: bool) -> None:
+        """Search in another basin: widely around values that proved themselves, or from a random place.
+
+        The proven values stay the ones to beat.
+        """
+        proven = self.space.encode(params)
+        self._veterans = []
+        self.archive.forget_returns()
+        self._recheck = [self._original.vector] if params == self.space.defaults else [proven]
+        self.finished = self.short_sighted = False
+        if far:
+            self._begin(self._rng.random(len(self.space)), self.population)
+        else:
+            self._begin(proven, self.population, WIDEST_STEP)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the latest generation played whole episodes."""
+        return self._at_full_length
+
+    @property
+    def level(self) -> bool:
+        """Whether in every generation of whole episodes most vectors earned the same, but for what is not worth a step."""
+        return 0 < self._whole_generations == self._level_generations
 
     @property
     def flat(self) -> bool:
@@ -321,6 +389,11 @@ class CmaSearch:
             equal = sum(m == best.mean for m in means)
             improved = any(entry.mean < best.mean for entry in self.archive.entries) or self._generation > 1
             self.finished = 2 * equal > len(means) and improved and self._seen_worse and self._at_full_length
+        if self._at_full_length:
+            top = max(means)
+            equal = sum(m >= top - SMALL * abs(top) for m in means) if math.isfinite(top) else 0
+            self._whole_generations += 1
+            self._level_generations += 2 * equal > len(means)
         self._tied = means.count(max(means)) > 1
         alike = 2 * means.count(max(means)) > len(means)
         self.short_sighted = alike or self._since_best > DULL * math.sqrt(len(self.space))

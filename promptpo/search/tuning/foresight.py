@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.run.evidence import SMALL
 from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.batches import Batch, return_of, steps_of
 from sandbox import Trial
@@ -31,11 +32,12 @@ EPISODES = 2
 MOST_EPISODES, LOOK_SHARE = 10, 0.03
 """Where it has to, a look has more episodes if they take no more than this share of the steps."""
 
-SMALL = 0.005
-"""A gain below this share of the returns' size is none."""
-
 LOOK_SEED = 400_000
 """Looks use training seeds from here on."""
+
+
+FIRST_SHARE, MOST_FIRST = 0.15, 5
+"""The first look at whole episodes, of one vector of each structure, may take about this share of the steps."""
 
 
 class Foresight:
@@ -68,7 +70,46 @@ class Foresight:
         self.leader: CmaSearch | None = None
         self._looks = self._used = 0
         self._proven: dict[CmaSearch, Mapping[str, float]] = {}
+        self._promise: dict[CmaSearch, float] = {}
         self._tried: Mapping[str, float] = {}
+
+    def promise(self, arm: CmaSearch) -> float:
+        """The most that a structure is known to earn in whole episodes, with its own numbers or with tuned ones."""
+        score = arm.start.score
+        return max(score if math.isfinite(score) else -math.inf, self._promise.get(arm, -math.inf))
+
+    def first_asks(self, arms: Sequence[CmaSearch]) -> list[Batch]:
+        """Whole episodes of each structure's best vector so far, on shared seeds; nothing where these cost too much.
+
+        What short episodes say of a structure must not decide alone which ones go on.
+        """
+        cost = len(arms) * (self._clock.horizon or self._clock.longest)
+        if cost > self._clock.search_left // 3:
+            return []
+        n = min(MOST_FIRST, max(1, int(FIRST_SHARE * self._clock.steps / cost)))
+        seeds = self._seeds(LOOK_SEED + self._used, n)
+        self._used += n
+        return [
+            Batch(
+                arm.start.program,
+                tuple(Trial(s, arm.finalists(1)[0].params, self._clock.horizon) for s in seeds),
+            )
+            for arm in arms
+        ]
+
+    def first_tell(self, arms: Sequence[CmaSearch], batches: Sequence[Episodes]) -> None:
+        """Learn from that."""
+        for arm, batch in zip(arms, batches, strict=True):
+            arm.steps += steps_of(batch)
+            self._promise[arm] = mean_or_worst([return_of(episode) for episode in batch])
+
+    def begin_leg(self) -> None:
+        """Look as often again: another leg of the search has begun."""
+        self._looks = self.idle = 0
+
+    def proven(self, arm: CmaSearch) -> Mapping[str, float]:
+        """The vector that proved itself last, at first the original numbers."""
+        return self._proven.setdefault(arm, arm.space.defaults)
 
     def due(self) -> bool:
         """Whether it is time to look."""
@@ -92,7 +133,7 @@ class Foresight:
             self._looks += 1  # a costly generation passed several; between looks there is always some search
         self._used += n
         self._tried = arm.finalists(1)[0].params
-        proven = self._proven.setdefault(arm, arm.space.defaults)
+        proven = self.proven(arm)
         if self._earning and self._tried == proven:
             return []
         return [
@@ -109,6 +150,7 @@ class Foresight:
         self._count(*([return_of(episode) for episode in batch] for batch in batches))
         tried, proven = (mean_or_worst([return_of(episode) for episode in batch]) for batch in batches)
         self._remember(arm, tried)
+        self._promise[arm] = max(tried, proven)
         if tried > proven:
             self._proven[arm] = self._tried
         elif self._proven[arm] != self._tried and not (self._earning and self._whole()):

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import statistics
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from promptpo.search.tuning.batches import Batch, return_of, steps_of
 from sandbox import Trial
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptpo.search.tuning.batches import Episodes, Finalist, SeedSource
     from promptpo.search.tuning.clock import Clock
     from promptpo.search.tuning.cma_search import CmaSearch
 
-LOOKS = (1, 2, 3, 4)
+LOOKS = (1, 2, 3, 4, 5)
 """Whole episodes of one vector, look by look: the first tells most that fail."""
 
-FEWEST = 10
+FEWEST = 15
 """With so many at the least the target may count as reached."""
 
 MARGIN = 2.0
@@ -63,7 +66,9 @@ class Proof:
             self._tried.append(finalist)
             self._now = (arm, finalist, [])
         _, finalist, returns = self._now
-        n = next((n for n, seen in zip(LOOKS, (0, 1, 3, 6), strict=True) if seen == len(returns)), 0)
+        n = next(
+            (n for n, seen in zip(LOOKS, (0, *accumulate(LOOKS)), strict=False) if seen == len(returns)), 0
+        )
         cost = self._clock.cost(n, self._clock.horizon)
         if not n or self._spent > SHARE * self._clock.steps or cost > self._clock.left:
             self._now = None
@@ -87,7 +92,17 @@ class Proof:
         error = statistics.stdev(returns) / math.sqrt(n) if n > 1 else 0.0
         if n >= FEWEST and mean - MARGIN * error >= self._target:
             self.reached, self._now = (arm, finalist, returns), None
-        elif mean + MARGIN * error < self._target:
+        elif mean + MARGIN * error < self._target or self._cannot(returns):
             self._now = None
             if self._clock.stage_horizon() != self._clock.horizon:
                 self._clock.lengthen()  # what can be told apart in episodes of this length has been
+
+    def _cannot(self, returns: Sequence[float]) -> bool:
+        """Whether the looks that are left cannot reach the target any more, where the most that an episode earns is known."""
+        horizon, clock = self._clock.horizon, self._clock
+        if not clock.lasting or horizon is None:
+            return False
+        most = min(clock.rates) * horizon
+        hoped = [*returns, *[most] * (sum(LOOKS) - len(returns))]
+        error = statistics.stdev(hoped) / math.sqrt(len(hoped))
+        return statistics.fmean(hoped) - MARGIN * error < self._target

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.world.baseline.curiosity import cells_of
 from promptpo.world.baseline.endings import Ending, find_ending
+from promptpo.world.baseline.steps import Floats, Names, Steps, angle_of, names_of, steps_of
 from promptpo.world.baseline.terms import Formula, Library, candidates
 from sandbox import Recorded
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 MOST_NUMBERS = 60
 MOST_ROWS = 4000
@@ -23,6 +21,9 @@ MOST_ROWS = 4000
 
 MARGIN = 0.5
 """Predictions may leave what was observed by this share of its span."""
+
+REACH = 1.5
+"""Beyond that they change by so many times the largest change that was seen at most."""
 
 SURE = 0.2
 """Beyond this share of the span the model is taken to know nothing, and its rewards are lowered."""
@@ -33,45 +34,7 @@ MOSTLY = 0.3
 FEW = 3
 """So many steps at least must have reached a bound to show what happens there."""
 
-ON_CIRCLE = 1e-3
 WIDTH = 100
-CELLS, CELL_NUMBERS, MOST_CELLS = 12, 4, 3000
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What the numbers of a formula are called in the module.
-
-    Attributes:
-        seen: The observation's entries.
-        angles: (place of the cosine, place of the sine) to the name of the angle.
-        actions: What stands for the action.
-        switches: Places among `seen` and `actions` of numbers that are 0 or 1 and exclude each other.
-    """
-
-    seen: tuple[str, ...]
-    angles: dict[tuple[int, int], str] = field(default_factory=dict)
-    actions: tuple[str, ...] = ()
-    switches: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Recorded steps as rows.
-
-    Attributes:
-        before: What was observed.
-        action: Numbers that stand for the action.
-        after: What was observed then.
-        rewards: One each.
-        ended: Whether the step ended its episode.
-    """
-
-    before: Floats
-    action: Floats
-    after: Floats
-    rewards: Floats
-    ended: Any
 
 
 def suits_formulas(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> bool:
@@ -98,50 +61,9 @@ def write_formulas(
     """The source of a model of formulas; empty where observations are no vector of numbers."""
     if not suits_formulas(observation_space, action_space) or sum(map(len, episodes)) < 20:  # noqa: PLR2004
         return ""
-    steps = _steps(action_space, episodes)
-    names = _names(steps, action_space)
+    steps = steps_of(action_space, episodes)
+    names = names_of(steps, action_space)
     return _Writer(observation_space, action_space, names, steps).module(curious=curious)
-
-
-def _steps(action_space: Any, episodes: Sequence[Recorded]) -> Steps:
-    before = np.concatenate([np.asarray(one.observations[:-1], float) for one in episodes])
-    after = np.concatenate([np.asarray(one.observations[1:], float) for one in episodes])
-    done = np.concatenate([np.asarray(one.actions) for one in episodes])
-    ended = np.zeros(len(before), bool)
-    ended[np.cumsum([len(one) for one in episodes]) - 1] = [one.terminated for one in episodes]
-    rewards = np.concatenate([one.rewards for one in episodes])
-    if isinstance(action_space, spaces.Discrete):
-        numbers = (done[:, None] - int(action_space.start)) == np.arange(1, int(action_space.n))
-        action = numbers.astype(float)
-    else:
-        action = np.clip(done.astype(float), action_space.low, action_space.high)
-    return Steps(before, action, after, rewards, ended)
-
-
-def _names(steps: Steps, action_space: Any) -> Names:
-    count = steps.before.shape[1]
-    seen = tuple(f"x{i}" for i in range(count))
-    angles: dict[tuple[int, int], str] = {}
-    used: set[int] = set()
-    for i, j in combinations(range(count), 2):
-        radius = steps.before[:, i] ** 2 + steps.before[:, j] ** 2
-        round_ = (
-            np.abs(radius - 1.0).max() < ON_CIRCLE
-            and min(np.ptp(steps.before[:, [i, j]], axis=0)) > ON_CIRCLE
-        )
-        if round_ and not used & {i, j}:
-            angles[i, j] = f"angle{len(angles)}"
-            used |= {i, j}
-    width = steps.action.shape[1]
-    if isinstance(action_space, spaces.Discrete):
-        start = int(action_space.start)
-        return Names(
-            seen,
-            angles,
-            tuple(f"do{start + i + 1}" for i in range(width)),
-            (tuple(range(count, count + width)),),
-        )
-    return Names(seen, angles, tuple(f"u{i}" for i in range(width)))
 
 
 class _Writer:
@@ -175,18 +97,18 @@ class _Writer:
         moves = self._moves()
         reward = ["reward = 0.0"] if curious else self._reward()
         ending = self._ending()
-        cells = self._cells() if curious else None
+        cells = cells_of(self._steps, self._names, self._low, self._high) if curious else None
         lines = [
             *self._read_action(),
             *moves,
             *_assigned("terminated", ending.code([f"y{i}" for i in range(len(self._names.seen))])),
             *reward,
-            *(self._visit(cells) if cells else ()),
+            *(cells.code() if cells else ()),
             *(() if curious else self._caution()),
             self._assign(),
         ]
         body = "\n".join(f"        {line}" for line in lines)
-        constants = f"\nSEEN = {sorted(cells[2])}\n" if cells else ""
+        constants = f"\nSEEN = {sorted(cells.seen)}\n" if cells else ""
         return _MODULE.format(
             constants=constants,
             body=body,
@@ -211,7 +133,7 @@ class _Writer:
         called = [*names.seen, *names.actions]
         lines = []
         for (i, j), angle in names.angles.items():
-            turned = _angle(steps.after, i, j) - _angle(steps.before, i, j)
+            turned = angle_of(steps.after, i, j) - angle_of(steps.before, i, j)
             turned = (turned + np.pi) % (2 * np.pi) - np.pi
             formula = library.fit(turned[chosen], self._free)
             lines.append(f"{angle} = math.atan2(x{j}, x{i})")
@@ -228,8 +150,16 @@ class _Writer:
             formula = library.fit(change, self._free)
             moved = f"{name} + {formula.code(called)}".replace("+ -", "- ")
             lines += _assigned("moved", moved)
-            lines.append(f"y{i} = min({self._high[i]:.7g}, max({self._low[i]:.7g}, moved))")
+            lines.append(f"y{i} = {self._kept_near(i, change)}")
         return lines + self._stops()
+
+    def _kept_near(self, place: int, change: Floats) -> str:
+        """The predicted number, kept near what was observed, or near where it is already where that lies outside."""
+        reach = REACH * float(np.abs(change).max())
+        name, low, high = self._names.seen[place], float(self._low[place]), float(self._high[place])
+        least = f"{low:.7g}" if low <= self._space.low[place] else f"min({low:.7g}, {name} - {reach:.7g})"
+        most = f"{high:.7g}" if high >= self._space.high[place] else f"max({high:.7g}, {name} + {reach:.7g})"
+        return f"min({most}, max({least}, moved))"
 
     def _stops(self) -> list[str]:
         """Lines for what a number becomes where another reaches its bound, as a speed does at a wall."""
@@ -288,7 +218,7 @@ class _Writer:
     def _reward_rows(self) -> Floats:
         """Numbers that rewards may depend on: before, action, angles, after."""
         steps = self._steps
-        angles = [_angle(steps.before, i, j)[:, None] for i, j in self._names.angles]
+        angles = [angle_of(steps.before, i, j)[:, None] for i, j in self._names.angles]
         return np.concatenate([steps.before, steps.action, *angles, steps.after], axis=1)
 
     def _reward_formula(self) -> tuple[Formula, list[str]]:
@@ -312,43 +242,6 @@ class _Writer:
         if not checks or not loss:
             return []
         return [*_assigned("unknown", " or ".join(checks)), "if unknown:", f"    reward -= {loss:.7g}"]
-
-    # What was not seen yet
-
-    def _cells(self) -> tuple[list[str], list[tuple[float, float]], set[int]] | None:
-        """The numbers that tell places apart, their bounds, and the cells that were visited."""
-        names, steps = self._names, self._steps
-        paired = {place for pair in names.angles for place in pair}
-        columns: list[tuple[str, Floats, float, float]] = [
-            (f"math.atan2(y{j}, y{i})", _angle(steps.after, i, j), -np.pi, np.pi) for i, j in names.angles
-        ]
-        columns += [
-            (f"y{i}", steps.after[:, i], float(self._low[i]), float(self._high[i]))
-            for i in range(len(names.seen))
-            if i not in paired and self._high[i] - self._low[i] > 1e-6  # noqa: PLR2004
-        ]
-        columns = columns[:CELL_NUMBERS]
-        if not columns:
-            return None
-        cell = np.zeros(len(steps.after), np.int64)
-        for _, values, low, high in columns:
-            cell = cell * CELLS + np.clip((values - low) / (high - low) * CELLS, 0, CELLS - 1).astype(
-                np.int64
-            )
-        found, counts = np.unique(cell, return_counts=True)
-        most = found[np.argsort(-counts, kind="stable")][:MOST_CELLS]
-        return [c[0] for c in columns], [(c[2], c[3]) for c in columns], {int(one) for one in most}
-
-    @staticmethod
-    def _visit(cells: tuple[list[str], list[tuple[float, float]], set[int]]) -> list[str]:
-        """Lines that reward what neither the data nor this episode has shown."""
-        texts, bounds, _ = cells
-        lines = ["cell = 0"]
-        lines += [
-            f"cell = {CELLS} * cell + min({CELLS - 1}, max(0, int(({text} - {low:.6g}) * {CELLS / (high - low):.6g})))"
-            for text, (low, high) in zip(texts, bounds, strict=True)
-        ]
-        return [*lines, "if cell not in self.visited:", "    reward = 1.0", "    self.visited.add(cell)"]
 
     # Python around the formulas
 
@@ -385,11 +278,6 @@ def _assigned(name: str, expression: str) -> list[str]:
             line = "    "
         line += f"{part} "
     return [*lines, line.rstrip(), ")"]
-
-
-def _angle(rows: Floats, cosine: int, sine: int) -> Floats:
-    angles: Floats = np.arctan2(rows[:, sine], rows[:, cosine])
-    return angles
 
 
 _MODULE = '''"""How each number of the observation changes in one step: formulas fitted to recorded steps."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from gymnasium import spaces
 
 from promptpo.program import Program
 from promptpo.world.baseline.tables import count_states
+from sandbox import check_source
 
 if TYPE_CHECKING:
     import gymnasium
@@ -30,6 +32,40 @@ DISCOUNT = 0.99
 
 DRAWS = 40
 """Outcomes of each action that value iteration draws from a model with chance in it."""
+
+MOST_MODELS = 3
+"""Models that one policy plans in."""
+
+PLANNERS_OWN = frozenset(
+    [
+        "PARAMS",
+        "Policy",
+        "Node",
+        "MODELS",
+        "ACTIONS_TO_TRY",
+        "FUTURE",
+        "SIMULATIONS",
+        "DEPTH",
+        "EXPLORE",
+        "LOW",
+        "HIGH",
+        "SAMPLES",
+        "ROUNDS",
+        "ELITES",
+        "AHEAD",
+        "MOST_STATES",
+        "DRAWS",
+        "SWEEPS",
+        "new_world",
+        "state_of",
+        "outcomes",
+        "plan",
+    ]
+)
+"""Names of the planners' pieces; ``PARAMS`` of a model are not the policy's."""
+
+SHARED = frozenset({"np", "math", "numpy"})
+"""Names that mean the same in every model."""
 
 _CHANCE = re.compile(r"\brng\s*\.|\brandom\b")
 
@@ -52,8 +88,12 @@ def planning_policy(
     action: gymnasium.Space[Any],
     *,
     planner: Planner | None = None,
+    others: Sequence[str] = (),
 ) -> str:
     """One policy module of a world model and a planner; empty where nothing plans with these spaces.
+
+    With several models a sequence of actions counts as much as in the worst of them, and a tree is searched in each
+    of them in turn; value iteration takes the first.
 
     Args:
         world: The model's module.
@@ -61,24 +101,44 @@ def planning_policy(
         observation: Of the task.
         action: Of the task.
         planner: Which; the usual one for the spaces by default.
+        others: Modules of other models, which keep the values of their ``PARAMS``.
     """
     kind = planner or planner_for(observation, action)
     if kind is None:
         return ""
     program = Program.parse(world).with_values(params or {})
-    takes_params = bool(program.params)
-    if takes_params:
-        program, before = program.renamed("PARAMS"), program.names
-        called = next(iter(program.names - before))
-    if "Policy" in program.names:
-        program = program.renamed("Policy")
+    text = _written(kind, [program], action)
+    if others and kind != "values":
+        several = [program, *map(Program.parse, others[: MOST_MODELS - 1])]
+        together = _written(kind, several, action)
+        text = together if check_source(together) is None else text
+    return text
+
+
+def _written(
+    kind: Planner,
+    programs: Sequence[Program],
+    action: gymnasium.Space[Any],
+) -> str:
+    """The module of a planner and the models that it plans in."""
+    models, sources = [], []
+    taken = set(PLANNERS_OWN)
+    for program in programs:
+        takes_params = bool(program.params)
+        apart, called = _apart(program, taken)
+        taken |= apart.names
+        values = f"{{name: entry[0] for name, entry in {called['PARAMS']}.items()}}, " if takes_params else ""
+        models.append((called["World"], values))
+        sources.append(apart.without_docstring.strip())
+    world = "\n".join(sources)
+    first = programs[0]
     text = (
         _templates()
         .get_template(f"{kind}.py.j2")
         .render(
-            about=program.docstring.splitlines()[0] if program.docstring else "How the task moves.",
-            world=program.without_docstring.strip(),
-            values=f"{{name: entry[0] for name, entry in {called}.items()}}, " if takes_params else "",
+            about=first.docstring.splitlines()[0] if first.docstring else "How the task moves.",
+            world=world,
+            models=models,
             discount=DISCOUNT,
             simulations=SIMULATIONS,
             depth=DEPTH,
@@ -92,6 +152,18 @@ def planning_policy(
         )
     )
     return text.strip() + "\n"
+
+
+def _apart(program: Program, taken: AbstractSet[str]) -> tuple[Program, dict[str, str]]:
+    """A model whose names are none of those that are taken, and what its class and its ``PARAMS`` are called now."""
+    called = {"World": "World", "PARAMS": "PARAMS"}
+    for name in sorted(program.names & taken - SHARED):
+        new = name
+        while new in taken:
+            program, before = program.renamed(new), program.names
+            new = next(iter(program.names - before))
+        called[name] = new
+    return program, called
 
 
 def _action_facts(action: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ OPTIMIZE = [
         "2",
     ),
     *("--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5", "--no-film", "--tune", "none"),
-    *("--jobs", "1", "--stop-at", "501"),
+    *("--jobs", "1", "--stop-at", "501", "--option", "probe=false"),
 ]
 
 ANSWERER = f"""

@@ -47,7 +47,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Any:
     (home / "model.py").write_text(MODEL.format(answers=answers, counter=str(home / "counter")))
     shown, code = on_terminal(
         "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", str(len(answers)), "--tune", "none", "--repairs", "0",
-        "--option", "feedback_class=false", "--jobs", "1", "--model", f"exec:{sys.executable} model.py", "--out", "run",
+        "--option", "feedback_class=false", "--option", "probe=false", "--jobs", "1", "--model", f"exec:{sys.executable} model.py", "--out", "run",
         "--no-film", columns=200, cwd=home,
     )  # fmt: skip
     harmless(shown)

@@ -20,10 +20,10 @@ CONTEXT.set_forkserver_preload(
 )
 
 
-def start(folder: Any, kill_at: int = -1) -> Any:
+def start(folder: Any, kill_at: int = -1, *, experiments: bool = False) -> Any:
     """One process's work on the run in a folder; it begins at once, for a server has all the imports."""
     folder.mkdir(exist_ok=True)
-    process = CONTEXT.Process(target=killable.work, args=(folder, kill_at))
+    process = CONTEXT.Process(target=killable.work, args=(folder, kill_at, experiments))
     process.start()
     return process
 
@@ -35,9 +35,9 @@ def ended(process: Any, folder: Any) -> Any:
     return process.exitcode
 
 
-def finish(folder: Any, kill_at: int = -1) -> Any:
+def finish(folder: Any, kill_at: int = -1, *, experiments: bool = False) -> Any:
     """Let a process work until it ends or kills itself; returns its exit code."""
-    return ended(start(folder, kill_at), folder)
+    return ended(start(folder, kill_at, experiments=experiments), folder)
 
 
 def essence(run: Any) -> Any:
@@ -81,6 +81,29 @@ def test_killed_at_every_event(tmp_path: Path, undisturbed: Any) -> None:
         finish(folder, kill_at=n)
         assert finish(folder) == 0
         check(folder, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_around_experiments(tmp_path: Path) -> None:
+    """A kill after any answer, episode or report of an experiment: nothing is asked for or played again."""
+    assert finish(tmp_path / "whole", experiments=True) == 0
+    expected = essence(tmp_path / "whole" / "run")
+    events = read_events(tmp_path / "whole" / "run" / JOURNAL)
+    told = {event.key: event.data["report"] for event in events if event.kind == "experiment"}
+    assert set(told) == {"p0.1", "p0.2", "p2.1"}
+    assert all(told.values())
+    own = [e.n for e in events if e.kind in {"probe", "experiment"} or e.key in {"probe", "p0.2.repair1"}]
+    assert len(own) > 9
+    for n in (number + 1 for number in own):
+        folder = tmp_path / str(n)
+        finish(folder, kill_at=n, experiments=True)
+        assert finish(folder, experiments=True) == 0
+        check(folder, expected)
+        again = read_events(folder / "run" / JOURNAL)
+        found = {event.key: event.data["report"] for event in again if event.kind == "experiment"}
+        assert found == told
+        assert not list((folder / "run").glob("untold/p*"))
 
 
 @pytest.mark.slow

@@ -68,7 +68,9 @@ def test_a_stated_price_makes_money_a_limit(answering: Any, tmp_path: Path) -> N
 def test_tokens_of_a_program_are_estimated_and_limited(answering: Any, tmp_path: Path) -> None:
     """--max-tokens holds for a command that counts none."""
     model, calls = answering
-    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_tokens=100)
+    run = optimize(
+        model, tmp_path / "run", rounds=3, candidates=1, max_tokens=100, recipe_options={"probe": False}
+    )
     assert "limit of 100 tokens" in run.stop_reason
     assert len(calls.read_text()) == 1
 

@@ -13,6 +13,7 @@ from gymnasium import spaces
 from promptpo.api import estimate
 from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task
+from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Budget, Config
@@ -101,6 +102,23 @@ def test_calls_tokens_and_dollars_are_bounds() -> None:
     assert ahead(calls=7).calls == 7
     assert ahead(usd=0.5).usd == 0.5
     assert sum(ahead(tokens=1000).tokens) == pytest.approx(1000, abs=1)
+
+
+def test_experiments_are_part_of_an_estimate() -> None:
+    """One request, a repair for each of the six that a run may make, and their steps, within a twentieth of the budget."""
+
+    def of(**settings: Any) -> Any:
+        llm = Priced(Model(), purposes=ALL_PURPOSES)
+        return estimate(replace(CARTPOLE, **settings), llm=llm)
+
+    found = of()
+    assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
+    assert found.probe_steps == 6000
+    assert any("6,000 (1%) try things out" in line for line in found.lines())
+    assert of(repairs=0).calls == 5 * 4 * 2 + 1 + 1
+    without = of(recipe_options={"probe": False})
+    assert (without.calls, without.probe_steps) == (5 * 4 * 4 + 3, 0)
+    assert not any("try things out" in line for line in without.lines())
 
 
 def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:

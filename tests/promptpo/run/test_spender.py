@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from promptpo.envs.task import Task
@@ -15,8 +16,8 @@ from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import UNTOLD, Spender, Subject
-from sandbox import Failure
+from promptpo.run.spender import UNTOLD, Spender, Subject, values_in
+from sandbox import Episode, Failure, Rollout, Trajectory
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")
 
@@ -184,3 +185,11 @@ def test_work_that_only_asks_has_no_executor(tmp_path: Path) -> None:
     spender = Spender(work.llm, None, Config(Task("CartPole-v1")), work.journal, work.ledger)
     with pytest.raises(RuntimeError, match="only asks"):
         _ = spender.executor
+
+
+def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
+    """A tuple of a number, flags and a grid; a dictionary by its parts."""
+    parts = (3, np.zeros(4), {"grid": np.zeros((2, 5)), "mode": 1})
+    trajectory = Trajectory([parts] * 4, [0] * 3, [1.0] * 3)
+    episode = Episode(0, 3.0, 3, True, False, None, 0, 0.0, trajectory, None)
+    assert values_in(Rollout((episode,), None, 0, "", 0.0)) == 3 * 16

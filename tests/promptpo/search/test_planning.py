@@ -136,7 +136,7 @@ def test_the_strategies_that_the_model_named_are_dealt_out() -> None:
     """In their order, before the list that suits any task; a rhythm is nothing for a grid world."""
     past = history(attempt("r1c1", 1.0), rounds=2, stalled=2)
     past.strategies = ("walls first", "a map", "the left hand")
-    grid = SimpleNamespace(text="", action_space=spaces.Discrete(4))
+    grid = SimpleNamespace(text="", one_start=False, action_space=spaces.Discrete(4))
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0, spec=grid)
     dealt = [p.strategy for p in plans]
     assert {"walls first", "a map", "the left hand"} & set(dealt)
@@ -147,7 +147,7 @@ def test_the_strategies_that_the_model_named_are_dealt_out() -> None:
     }
     assert {"walls first", "a map", "the left hand"} <= named
     assert RHYTHM not in named
-    walker = SimpleNamespace(text="", action_space=spaces.Box(-1, 1, (2,)))
+    walker = SimpleNamespace(text="", one_start=False, action_space=spaces.Box(-1, 1, (2,)))
     rhythmic = {
         p.strategy
         for p in plan_round(

@@ -38,6 +38,19 @@ def test_the_evidence_suggests_the_respect(episodes: Any, found: Any) -> None:
     assert heads(*episodes) == found
 
 
+def test_no_start_is_bad_where_all_are_the_same() -> None:
+    """What differs between episodes that begin alike is chance, and nothing is special about a bad one."""
+    records = tuple(EpisodeRecord(n, float(r), 9) for n, r in enumerate((2242, -31, 2337, 2261)))
+    attempt = Attempt(Candidate("r1c1", "pass", 1), Evaluation("ok", records, 10))
+    found = [
+        [text.split(":")[0] for text in respects(History([attempt]), attempt, one_start=one)]
+        for one in (False, True)
+    ]
+    assert "Robustness" in found[0]
+    assert "Robustness" not in found[1]
+    assert found[1]
+
+
 def test_long_programs_are_to_become_simpler() -> None:
     """Half of the lines."""
     assert heads((5, 10, None), source="x = 1\n" * 1000)[-1] == "Simplicity"

@@ -11,7 +11,7 @@ from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program
 from promptpo.rollouts import Job
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal, from_json, read_run, to_json
 from promptpo.run.ledger import Ledger
@@ -23,8 +23,8 @@ from promptpo.search.tuner import Tuner, inherited
 from promptpo.search.tuning import Batch, Tuned, patience
 from promptpo.search.tuning.patience import Patience
 from sandbox import Rollout, Trial
-from tests.promptpo.optimizing import Model, optimize
-from tests.promptpo.policies import TUNABLE
+from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.policies import GOOD, TUNABLE
 
 IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
 
@@ -192,3 +192,52 @@ def test_patience_grows_with_what_the_round_cost_and_while_there_is_gain() -> No
     assert Patience(1.0).over(181.0, gaining=True)
     assert Patience(0.0).steps(0.0, 0) is None
     assert Patience(0.0).steps(10.0, 1_000) < 20_000
+
+
+def test_a_tuned_program_plays_all_training_episodes(tmp_path: Path) -> None:
+    """Its numbers were chosen in more whole episodes than racing looks at: three poor ones do not end it."""
+    weak = TUNABLE.replace("(-0.5, -2.0, 2.0)", "(-0.5, -2.0, 0.0)")
+    assert weak != TUNABLE
+    model = Model({"r1.c1": GOOD}, default=weak)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, episodes=6, max_steps=20_000)
+    attempts = attempts_of(run)
+    assert len(attempts["r2c1"]["returns"]) == 3
+    assert max(attempts["r2c1t"]["returns"]) < min(attempts["r1c1"]["returns"])
+    assert len(attempts["r2c1t"]["returns"]) == 6
+
+
+class Measures:
+    """Measures candidates as a sampler does, but for rolling them out."""
+
+    observation_space = None
+
+    async def measure(self, candidate: Candidate, history: History, **more: Any) -> Attempt:
+        """An attempt without episodes."""
+        return Attempt(candidate, Evaluation("ok", (), 0))
+
+    def recorded(self, attempt: Attempt) -> Attempt:
+        """As it is."""
+        return attempt
+
+
+def test_the_last_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
+    """Its numbers are worth as much as a new program's; what comes out is a candidate of the last round."""
+    config, nobody = Config(Task("CartPole-v1"), candidates=3), cast("Any", Measures())
+
+    def attempt(id_: str, source: str, return_: float) -> Attempt:
+        played = EpisodeRecord(0, return_, 10, None, terminated=True, truncated=False)
+        return Attempt(Candidate(id_, source, int(id_[1]), digest=id_), Evaluation("ok", (played,), 10))
+
+    best, new = attempt("r1c2", TUNABLE, 50.0), attempt("r2c1", IDLE, 9.0)
+    history = History([best, new], rounds=1)
+    better = Tuned("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
+    with Journal(tmp_path) as journal:
+        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        tuner = Tuner(nobody, spender, config, 10)
+        assert tuner._is_last(history, rounds_left=1)
+        assert not tuner._is_last(history, rounds_left=2)
+        assert tuner._earlier(history, [new]) == [best]
+        assert tuner._earlier(history, [best, new]) == []
+        tuned = asyncio.run(tuner._measured(better, history, 2))
+    assert tuned is not None
+    assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))

@@ -109,6 +109,30 @@ class Courier(gymnasium.Env):
         return {"mission": "bring the parcel", "room": self.room}, float(target == 3), False, False, {}
 
 
+class Plant(gymnasium.Env):
+    """A plant with vents."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Dict(
+            {
+                "alarms": spaces.MultiBinary(2),
+                **{f"vent_{i}": spaces.Discrete(2) for i in range(3)},
+                "room_7": spaces.Discrete(2),
+            }
+        )
+        self.action_space = spaces.MultiDiscrete([3, 3])
+
+    def _obs(self) -> Any:
+        return {"alarms": np.zeros(2, np.int8), "vent_0": 0, "vent_1": 1, "vent_2": 0, "room_7": 0}
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return self._obs(), {}
+
+    def step(self, action: Any) -> Any:
+        return self._obs(), float(action[0]), False, False, {}
+
+
 class Sleeper(Points):
     """Never comes back from a step."""
 
@@ -126,5 +150,6 @@ for name, cls in (
     ("Points", Points),
     ("Courier", Courier),
     ("Sleeper", Sleeper),
+    ("Plant", Plant),
 ):
     gymnasium.register(f"Stranger/{name}-v0", cls)

@@ -47,7 +47,7 @@ def masked(text: Any) -> Any:
     """A spec without observed numbers, and without the line breaks and columns that depend on their length."""
     text = SEEN.sub("seen ~", text)
     text = re.sub(r'(FIRST_FRAME = """\\\n.*\n)[^"]*', r"\1~", text)  # pixels depend on who draws them
-    text = re.sub(r"observed in \d+ steps", "observed in ~ steps", text)
+    text = re.sub(r"(in) \d+ (steps of random)", r"\1 ~ \2", text)
     lines = text.splitlines()
     joined = []
     for line in lines:  # a comment above a field and one behind it say the same

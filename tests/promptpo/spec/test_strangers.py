@@ -10,6 +10,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import check_spec, describe, observe
 from promptpo.spec.horizon import told_length
+from promptpo.spec.reading import posture_of
 from tests.promptpo.envs.test_building import needs
 
 HERE = "tests.promptpo.spec.strangers"
@@ -28,6 +29,25 @@ def test_flags_stay_an_array() -> None:
     )
 
 
+def test_numbered_entries_of_a_dictionary_are_one_line() -> None:
+    """And so are a few flags under one key; what is not numbered from 0 on stays what it is."""
+    text = spec("Plant").text
+    assert 'self.vent = [obs[f"vent_{i}"] for i in range(3)]  # 0 .. 1; 3 entries' in text
+    assert 'self.alarms = obs["alarms"]  # 0 .. 1; 2 flags' in text
+    assert 'self.room_7 = obs["room_7"]' in text
+    assert "self.a_0 = action[0]  # 0 .. 2" in text  # no name that an observation may have too
+    assert check_spec(text, Task(f"{HERE}:Stranger/Plant-v0")) == []
+
+
+@needs("mujoco")
+def test_how_a_body_stands_is_known_by_its_names() -> None:
+    """Height and trunk angle, by the words of the field; never their velocities."""
+    walker, cart = describe(Task("Walker2d-v5")).text, describe(Task("CartPole-v1")).text
+    assert posture_of(walker) == ("z_torso", "angle_torso")
+    assert posture_of(cart) == ("pole_angle",)
+    assert posture_of("no spec (") == ()
+
+
 def test_a_docstring_without_markdown_is_read() -> None:
     """Observation, actions and reward of a plain docstring stand where they belong."""
     text = spec("Lift").text
@@ -42,7 +62,7 @@ def test_variables_of_the_environment_are_found_in_the_observation() -> None:
     assert "# env.p: next_obs." in spec("Points").text
     assert "# env.l: obs before the environment moves on, next_obs after." in spec("Lamps").text
     lamps = spec("Lamps").text
-    assert lamps.index("before = env.l.sum()") < lamps.index("moves on here") < lamps.index("gain =")
+    assert lamps.index("before = env.l.sum()") < lamps.index("moves on here") < lamps.index("return float")
     assert "# Not in the observation: env.calls (list such as" in spec("Lift").text
 
 

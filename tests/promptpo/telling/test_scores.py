@@ -156,15 +156,16 @@ def test_failures_are_counted_beside_the_difference() -> None:
 
     good = records(*[(10.0, 100, True, False)] * 6)
     failing = records(*[(12.0, 100, True, False)] * 4, *[(5.0, 100, False, False)] * 2)
-    assert scores.mishaps(failing, good) == "2 of 6 starts without success"
+    assert scores.mishaps(failing, good) == "no success on 2 of 6 starts"
     nothing = records(*[(12.0, 100, None, False)] * 4, *[(0.0, 100, None, False)] * 2)
-    assert scores.mishaps(nothing, good) == "2 of 6 shared starts earn 0"
+    assert scores.mishaps(nothing, good) == "earns 0 on 2 of 6 starts"
     early = records(*[(12.0, 100, None, False)] * 5, (4.0, 30, None, True))
     assert (
-        scores.mishaps(early, good) == "1 of 6 shared starts end before half of the other's steps, with less"
+        scores.mishaps(early, good)
+        == "ends before half of the other's steps, with less on 1 of 6 starts (at step 30)"
     )
     low = records(*[(12.0, 100, None, False)] * 5, (-90.0, 100, None, False))
-    assert scores.mishaps(low, good) == "1 of 6 starts far below its median"
+    assert scores.mishaps(low, good) == "far below its median on 1 of 6 starts"
     assert scores.mishaps(good, good) == ""
 
 

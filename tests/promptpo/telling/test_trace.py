@@ -10,7 +10,7 @@ from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.history import History
 from promptpo.telling.feedback import extremes
 from promptpo.telling.scores import steps_earned
-from promptpo.telling.trace import cell, course, event, shorter, trace
+from promptpo.telling.trace import cell, course, event, overview, shorter, trace, usual
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -173,10 +173,7 @@ def test_texts_beside_numbers_are_columns_too() -> None:
     """What an observation says in words is what a policy acts on; one that never changes says nothing."""
     observations = [{"word": f"go|{n}", "left": 9 - n, "task": "walk"} for n in range(4)]
     rows = trace(episode([1.0, 0.0, 2.0], observations=observations), {"obs['word']": "command"}).splitlines()
-    assert (
-        rows[1] == "step|obs['left']|command|action|reward"
-        or rows[1] == "step|command|obs['left']|action|reward"
-    )
+    assert rows[1] in {"step|left|command|action|reward", "step|command|left|action|reward"}
     assert "go/1" in rows[3]
     assert "walk" not in "".join(rows)
 
@@ -187,13 +184,63 @@ def test_the_range_of_single_rewards_is_known() -> None:
     assert extremes([]) == ()
 
 
-def test_a_promised_reward_that_nobody_had_stands_out() -> None:
-    """What single steps earned is told over all programs."""
+def test_the_range_of_single_rewards_is_that_of_all_programs() -> None:
+    """The least and the most; programs of which it is not known are left out."""
 
     def attempt(n: int, rewards: tuple[float, ...]) -> Attempt:
         evaluation = Evaluation("ok", (EpisodeRecord(1, -10.0, 10),), 10)
         return Attempt(Candidate(f"r1c{n}", "", 1), evaluation, diagnosis=Diagnosis(rewards=rewards))
 
     past = History([attempt(1, (-10.0, -1.0)), attempt(2, ()), attempt(3, (-2.0, -1.0))])
-    assert steps_earned(past) == "In all episodes of all programs so far, single steps earned from -10 to -1."
-    assert steps_earned(History([attempt(1, ())])) == ""
+    assert steps_earned(past) == (-10.0, -1.0)
+    assert steps_earned(History([attempt(1, ())])) == ()
+
+
+def fall(n: int = 200) -> Any:
+    """A body that topples while its legs go to and fro: many columns, the trunk's last but one."""
+    rows = []
+    for t in range(n + 1):
+        legs = [float(np.sin(t * (k + 1))) for k in range(9)]
+        lean = 0.0 if t < n - 20 else 0.05 * (t - n + 20)
+        rows.append(np.array([*legs, lean, *(rows[-1][:3] if rows else [0.0] * 3)]))
+    return episode([1.0] * n, terminated=True, observations=rows)
+
+
+def test_a_trace_shows_what_explains_a_fall() -> None:
+    """The trunk's angle is shown by its name, or because it went furthest; what repeats a column a step later is not."""
+    names = {f"obs[{k}]": f"leg_{k}" for k in range(9)} | {"obs[9]": "trunk", "obs[10:13]": "previous"}
+    for posture in ((), ("trunk",)):
+        heading = trace(fall(), names, posture).splitlines()[1].split("|")
+        assert "trunk" in heading
+        assert not any(name.startswith("previous") for name in heading)
+        assert "trunk" in course(fall(), names, posture).splitlines()[1]
+    assert "leg_8" in trace(fall(), names, ("leg_8",)).splitlines()[1]
+
+
+def test_the_usual_steps_are_from_the_middle() -> None:
+    """Ten of them; short episodes have none, since they are shown whole."""
+    rows = usual(episode([1.0] * 100), NAMES).splitlines()
+    assert rows[0] == "Steps 45 to 54, in its middle:"
+    assert len(rows) == 12
+    assert usual(episode([1.0] * 9), NAMES) == ""
+
+
+def test_an_action_that_is_called_like_an_observation_has_a_column_of_its_own() -> None:
+    """Neither hides the other."""
+    rows = trace(episode([1.0, 0.0, 2.0]), {"obs[0]": "x", "action": "x"}).splitlines()
+    assert rows[1] == "step|x|action.x|reward"
+    assert rows[3] == "1|0.1|1|0"
+
+
+def test_an_overview_shows_first_and_last_steps() -> None:
+    """A few evenly spread steps, the last one included; what only counts the steps comes last, if there is room."""
+    seen = [{"clock": t, "x": np.array([np.cos((k + 1) * t) for k in range(9)])} for t in range(31)]
+    rows = overview(episode([0.4] * 30, observations=seen), {"obs['x']": "height"}).splitlines()
+    assert "clock" not in rows[0]
+    assert rows[0].count("height[") == 8
+    assert rows[1].startswith("0|1|1|")
+    assert rows[-1].startswith("29|")
+    assert len(rows) == 10
+    assert overview(episode([]), {}) == ""
+    assert overview(episode([2.0], terminated=True), {}).splitlines()[-1].endswith("|2")
+    assert trace(episode([2.0], terminated=True), {}).splitlines()[-1].endswith("|2")

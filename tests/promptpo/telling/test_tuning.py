@@ -30,10 +30,7 @@ def tuned(**more: Any) -> Tuned:
         (
             tuned(outcome="given up"),
             "",
-            (
-                "Tuning tried its 3 numbers over 41 episodes, found little and went on with another program, so its "
-                "return is that of the numbers as written"
-            ),
+            "Tuning left its 3 numbers as written after a look of 41 episodes",
         ),
         (tuned(evaluations=0), "", NOT_PAID),
     ],

@@ -192,3 +192,36 @@ def test_endings_are_thresholds_or_a_formula() -> None:
     assert round_.formula is not None
     assert ((round_.formula(numbers) > 0) == circle).mean() > 0.97
     assert find_ending(numbers, np.zeros(600, bool)).code(["a", "b", "c"]) == "False"
+
+
+def test_an_ending_that_is_not_foreseen_is_counted_once(here: Here) -> None:
+    """A reward that the ending alone decides is known where the ending is; a missed ending costs its own share."""
+    space, actions = spaces.Box(-100.0, 100.0, (1,), np.float64), spaces.Discrete(2)
+
+    def walk(first: int) -> Recorded:
+        seen = first + np.arange(31.0)[:, None]
+        return Recorded(seen, np.zeros(30, np.int64), np.array([-1.0] * 29 + [0.0]), terminated=True)
+
+    world = (
+        "import numpy as np\nclass World:\n    def __init__(self, obs, rng):\n        self.sync(obs)\n"
+        "    def sync(self, obs):\n        self.x = float(obs[0])\n    def step(self, action):\n"
+        "        self.x += 1.0\n        ended = self.x == 30.0\n"
+        "        return np.array([self.x]), 0.0 if ended else -1.0, ended\n"
+    )
+    episodes = [walk(first) for first in (0, 40)]  # the second ending, at 70, is not known to the model
+    score = asyncio.run(scored(here, world, None, episodes, (space, actions)))
+    assert score.endings == 0.5
+    assert score.reward == pytest.approx(1.0)
+    assert score.worth == pytest.approx(0.75)
+
+
+def test_formulas_hold_beyond_what_they_were_fitted_to(here: Here) -> None:
+    """Where an episode goes further than all before it, it is not pulled back: one step ahead it is predicted as well."""
+    experience, source, _ = known(here, "CartPole-v1", 30)
+    both = (experience.observation_space, experience.action_space)
+    seen = np.array([[1.9 + 0.02 * t, 1.0, 0.0, 0.0] for t in range(16)], np.float32)
+    seen[:, 0] = np.cumsum(np.concatenate([[1.9], np.full(15, 0.02)]))
+    away = Recorded(seen, np.array([0, 1] * 8)[:15], np.ones(15), terminated=False)
+    score = asyncio.run(scored(here, source, None, [away], both))
+    assert float(np.abs(experience.fitting[0].observations[:, 0]).max()) < 1.0
+    assert score.skills[0].ahead[1] > 0.9

@@ -76,7 +76,7 @@ def studied(
         async def curious(_n: int) -> str:
             return "curious"
 
-        monkeypatch.setattr(imagination, "_probe", probe)
+        monkeypatch.setattr(imagination._paid, "play", probe)
         monkeypatch.setattr(imagination.modeller, "model", model)
         monkeypatch.setattr(imagination, "_found", find)
         monkeypatch.setattr(imagination._dreamer, "curious", curious)
@@ -137,6 +137,18 @@ def test_studies_end_where_nothing_is_gained(tmp_path: Path, monkeypatch: pytest
         [58.0, 58.5, 57.0, 99.0],
     )
     assert [attempt.id for attempt in history.attempts] == ["w1c1", "w2c1", "w3c1"]
+
+
+@pytest.mark.parametrize(("first", "studies"), [(20.0, 3), (59.0, 4)])
+def test_studies_end_early_where_promises_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: float, studies: int
+) -> None:
+    """Three studies in a row whose policies disappoint are the last, with or without a candidate before them."""
+    history, notes, probes = studied(
+        tmp_path, monkeypatch, [USABLE] * 8, [Found("p", 60.0)] * 8, [first, *[20.0] * 7], [58.0]
+    )
+    assert probes == [f"w{n}.try" for n in range(1, studies + 1)]
+    assert len(history.disappointments) == len(notes) == 3
 
 
 def test_where_no_model_can_be_written_no_step_is_spent(tmp_path: Path) -> None:

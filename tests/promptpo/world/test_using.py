@@ -17,6 +17,7 @@ from promptpo.cli.show import overview
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.journal import read_run
 from promptpo.search import dreaming, modelling
+from promptpo.world import fitting
 from promptpo.world.fitting import fitted
 from promptpo.world.planners import Planner, planner_for, planning_policy
 from sandbox import Predictions, Recorded, Replay, Sandbox, Trial, check_source
@@ -91,10 +92,11 @@ class Here:
     """The part of an executor that fitting needs, in this process."""
 
     def __init__(self, box: Sandbox) -> None:
-        self.box = box
+        self.box, self.predicted = box, 0
 
     async def replay(self, request: Replay) -> Predictions:
         """See `Executor.replay`."""
+        self.predicted += sum(map(len, request.episodes))
         return self.box.replay(request)
 
 
@@ -119,6 +121,39 @@ def test_planners_reach_what_they_are_to_reach(
     rollout = box.rollout(source, [Walk(action_space, middle)], [Trial(0, None, 15)])
     assert rollout.failure is None
     assert rollout.episodes[0].return_ > -12  # staying where it begins costs 30
+
+
+@pytest.mark.parametrize(
+    ("action_space", "middle"),
+    [(spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0), (spaces.Discrete(3), 1.0)],
+)
+def test_plans_are_made_in_several_models(
+    box: Sandbox, action_space: spaces.Space[Any], middle: float
+) -> None:
+    """Models whose names clash stand side by side; a plan that one of them knows to be bad is not taken.
+
+    The first model thinks that more is always better; beyond 2 the second knows a great loss.
+    """
+    greedy = WALK.replace("{middle}", str(middle)).replace("-abs(self.x - 2.0)", "self.x")
+    right = (
+        'PARAMS = {"gain": (0.5, 0.0, 1.0)}\n'
+        + WALK.replace("0.5 *", "self.gain *").replace("{middle}", str(middle))
+    ).replace("self, obs, rng):\n", 'self, params, obs, rng):\n        self.gain = params["gain"]\n')
+    right = right.replace("-abs(self.x - 2.0)", "-100.0 * max(0.0, self.x - 2.0) + self.x")
+    env = Walk(action_space, middle)
+    alone = planning_policy(greedy, None, LINE, action_space)
+    both = planning_policy(greedy, None, LINE, action_space, others=[right])
+    assert check_source(both) is None
+    assert "lambda obs, rng: World_({name: entry[0] for name, entry in PARAMS_.items()}, obs, rng)" in both
+    found = [box.rollout(source, [env], [Trial(0, None, 15)], record=True) for source in (alone, both)]
+    assert [rollout.failure for rollout in found] == [None, None]
+    furthest = [
+        max(float(obs[0]) for obs in rollout.episodes[0].trajectory.observations)
+        for rollout in found
+        if rollout.episodes[0].trajectory is not None
+    ]
+    assert furthest[0] >= 3.5
+    assert furthest[1] < 3.1
 
 
 def test_value_iteration_solves_a_table(box: Sandbox) -> None:
@@ -176,6 +211,43 @@ def test_numbers_of_a_model_are_found_by_least_squares(box: Sandbox) -> None:
     assert found["gravity"] == pytest.approx(9.8, abs=0.5)
     broken = CART.replace("force = self.p", "force = self.q")
     assert asyncio.run(fitted(Here(box), broken, episodes, both)) is None
+
+
+TURNING = 'PARAMS = {"turn": (0.3, 0.0, 3.0)}\nclass World:\n    pass\n'
+
+
+class Turning:
+    """An executor whose world is an angle that grows by a parameter; what it predicts is worked out here."""
+
+    predicted = 0
+
+    async def replay(self, request: Replay) -> Predictions:
+        """The angle from each observation that it is shown."""
+        (episode,) = request.episodes
+        self.predicted += len(episode)
+        at = np.arange(len(episode))
+        shown = np.asarray(episode.observations)[at - at % request.every]
+        turned = (request.params or {})["turn"] * (at % request.every + 1)
+        angle = np.arctan2(shown[:, 1], shown[:, 0]) + turned
+        seen = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return Predictions(seen, np.zeros(len(episode)), np.zeros(len(episode), bool))
+
+
+def test_numbers_far_from_the_guess_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rate whose error has many valleys is found in the whole of its range, within a bound on predicted steps."""
+    both = spaces.Box(-1.0, 1.0, (2,), np.float32), spaces.Discrete(2)
+    angles = 2.1 * np.arange(101)
+    seen = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    episode = Recorded(seen, np.zeros(100, np.int64), np.zeros(100), terminated=False)
+    here: Any = Turning()
+    found = asyncio.run(fitted(here, TURNING, [episode], both))
+    assert found is not None
+    assert found["turn"] == pytest.approx(2.1, abs=0.002)
+    monkeypatch.setattr(fitting, "MOST_PREDICTED", 4000)
+    tight: Any = Turning()
+    asyncio.run(fitted(tight, TURNING, [episode], both))
+    assert tight.predicted < 4000 + 12 * 200  # what was begun is finished
+    assert tight.predicted < here.predicted
 
 
 @pytest.fixture(scope="module")

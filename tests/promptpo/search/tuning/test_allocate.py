@@ -8,7 +8,9 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.search.tuning import Start, Tuning
-from promptpo.search.tuning.allocate import CHOICE_SEED, LANES, aligned, arm_of, entrants
+from promptpo.search.tuning.allocate import LANES, aligned
+from promptpo.search.tuning.arms import arm_of, entrants
+from promptpo.search.tuning.choosing import CHOICE_SEED
 from promptpo.search.tuning.foresight import LOOK_SEED
 from sandbox import Rollout, Trial
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,11 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.search.tuning import Start, Tuning
+from promptpo.search.tuning.choosing import CHOICE_SEED
+from promptpo.search.tuning.clock import Clock
+from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.foresight import LOOK_SEED
+from sandbox import Rollout
 from tests.promptpo.search.tuning.conftest import _seeds, answer
 from tests.promptpo.search.tuning.test_allocate import hill, many, start
 
@@ -136,3 +141,123 @@ def test_sensitivity_tells_what_mattered(drive: Any, noise: float) -> None:
     assert max(shares[name] for name in ("p0", "p2", "p3", "p5")) < 0.05
     assert tuned.sensitivity["p1"].at_bound == "upper"
     assert sum(shares.values()) <= 1.001
+
+
+def test_what_short_episodes_prefer_does_not_displace_what_is_best_in_whole_ones() -> None:
+    """One starts fast and falls, the other lasts: the untuned return of whole episodes is not forgotten."""
+    fast = Start("fast", many(12).program, 200.0)
+    steady = Start("steady", Program(many(12).program.source + "\nx = 3\n"), 900.0)
+
+    def of(program: Any, trial: Any) -> Any:
+        lasts = "x = 3" in program.source
+        return sum(trial.params.values()) + (0.9 if lasts else 2.0) * min(
+            trial.horizon, 1000 if lasts else 130
+        )
+
+    tuning = Tuning([steady, fast], steps=26_000, seeds=_seeds, horizon=1000, seed=0, earning=True)
+    while tuning.batches:
+        tuning.step([answer(job, partial(of, job.program), 1000) for job in tuning.batches])
+    kept, dropped = tuning.result()
+    assert kept.steps > dropped.steps
+    assert kept.outcome != "given up"
+
+
+def two_hills(program: Any, trial: Any) -> float:
+    """One structure is at its best as it was written; the other is far better, but not at its own numbers."""
+    if "x = 3" not in program.source:
+        return -sum((value - 0.5) ** 2 for value in trial.params.values())
+    return 10.0 - 100.0 * sum((value - 0.9) ** 2 for value in trial.params.values())
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_steps_that_nothing_else_can_use_are_searched_elsewhere(last: bool) -> None:
+    """In vain for one structure: the others get what is left, where later rounds cannot use it."""
+    at_its_best = Start("best", many(6).program, 0.0)
+    promising = Start("other", Program(many(6).program.source + "\nx = 3\n"), -86.0)
+    spent = 0
+    tuning = Tuning(
+        [at_its_best, promising], steps=3_000, seeds=_seeds, horizon=10, seed=0, earning=True, last=last
+    )
+    while tuning.batches:
+        rollouts = [answer(job, partial(two_hills, job.program), 10) for job in tuning.batches]
+        spent += sum(rollout.steps for rollout in rollouts)
+        tuning.step(rollouts)
+    _, other = tuning.result()
+    assert spent <= 3_000
+    assert (spent > 2_000) == last
+    assert bool(other.changes) == last
+
+
+def test_the_last_round_spends_nothing_where_numbers_do_not_matter(drive: Any) -> None:
+    """All score alike, so that no other place can be better, and enough is enough."""
+    _, jobs = drive([start()], lambda _: 7.0, steps=60_000, length=100, earning=True, last=True)
+    assert taken(jobs, 100) < 0.3 * 60_000
+
+
+def test_a_rare_return_far_above_all_others_is_tried_again() -> None:
+    """A vector with one such episode among several poor ones plays again, on fresh seeds, and is a finalist."""
+    clock = Clock(20_000, 100, 10)
+    arm = CmaSearch(many(6), 0, _seeds)
+    arm.ask(clock)
+    arm._per_vector = 4
+    batch = arm.ask(clock)
+    rare = batch.trials[8]  # the third vector's first episode
+
+    def returns(trial: Any) -> float:
+        if trial is rare:
+            return 980.0
+        return -500.0 if trial.params == rare.params else -10.0 - trial.params["p0"]
+
+    (episodes,) = (answer(batch, returns, 100).episodes,)
+    arm.tell(episodes)
+    again = [trial for trial in arm.ask(clock).trials if trial.params == rare.params]
+    assert arm.peak == (980.0, rare.params)
+    assert again
+    assert not {trial.seed for trial in again} & {trial.seed for trial in batch.trials}
+    assert rare.params in [one.params for one in arm.finalists(3)]
+
+
+def test_what_is_tried_again_may_win_though_no_look_showed_a_gain() -> None:
+    """Looks are few; the final choice, of little more than the rare one and the original, decides."""
+    one = many(6)
+    tuning = Tuning([one], steps=40_000, seeds=_seeds, horizon=100, seed=3, earning=True)
+    lucky: list[Any] = []
+
+    def rare(trial: Any) -> float:
+        if trial.seed >= LOOK_SEED and trial.seed < CHOICE_SEED:
+            return -10.0  # what nobody saw in a look
+        if not lucky and trial.params != one.program.values:
+            lucky.append(trial.params)
+        return 980.0 if trial.params in lucky and trial.seed % 3 else -10.0 - trial.params["p0"]
+
+    while tuning.batches:
+        tuning.step([answer(job, rare, 100) for job in tuning.batches])
+    (tuned,) = tuning.result()
+    assert tuned.outcome == "better"
+    assert tuned.program.values == lucky[0]
+
+
+def test_long_episodes_that_are_rare_do_not_keep_the_last_steps_from_use() -> None:
+    """One episode in ten lasts: a generation that only in the worst case is too long is played in parts."""
+    spent = {}
+    for last in (True, False):
+        tuning = Tuning([many(6)], steps=20_000, seeds=_seeds, horizon=1000, seed=0, earning=True, last=last)
+        spent[last] = 0
+        while tuning.batches:
+            rollouts = []
+            for job in tuning.batches:
+                parts = [
+                    answer(
+                        replace(job, trials=(trial,)),
+                        lambda t: sum(t.params.values()),
+                        1000 if trial.seed % 10 == 0 else 90,
+                        terminated=True,
+                    )
+                    for trial in job.trials
+                ]
+                episodes = tuple(episode for part in parts for episode in part.episodes)
+                rollouts.append(Rollout(episodes, None, sum(part.steps for part in parts), "", 0.0))
+            spent[last] += sum(rollout.steps for rollout in rollouts)
+            tuning.step(rollouts)
+    assert spent[False] < spent[True] <= 20_000
+    assert spent[True] > 15_000

@@ -1,0 +1,231 @@
+"""Actions as words: what the model may answer, and how an answer is read."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import UnsupportedSpaceError
+from promptpo.telling.feedback import number
+
+LABELS = string.ascii_uppercase
+"""What actions are called: each is one token of every tokenizer that we know."""
+
+MOST_NUMBERS = 8
+"""Numbers of an action that a model is asked for."""
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer that could be read.
+
+    Attributes:
+        action: As the environment takes it.
+        index: Which of the actions; None where they are not counted.
+        clipped: A number was out of bounds and was clipped.
+    """
+
+    action: Any
+    index: int | None = None
+    clipped: bool = False
+
+
+class Actions(Protocol):
+    """The actions of an environment.
+
+    Attributes:
+        labels: One for each action; empty where they cannot be counted.
+        opening: The end of the question, which an answer goes on from.
+        stop: Where an answer ends.
+        wanted: What a valid answer is, in words.
+    """
+
+    labels: Sequence[str]
+    opening: str
+    stop: tuple[str, ...]
+    wanted: str
+
+    def describe(self) -> str:
+        """All actions in words, one a line."""
+        ...
+
+    def written(self, choice: Choice) -> str:
+        """A chosen action as the steps of a prompt show it, after "Action: "."""
+        ...
+
+    def read(self, text: str) -> Choice | None:
+        """What an answer chooses; None where it cannot be read."""
+        ...
+
+    def any(self, rng: np.random.Generator) -> Choice:
+        """An action drawn uniformly."""
+        ...
+
+
+class Named:
+    """Discrete actions, each with a letter.
+
+    Args:
+        space: With at most 26 actions.
+        names: Name and meaning of each, by its value; those that are missing are called by their number.
+    """
+
+    opening = "("
+    stop: tuple[str, ...] = ("\n", ")")
+
+    def __init__(self, space: spaces.Discrete, names: dict[int, str]) -> None:
+        self._first = int(space.start)
+        self.labels: Sequence[str] = LABELS[: int(space.n)]
+        self._names = [names.get(self._first + n, f"action {self._first + n}") for n in range(int(space.n))]
+        self.wanted = f"one of the letters {', '.join(self.labels)}"
+
+    def describe(self) -> str:
+        """The letters with names and meanings."""
+        return "\n".join(f"({label}) {name}" for label, name in zip(self.labels, self._names, strict=True))
+
+    def written(self, choice: Choice) -> str:
+        """The letter with the name, without its meaning."""
+        n = choice.index or 0
+        return f"({self.labels[n]}) {self._names[n].split(':')[0]}"
+
+    def of(self, index: int) -> Choice:
+        """The action with this index."""
+        return Choice(self._first + index, index)
+
+    def read(self, text: str) -> Choice | None:
+        """A letter at the beginning, alone, in brackets or after the word "action"; else the one name in the text."""
+        line = next((line.strip() for line in text.splitlines() if line.strip(" `*")), "").strip("`*\"' ")
+        found = re.match(r"(?:action\s*[:=]?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$|\s-)", line, re.IGNORECASE)
+        if found and found[1].upper() in self.labels:
+            return self.of(self.labels.index(found[1].upper()))
+        said = text.casefold()
+        names = [name.split(":")[0].casefold() for name in self._names]
+        named = [n for n, name in enumerate(names) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
+        lettered = {letter for letter in re.findall(r"\(([A-Z])\)", text) if letter in self.labels}
+        if len(named) == 1:
+            return self.of(named[0])
+        return self.of(self.labels.index(lettered.pop())) if len(lettered) == 1 else None
+
+    def any(self, rng: np.random.Generator) -> Choice:
+        """An action drawn uniformly."""
+        return self.of(int(rng.integers(len(self.labels))))
+
+
+class Numbers:
+    """A few numbers, written in square brackets.
+
+    Args:
+        space: A box of at most `MOST_NUMBERS` numbers.
+        names: Name and meaning of each, by its place in the flattened action.
+    """
+
+    labels: Sequence[str] = ()
+    opening = "["
+    stop: tuple[str, ...] = ("\n", "]")
+
+    def __init__(self, space: spaces.Box, names: dict[int, str]) -> None:
+        self._space, self._names = space, names
+        self._count = math.prod(space.shape)
+        self.wanted = f"{self._count} number{'s' if self._count > 1 else ''} in square brackets"
+
+    def describe(self) -> str:
+        """Each number with its bounds and what is known of it."""
+        low, high = self._space.low.ravel(), self._space.high.ravel()
+        lines = [
+            f"{n + 1}. from {number(float(low[n]))} to {number(float(high[n]))}"
+            + (f": {self._names[n]}" if n in self._names else "")
+            for n in range(self._count)
+        ]
+        return "\n".join([f"An action is {self.wanted}, in this order:", *lines])
+
+    def written(self, choice: Choice) -> str:
+        """The numbers, with four digits."""
+        return f"[{', '.join(number(float(value)) for value in np.ravel(choice.action))}]"
+
+    def read(self, text: str) -> Choice | None:
+        """As many numbers as there have to be, those in the first brackets where there are any; clipped."""
+        inside = re.search(r"\[([^\[\]]*)\]", text)
+        found = [
+            float(value) for value in _NUMBER.findall(inside[1] if inside else text.split("]", maxsplit=1)[0])
+        ]
+        if len(found) != self._count or not all(map(math.isfinite, found)):
+            return None
+        asked = np.asarray(found).reshape(self._space.shape)
+        action = np.clip(asked, self._space.low, self._space.high)
+        return Choice(action.astype(self._space.dtype), clipped=bool((action != asked).any()))
+
+    def any(self, rng: np.random.Generator) -> Choice:
+        """Numbers drawn uniformly between their bounds; those without bounds from a standard normal."""
+        bounded = np.isfinite(self._space.low) & np.isfinite(self._space.high)
+        low, high = (np.where(bounded, side, 0.0) for side in (self._space.low, self._space.high))
+        drawn = np.where(bounded, rng.uniform(low, high), rng.standard_normal(self._space.shape))
+        return Choice(np.clip(drawn, self._space.low, self._space.high).astype(self._space.dtype))
+
+
+def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:
+    """The actions of a space, with the names that a spec gives them.
+
+    Args:
+        space: What the environment takes.
+        spec: The text of the task's spec.
+
+    Raises:
+        UnsupportedSpaceError: They are neither a few choices nor a few numbers.
+    """
+    if isinstance(space, spaces.Discrete) and 1 <= space.n <= len(LABELS):
+        return Named(space, _described(spec))
+    is_real = isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating)
+    if isinstance(space, spaces.Box) and is_real and 1 <= math.prod(space.shape) <= MOST_NUMBERS:
+        return Numbers(space, _described(spec))
+    raise UnsupportedSpaceError(
+        f"llm-agent takes Discrete actions ({len(LABELS)} at most) and boxes of at most {MOST_NUMBERS} numbers, "
+        f"not {space}; promptpo optimize writes programs for it."
+    )
+
+
+def _described(spec: str) -> dict[int, str]:
+    """What the class Action of a spec says: value or place of an action to its name and meaning."""
+    lines = spec.splitlines()
+    try:
+        tree = ast.parse(spec)
+    except SyntaxError:  # a user's own text
+        return {}
+    action = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Action"), None)
+    found: dict[int, str] = {}
+    for node in ast.walk(action) if action is not None else ():
+        if not isinstance(node, ast.Assign):
+            continue
+        target, value = node.targets[0], node.value
+        place: Any = None
+        if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+            place, name = value.value, target.id
+        elif isinstance(target, ast.Attribute) and isinstance(value, ast.Subscript):
+            place = value.slice.value if isinstance(value.slice, ast.Constant) else None
+            name = target.attr
+        if isinstance(place, int):
+            remark = _remark(lines, node)
+            found[place] = f"{name}: {remark}" if remark else name
+    return found
+
+
+def _remark(lines: Sequence[str], node: ast.Assign) -> str:
+    """The comment behind a line of a spec, or those right above it."""
+    behind = lines[(node.end_lineno or node.lineno) - 1][node.end_col_offset or 0 :].strip()
+    if behind.startswith("#"):
+        return behind.strip("# ")
+    above: list[str] = []
+    for line in reversed(lines[: node.lineno - 1]):
+        if not line.strip().startswith("#"):
+            break
+        above.insert(0, line.strip("# "))
+    return " ".join(above)

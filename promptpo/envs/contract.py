@@ -1,0 +1,171 @@
+"""What an environment's methods must return, and the sentence for one that returns something else."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from pathlib import Path
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import EnvironmentFaultError
+
+LONGEST = 80
+"""Characters of a wrong value that a sentence shows."""
+
+STEP_RESULT: Final = 5
+"""Parts of what ``step`` returns."""
+
+STEP_WANTS = "return (observation, reward, terminated, truncated, info)"
+RESET_WANTS = "return (observation, info)"
+
+_NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.bool_, np.int64})
+
+
+class Contract:
+    """Checks what an environment returns; cheap enough for every step.
+
+    Of observations only arrays are looked at, and only their shape: what is inside of them is the
+    environment's own, and a simulation that diverges has to be lived with.
+
+    Args:
+        env: The environment.
+        name: For messages.
+    """
+
+    __slots__ = ("_env", "_name", "_shape")
+
+    def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
+        self._env, self._name = env, name
+        space = env.observation_space
+        self._shape = space.shape if isinstance(space, spaces.Box) else None
+
+    def step(self, result: Any) -> Any:
+        """What ``step`` returned, as it is.
+
+        Raises:
+            EnvironmentFaultError: It is not what Gymnasium wants.
+        """
+        if type(result) is not tuple or len(result) != STEP_RESULT:
+            raise self._fault("step", _sort(result), STEP_WANTS)
+        if type(result[1]) not in _NUMBERS:
+            self._check_reward(result[1])
+        if type(result[4]) is not dict and not isinstance(result[4], dict):
+            raise self._fault("step", f"{_shown(result[4])} as the info", "return a dict, empty if need be")
+        observation = result[0]
+        if getattr(observation, "shape", None) != self._shape or observation is None:
+            self._check_observation("step", observation)
+        return result
+
+    def reset(self, result: Any) -> Any:
+        """What ``reset`` returned, as it is.
+
+        Raises:
+            EnvironmentFaultError: It is not what Gymnasium wants.
+        """
+        if type(result) is not tuple or len(result) != len(("observation", "info")):
+            raise self._fault("reset", _sort(result), RESET_WANTS)
+        self._check_observation("reset", result[0])
+        return result
+
+    def finite(self, reward: Any) -> None:
+        """Refuse a reward that is no finite number.
+
+        Raises:
+            EnvironmentFaultError: It is NaN or infinite.
+        """
+        if not math.isfinite(float(reward)):
+            raise self._fault(
+                "step", f"{float(reward)} as the reward", "return a finite number in every step"
+            )
+
+    def _check_reward(self, reward: Any) -> None:
+        try:
+            fits = not isinstance(reward, str | bytes) and np.ndim(reward) == 0
+            float(reward)
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise self._fault("step", f"{_shown(reward)} as the reward", "return a number, such as 0.0")
+
+    def _check_observation(self, method: str, observation: Any) -> None:
+        if observation is None:
+            raise self._fault(
+                method, "None as the observation", "return what its observation_space describes"
+            )
+        if self._shape is None:
+            return
+        try:
+            array = np.asarray(observation)
+        except ValueError:  # rows of different lengths
+            array = np.array(None)
+        if array.shape != self._shape or array.dtype.kind not in "biuf":
+            came = (
+                f"an observation of shape {array.shape}"
+                if array.dtype.kind in "biuf"
+                else _shown(observation)
+            )
+            wants = f"return numbers of shape {self._shape}, as its observation_space says, or correct that"
+            raise self._fault(method, came, wants)
+
+    def _fault(self, method: str, came: str, wants: str) -> EnvironmentFaultError:
+        return EnvironmentFaultError(
+            f"{method} of the environment {self._name} returned {came}{_place(self._env, method)}; it must {wants}."
+        )
+
+
+class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose returned values are checked; nothing else changes.
+
+    Args:
+        env: The environment.
+        name: For messages.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
+        super().__init__(env)
+        self.contract = Contract(env, name)
+        self._checked = self.contract.step
+
+    def step(self, action: Any) -> Any:
+        """Step, and look at what came."""
+        return self._checked(self.env.step(action))
+
+    def reset(self, **how: Any) -> Any:
+        """Reset, and look at what came."""
+        return self.contract.reset(self.env.reset(**how))
+
+
+def _sort(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"{len(result)} value{'' if len(result) == 1 else 's'}"
+    return _shown(result)
+
+
+def _shown(value: Any) -> str:
+    """A value, or its kind where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else f"{type(value).__name__} {text[:LONGEST]}…"
+
+
+def _place(env: gymnasium.Env[Any, Any], method: str) -> str:
+    """Where the user's own method is written; empty where that cannot be told."""
+    try:
+        function = getattr(type(env.unwrapped), method)
+        file, line = inspect.getsourcefile(function), inspect.getsourcelines(function)[1]
+    except (AttributeError, TypeError, OSError):
+        return ""
+    return f" ({Path(file).name}, line {line})" if file else ""
+
+
+def old_interface(fault: Exception) -> str:
+    """What to do about an environment that is written for Gym before 0.26."""
+    text = str(fault)
+    if "unexpected keyword argument 'seed'" in text or "unexpected keyword argument 'options'" in text:
+        return ". Gymnasium calls reset(seed=..., options=...) and wants (observation, info)."
+    if "values to unpack" in text:
+        return ". Gymnasium wants step to return (observation, reward, terminated, truncated, info), and reset (observation, info)."
+    return ""

@@ -1,0 +1,143 @@
+"""A Gymnasium wrapper whose steps earn what a reward program says, for learners that wait for every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from promptpo.errors import RewardFaultError, SandboxFaultError
+from sandbox import Limits, RewardFailedError, Sandbox, SandboxError
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import RewardProgram
+    from sandbox.rewards import AskedReward
+
+AnyEnv = gymnasium.Env[Any, Any]
+
+WHOLE_TRAINING = 100 * 24 * 3600
+"""CPU seconds that a program may use in all: a training asks it for weeks, one step at a time."""
+
+
+class _Shared:
+    """One program in one sandbox for all environments of this process that use it.
+
+    Args:
+        source: The program.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+
+    Attributes:
+        asked: Whom to ask.
+    """
+
+    def __init__(self, source: str, *, allow_weaker: bool) -> None:
+        self._box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
+        self.asked: AskedReward = self._box.rewarding(source)
+        self._users: set[int] = set()
+        self._next = 0
+
+    def enter(self) -> int:
+        """A new user's number."""
+        self._next += 1
+        self._users.add(self._next)
+        return self._next
+
+    def leave(self, number: int) -> bool:
+        """Forget a user; whether it was the last one, so that the processes are ended."""
+        self._users.discard(number)
+        if not self._users:
+            self._box.close()
+        return not self._users
+
+
+_shared: dict[str, _Shared] = {}
+
+
+class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Asks a reward program, in the sandbox, what every step earns.
+
+    ``info`` of a last step has ``env_return`` (the environment's own), ``reward_parts`` (sums over the episode) and,
+    where the program says it, ``is_success``; other entries are not passed on.
+
+    Args:
+        env: The environment; its episodes end by themselves.
+        reward: The program.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+    """
+
+    def __init__(self, env: AnyEnv, reward: RewardProgram, *, allow_weaker: bool = False) -> None:
+        super().__init__(env)
+        self._reward, self._allow_weaker = reward, allow_weaker
+        self._lane = 0
+        self._own = 0.0
+        self._episode: Any = None
+
+    def _start(self) -> None:
+        """Find the program's process, which begins with the first episode.
+
+        Raises:
+            RewardFaultError: The program is refused.
+            SandboxFaultError: It cannot be confined here.
+        """
+        from sandbox.rewards import RewardedEpisode
+
+        source = self._reward.source
+        try:
+            if source not in _shared:
+                _shared[source] = _Shared(source, allow_weaker=self._allow_weaker)
+        except RewardFailedError as error:
+            raise RewardFaultError(reward_fault(error, self._reward)) from error
+        except SandboxError as error:
+            raise SandboxFaultError(f"the reward program cannot be confined here: {error}.") from error
+        self._lane = _shared[source].enter()
+        self._episode = RewardedEpisode(_shared[source].asked, self._lane, self.env)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode, with a fresh program."""
+        if self._episode is None:
+            self._start()
+        observation, _ = self.env.reset(seed=seed, options=options)
+        self._episode.begin(seed or 0, observation)
+        self._own = 0.0
+        return observation, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step; it earns what the program says.
+
+        Raises:
+            RewardFaultError: The program failed.
+        """
+        try:
+            observation, own, terminated, truncated, info = self._episode.step(action)
+            earned, _ = self._episode.latest()
+            self._own += float(own)
+            if terminated or truncated:
+                scored = self._episode.end()
+                info = {"env_return": self._own, "reward_parts": scored.parts}
+                if scored.success is not None:
+                    info["is_success"] = scored.success
+        except RewardFailedError as error:
+            raise RewardFaultError(reward_fault(error, self._reward)) from error
+        return observation, earned, terminated, truncated, info
+
+    def close(self) -> None:
+        """Close the environment; with the last one that uses it the program's process ends."""
+        shared = _shared.get(self._reward.source)
+        if self._lane and shared is not None and shared.leave(self._lane):
+            del _shared[self._reward.source]
+        self._lane, self._episode = 0, None
+        super().close()
+
+
+def with_reward(env: AnyEnv, reward: RewardProgram | None, *, allow_weaker: bool = False) -> AnyEnv:
+    """The environment with what a program says its steps earn; the environment itself where there is none."""
+    return env if reward is None else RewardedEnv(env, reward, allow_weaker=allow_weaker)
+
+
+def reward_fault(error: RewardFailedError, reward: RewardProgram | None) -> str:
+    """The sentence about a reward program that failed."""
+    name = (reward.file if reward else "") or "the reward"
+    ways = {"rejected": "is refused", "timeout": "took too long", "memory": "needs too much memory"}
+    return f"{name} {ways.get(error.failure.kind, 'failed')}: {error}; correct its class Reward."

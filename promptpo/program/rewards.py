@@ -1,0 +1,52 @@
+"""Reward programs as values: read off their syntax trees, never run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from promptpo.envs.task import RewardProgram
+from promptpo.errors import UsageError
+from promptpo.files import read_text
+from promptpo.program.classes import class_called, find_method
+from promptpo.program.identity import digest
+from promptpo.program.tree import parse
+from sandbox import check_source
+from sandbox.text import clean_name
+
+FORM = "class Reward with step(self, obs, action, next_obs, env_reward, info)"
+
+
+def reward_program(source: str, *, file: str = "", goal: str = "") -> RewardProgram:
+    """The program of a source.
+
+    Args:
+        source: The module.
+        file: Name of the file that it is from.
+        goal: The sentence that it was written for.
+
+    Raises:
+        UsageError: It is refused before it runs; the sentence says why.
+    """
+    failure = check_source(source)
+    if failure is not None:
+        raise UsageError(f"{file or 'the reward'} is refused: {failure.message}.")
+    tree = parse(source)
+    reward = class_called(tree, "Reward")
+    if reward is None or find_method(tree, reward, "step") is False:
+        raise UsageError(f"{file or 'the reward'} defines no {FORM}; see promptpo's page on goals in words.")
+    says = find_method(tree, reward, "success") is not False
+    return RewardProgram(source, digest(source), clean_name(file), says, goal)
+
+
+def read_reward(path: str | os.PathLike[str]) -> RewardProgram:
+    """The reward program in a file.
+
+    Raises:
+        UsageError: It cannot be read, or is none.
+    """
+    try:
+        file = Path(path)
+    except TypeError:
+        raise UsageError(f"reward must be a path to a file with a {FORM}, not {path!r}.") from None
+    return reward_program(read_text(file), file=file.name)

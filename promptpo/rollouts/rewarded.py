@@ -1,0 +1,47 @@
+"""An executor whose jobs earn what a reward program says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.jobs import Call, Executor, Job
+    from sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
+
+
+class RewardedExecutor:
+    """Passes everything on, jobs with a reward program that they have not named themselves.
+
+    Args:
+        executor: Who does the work; closing it is its owner's business as well as ours.
+        reward: The program.
+    """
+
+    def __init__(self, executor: Executor, reward: str) -> None:
+        self._executor, self._reward = executor, reward
+        self.jobs = executor.jobs
+
+    async def run(self, job: Job) -> Rollout:
+        """See `Executor.run`."""
+        return await self._executor.run(replace(job, reward=job.reward or self._reward))
+
+    async def call(self, call: Call) -> CallResult:
+        """See `Executor.call`."""
+        return await self._executor.call(call)
+
+    async def replay(self, request: Replay) -> Predictions:
+        """See `Executor.replay`."""
+        return await self._executor.replay(request)
+
+    async def imagine(self, request: Imagine) -> Rollout:
+        """See `Executor.imagine`."""
+        return await self._executor.imagine(request)
+
+    async def status(self) -> SandboxStatus:
+        """See `Executor.status`."""
+        return await self._executor.status()
+
+    def close(self) -> None:
+        """See `Executor.close`."""
+        self._executor.close()

@@ -1,0 +1,69 @@
+"""How many experiments a run may make, and how many environment steps each of them may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+    from promptpo.run.config import Config
+
+FIRST = 3
+"""Experiments of one answer, before the first round; later rounds may bring one each."""
+
+SHARE = 0.05
+"""Of the step budget, which all experiments together may take, unless the user sets the steps."""
+
+LEAST_STEPS = 100
+"""An experiment of fewer steps is not worth a call."""
+
+LEAST_CALLS = 10
+"""Where fewer calls are allowed, all of them go into policies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What experiments may take.
+
+    Attributes:
+        episodes: Of each, at most.
+        steps: Of each in all its episodes, at most, those of a version that was repaired included.
+        rounds: Of the run; all but the first and the last may bring one more.
+    """
+
+    episodes: int
+    steps: int
+    rounds: int
+
+    @property
+    def experiments(self) -> int:
+        """How many there may be in the whole run."""
+        return FIRST + max(0, self.rounds - 2)
+
+    @property
+    def all_steps(self) -> int:
+        """Environment steps of all of them, at most."""
+        return self.experiments * self.steps
+
+
+def allowance(config: Config, llm: LLM) -> Allowance | None:
+    """What experiments may take in a run; None where none are offered.
+
+    Args:
+        config: What decides the run.
+        llm: Who would be asked; program search writes no experiments.
+    """
+    recipe, budget = config.switches, config.budget
+    if not recipe.probe or not llm.language_model or "probe" not in llm.purposes:
+        return None
+    wished = bool({"probe", "probe_steps"} & set(config.recipe_options))
+    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds)
+    if wished:
+        return found
+    if budget.calls is not None and budget.calls < LEAST_CALLS:
+        return None
+    if budget.steps is not None:
+        share = int(SHARE * budget.steps) // found.experiments
+        found = Allowance(found.episodes, min(found.steps, share), found.rounds)
+    return found if found.steps >= LEAST_STEPS else None

@@ -1,0 +1,313 @@
+"""A reward program for a goal in words: written by the model, tried on a few episodes, held against preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from promptpo.envs.spaces import form_of
+from promptpo.envs.task import RewardProgram
+from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
+from promptpo.llm.base import Message
+from promptpo.program import Program, answers
+from promptpo.program.rewards import reward_program
+from promptpo.rollouts import Job, roll_out
+from promptpo.run.journal import from_json, to_json
+from promptpo.run.records import Seeds
+from promptpo.search import references
+from promptpo.search.preferring import Preferences
+from promptpo.search.sampler import ANSWER_PROBLEMS
+from promptpo.spec.reading import names_of
+from promptpo.telling import prompting
+from promptpo.telling.feedback import number
+from promptpo.telling.preferences import Preference, pairs_of, preferences_in, told
+from sandbox import Trial
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Spender
+    from promptpo.spec import TaskSpec
+    from sandbox import Episode
+
+AsksPerson: TypeAlias = Callable[
+    [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
+]
+"""Given a pair's number, how many there are, and both episodes with their names."""
+
+SHARE, SHORTEST = 0.02, 50
+"""Share of the step budget that the episodes of one look at a reward may take; no episode is cut to fewer steps."""
+
+AT_ONCE = 5
+"""Episodes of such a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a goal came to before the search.
+
+    Attributes:
+        reward: The program.
+        policies: Policies that were written while it was judged; they are candidates like others.
+    """
+
+    reward: RewardProgram
+    policies: tuple[str, ...] = field(default=())
+
+
+class GoalReward:
+    """Finds the reward program for a goal.
+
+    Args:
+        goal: The sentence.
+        spec: The task, with the environment's own reward.
+        spender: Asks and rolls out.
+        config: Of the run.
+        horizon: Longest episode, in steps.
+        described: The task whose steps earn what a program says.
+        person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
+    """
+
+    def __init__(
+        self,
+        goal: str,
+        spec: TaskSpec,
+        spender: Spender,
+        config: Config,
+        horizon: int,
+        described: Callable[[RewardProgram], TaskSpec],
+        person: AsksPerson | None = None,
+    ) -> None:
+        self._goal, self._spec, self._spender, self._config = goal, spec, spender, config
+        self._described, self._horizon, self._person = described, horizon, person
+        self._names = names_of(spec.text)
+        self._system = system_prompt(goal, spec)
+        self._programs = dict(references.programs(spec.action_space))
+
+    async def choose(self) -> Chosen:
+        """The program, once in a run.
+
+        Raises:
+            RewardFaultError: None that works was written.
+            ProviderError: The model did not answer.
+            BudgetSpentError: There is nothing left to find it with.
+        """
+        journal = self._spender.journal
+        found = journal.find("decision", "goal")
+        if found is None:
+            program, episodes = await self._written()
+            program = await self._preferred(program, episodes)
+            policy = self._programs.get("policy")
+            chosen = Chosen(program, (policy,) if policy else ())
+            found = journal.add("decision", "goal", to_json(chosen)).data
+        return from_json(Chosen, found)
+
+    # Writing
+
+    async def _written(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
+        """A program that works on a few episodes, and these."""
+        info = [(name, number(low), number(high)) for name, (low, high) in self._spec.info.items()]
+        question = prompting.render("goal_reward", horizon=self._horizon, info=info)
+        text = await self._ask("goal.reward", "reward", question)
+        repairs = self._config.repairs if self._spender.can("repair") else 0
+        for n in range(1, repairs + 2):
+            source, program, episodes, problem = await self._tried(text)
+            if program is not None and not problem:
+                return program, episodes
+            if n > repairs:
+                break
+            asked = prompting.render(
+                "repair", subject="reward program", what="failed", source=source, error=problem, detail=""
+            )
+            text = await self._ask(f"goal.reward.repair{n}", "repair", asked)
+        raise RewardFaultError(
+            f"no reward that works was written for the goal: {problem.rstrip('.')}. Say it in other words (--goal), "
+            "or give a program of your own (--reward)."
+        )
+
+    async def _tried(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
+        """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
+        answer = answers.extract(text, class_name="Reward", method="step")
+        if answer.problem:
+            said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
+            return "", None, {}, f"the answer {said}."
+        try:
+            program = reward_program(answer.source, goal=self._goal)
+            episodes = await self.episodes(program)
+        except (UsageError, RewardFaultError) as wrong:
+            return answer.source, None, {}, str(wrong)
+        return answer.source, program, episodes, _flat(episodes)
+
+    async def _ask(self, key: str, purpose: Any, question: str, system: str = "") -> str:
+        completion = await self._spender.ask(
+            key, purpose, [Message("user", question)], system=system or self._system
+        )
+        return completion.text
+
+    # Episodes
+
+    async def episodes(self, reward: RewardProgram, only: Sequence[str] = ()) -> dict[str, Episode]:
+        """What a few episodes earn by a program: the same episodes for every program.
+
+        Args:
+            reward: The program.
+            only: Names of the policies that are to play; all where none is named.
+
+        Raises:
+            RewardFaultError: The program failed.
+            BudgetSpentError: No environment steps are left.
+        """
+        seeds = Seeds(self._config.seed).train(2)
+        found: dict[str, Episode] = {}
+        spent = 0
+        for name, source in self._programs.items():
+            if only and name not in only:
+                continue
+            values = Program.parse(source).values
+            chosen = seeds[:1] if name == "zero" else seeds
+            trials = tuple(Trial(seed, values, self._length) for seed in chosen)
+            await self._room(len(trials) * self._length)
+            job = Job(source, trials, record=True, reward=reward.source, stop_on_failure=False)
+            rollout = await roll_out(self._spender.executor, job)
+            spent += rollout.steps
+            for n, episode in enumerate(rollout.episodes, 1):
+                if episode.failure is None and episode.steps:
+                    found[f"{name} {n}"] = episode
+        journal = self._spender.journal
+        if journal.find("reward", f"{reward.digest}.{len(found)}") is None:
+            data = {
+                "source": reward.source,
+                "returns": {name: episode.return_ for name, episode in found.items()},
+                "parts": {name: dict(episode.parts) for name, episode in found.items()},
+                "spent": {"probe": spent},
+            }
+            journal.add("reward", f"{reward.digest}.{len(found)}", data)
+        else:
+            self._spender.count_unfinished("probe", spent)
+        return found
+
+    async def _room(self, steps: int) -> None:
+        """See that there are steps left.
+
+        Raises:
+            BudgetSpentError: There are not.
+        """
+        left = self._spender.ledger.steps_left()
+        if left is not None and left < steps:
+            raise BudgetSpentError(
+                f"the limit of {self._config.budget.steps} environment steps leaves none to try a reward with"
+            )
+
+    @property
+    def _length(self) -> int:
+        """Longest of these episodes."""
+        steps = self._config.budget.steps
+        affordable = self._horizon if steps is None else max(SHORTEST, int(SHARE * steps) // AT_ONCE)
+        return min(self._horizon, affordable)
+
+    # Preferences
+
+    async def _preferred(self, program: RewardProgram, episodes: Mapping[str, Episode]) -> RewardProgram:
+        """The program, or a better one where preferences speak against it."""
+        if self._person is None and not self._spender.can("judge"):
+            return program
+        try:
+            episodes = {**episodes, **await self._first_policy(program)}
+            before = await self.judged("before", episodes)
+            if not before.against:
+                return program
+            other = await self._rewritten(program, episodes, before)
+        except (ProviderError, BudgetSpentError):  # what is there works
+            return program
+        return other or program
+
+    async def _first_policy(self, program: RewardProgram) -> dict[str, Episode]:
+        """Episodes of a first policy for the goal, which is a candidate of the search afterwards."""
+        spec = self._described(program)
+        question = prompting.render(
+            "first", strategy="", variant="", asks_strategies=False, where="", teacher=""
+        )
+        system = prompting.system_prompt_for(spec, self._config)
+        answer = answers.extract(await self._ask("goal.policy", "policy", question, system))
+        if answer.problem:
+            return {}
+        self._programs["policy"] = answer.source
+        played = await self.episodes(program, only=["policy"])
+        if not played:
+            del self._programs["policy"]
+        return played
+
+    async def judged(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
+        """What the model prefers among episodes, beside what they earn; asked once in a run."""
+        journal = self._spender.journal
+        found = journal.find("preference", key)
+        if found is not None:
+            return from_json(Preferences, found)
+        pairs = [(a, b) for a, b in pairs_of(list(episodes)) if a.split()[0] != b.split()[0]]
+        if self._person is not None:
+            preferences = Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
+            journal.add("preference", key, to_json(preferences))
+            return preferences
+        question = prompting.render(
+            "goal_pairs", episodes=[(n, told(e, self._names)) for n, e in episodes.items()], pairs=pairs
+        )
+        text = await self._ask(f"goal.pairs.{key}", "judge", question)
+        preferences = Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
+        journal.add("preference", key, to_json(preferences))
+        return preferences
+
+    async def _by_person(
+        self, key: str, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
+    ) -> list[Preference | None]:
+        """What a person says of each pair; every answer is on disk before the next is asked for."""
+        assert self._person is not None  # noqa: S101 - asked for where there is one
+        journal, found = self._spender.journal, []
+        for n, (a, b) in enumerate(pairs, 1):
+            name = f"{key}.{a}.{b}"
+            said = journal.find("decision", name)
+            if said is None:
+                said = await self._person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
+                journal.add("decision", name, said)
+            found.append(said)
+        return found
+
+    async def _rewritten(
+        self, program: RewardProgram, episodes: Mapping[str, Episode], before: Preferences
+    ) -> RewardProgram | None:
+        """Another program, where it agrees with more of the same preferences."""
+        concerned = {name for pair in before.against for name in pair[:2]}
+        question = prompting.render(
+            "goal_rewrite",
+            source=program.source.strip(),
+            disagreements=before.disagreements(),
+            suspicious=before.suspicious(),
+            episodes=[(n, told(e, self._names)) for n, e in episodes.items() if n in concerned],
+        )
+        _, other, again, problem = await self._tried(await self._ask("goal.rewrite", "reward", question))
+        if other is None or problem:
+            return None
+        after = before.by(again)
+        self._spender.journal.add("preference", "after", to_json(after))
+        return other if len(after.against) < len(before.against) else None
+
+
+def system_prompt(goal: str, spec: TaskSpec) -> str:
+    """The system prompt of questions about a goal."""
+    return prompting.render(
+        "goal_system",
+        spec=spec.text.strip(),
+        goal=goal.strip(),
+        observation_form=form_of(spec.observation_space),
+        action_form=form_of(spec.action_space),
+    )
+
+
+def _flat(episodes: Mapping[str, Episode]) -> str:
+    """What is wrong with a reward that gives the same in every step; empty where it does not."""
+    earned = {float(r) for e in episodes.values() if e.trajectory for r in e.trajectory.rewards}
+    if len(earned) != 1:
+        return ""
+    return (
+        f"Every step of {len(episodes)} episodes of random and of zero actions earned {number(earned.pop())}: it is "
+        "constant, so that a search has nothing to go by. Let it show with every step how close the goal is."
+    )

@@ -1,0 +1,293 @@
+"""Experiments: what the model tries out in the environment to learn about it, before and between the rounds.
+
+An experiment is untrusted code like a policy: it acts in the sandbox on training seeds, and what it reports of its
+recorded episodes is text that all later requests are shown. One that is broken is repaired once, or dropped; steps
+that it has taken are not taken again for a report that has to be mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
+from promptpo.llm.base import Message
+from promptpo.program import Program
+from promptpo.rollouts import Call
+from promptpo.run.allowance import FIRST, Allowance, allowance
+from promptpo.run.control import together
+from promptpo.run.journal import from_json
+from promptpo.run.records import Experiment, Seeds
+from promptpo.run.spender import Subject
+from promptpo.telling import experimenting, experiments, feedback, prompting
+from promptpo.telling.experiments import MOST_REPORT
+from promptpo.telling.shortening import SLACK, at_items, between_words
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Spender
+    from promptpo.search.history import History
+    from promptpo.spec import TaskSpec
+    from sandbox import Episode, Rollout
+
+ASKED = "probe"
+"""Journal key of the answer to the first request."""
+
+TARGET = "Probe.report"
+
+MOST_PROBLEM = 300
+"""Characters of what was wrong with one that are kept."""
+
+WORTH = 0.1
+"""A repaired version needs this share of the steps of an experiment; with less left it is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What is wrong with an experiment.
+
+    Attributes:
+        what: What it did, after its name: "crashed", "failed in `report`".
+        error: A sentence about it.
+        detail: The traceback.
+    """
+
+    what: str
+    error: str
+    detail: str = ""
+
+    @property
+    def clause(self) -> str:
+        """All but the traceback, for people and prompts."""
+        return between_words(experiments.tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
+
+
+@dataclass(slots=True)
+class _Trial:
+    """An experiment on its way.
+
+    Attributes:
+        id: Of the experiment.
+        source: The module.
+        repairs: How many it has had.
+        steps: Taken so far.
+        episodes: Finished and recorded, of the newest version that was played.
+        reports: What it has said of them.
+        keys: Journal keys of all rollouts.
+        played: Whether its episodes are complete, so that only the report can be wrong.
+    """
+
+    id: str
+    source: str
+    repairs: int = 0
+    steps: int = 0
+    episodes: tuple[Episode, ...] = ()
+    reports: Sequence[str] = ()
+    keys: list[str] = field(default_factory=list)
+    played: bool = False
+
+
+class Experimenter:
+    """Asks for experiments, runs them, and keeps what they showed in the history.
+
+    Args:
+        spec: What the model is told about the task.
+        spender: Asks and rolls out.
+        config: What decides the run.
+        horizon: Longest episode, in steps.
+        watch: Is shown each rollout with its name in the journal; None where only its result is known.
+    """
+
+    def __init__(
+        self,
+        spec: TaskSpec,
+        spender: Spender,
+        config: Config,
+        horizon: int,
+        watch: Callable[[str, Rollout | None], None],
+    ) -> None:
+        self._spec, self._spender, self._horizon, self._watch = spec, spender, horizon, watch
+        self._journal = spender.journal
+        self._seeds = Seeds(config.seed)
+        self._repairs = min(1, config.repairs)
+        self._later = config.switches.history != "winners"
+        self._allowed = allowance(config, spender.llm)
+        self._most = self._allowed or Allowance(1, 0, 0)
+        self._system = experimenting.system_prompt(spec, self._allowed) if self._allowed else ""
+        self._brought: dict[int, tuple[str, str]] = {}
+
+    def offered(self, round_: int, rounds: int, steps_left: int | None) -> str:
+        """What an experiment may take, where the requests of a round offer one; else nothing.
+
+        Args:
+            round_: Counted from 1; the first offers none, since there was a request of its own, nor does the last.
+            rounds: At most so many.
+            steps_left: Of the budget; None without a limit.
+        """
+        if self._allowed is None or not self._later or not 1 < round_ < rounds:
+            return ""
+        enough = steps_left is None or steps_left >= 2 * self._allowed.steps
+        return experimenting.in_words(self._allowed) if enough else ""
+
+    async def prepare(self, history: History) -> None:
+        """Ask for experiments before the first round, and run them."""
+        late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
+        if self._allowed is None or late:
+            return
+        question = experimenting.request(self._spec, self._allowed)
+        try:
+            completion = await self._spender.ask(
+                ASKED, "probe", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return
+        sources = experiments.modules_in(completion.text)[:FIRST]
+        if not sources:
+            none = Experiment("p0.0", "", problem=experiments.refusal(completion.text), call=ASKED)
+            history.experiments.append(self._recorded(none))
+        named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
+        done = await together(self._experiment(id_, source, ASKED) for id_, source in named)
+        history.experiments += [one for one in done if one is not None]
+
+    def take(self, slot: int, text: str, call: str) -> None:
+        """Take an experiment out of an answer that was offered to bring one; `run` runs one a round."""
+        found = experiments.modules_in(text)
+        if found:
+            self._brought[slot] = (found[-1], call)
+
+    async def run(self, history: History) -> None:
+        """Run the experiment that the last round's answers brought: of several the one of the first sample."""
+        brought, self._brought = self._brought, {}
+        if not brought:
+            return
+        source, call = brought[min(brought)]
+        done = await self._experiment(f"p{history.rounds}.1", source, call)
+        history.experiments += [done] if done is not None else []
+
+    def _recorded(self, one: Experiment) -> Experiment:
+        found = self._journal.find("experiment", one.id)
+        if found is not None:
+            return from_json(Experiment, found)
+        self._journal.add("experiment", one.id, one)
+        return one
+
+    async def _experiment(self, id_: str, source: str, call: str) -> Experiment | None:
+        """Run one, once in a run; None where the steps for it are spent."""
+        found = self._journal.find("experiment", id_)
+        if found is not None:
+            for event in self._journal.of_kind("probe"):
+                if event.key.startswith(f"{id_}."):
+                    self._watch(event.key, None)
+                    self._spender.told(event.key)  # where a killed process had not come to it
+            return from_json(Experiment, found)
+        trial = _Trial(id_, source)
+        try:
+            fault = await self._tried(trial)
+            while fault is not None and self._may_repair(trial) and await self._repaired(trial, fault):
+                fault = await self._tried(trial)
+        except BudgetSpentError:
+            return None
+        except EnvironmentFaultError as error:
+            fault = _Fault("made the environment fail", str(error))
+        report = experiments.report_of(trial.reports)
+        done = Experiment(
+            id_,
+            trial.source,
+            report=report if len(report) <= MOST_REPORT else at_items(report, MOST_REPORT - SLACK),
+            problem=fault.clause if fault is not None else "",
+            episodes=len(trial.episodes),
+            steps=trial.steps,
+            repairs=trial.repairs,
+            call=call,
+        )
+        done = self._recorded(done)
+        for key in trial.keys:
+            self._spender.told(key)
+        return done
+
+    async def _tried(self, trial: _Trial) -> _Fault | None:
+        """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
+        lacking = experiments.problem_of(trial.source)
+        if lacking:
+            return _Fault("was rejected before it ran", lacking)
+        if not trial.played:
+            fault = await self._play(trial)
+            if fault is not None:
+                return fault
+            trial.played = True
+        return await self._report(trial)
+
+    async def _play(self, trial: _Trial) -> _Fault | None:
+        """Its episodes one after the other, as far as its steps reach."""
+        source = experiments.as_policy(trial.source)
+        program = Subject(source, Program.parse(source).values, "", trial.repairs)
+        trial.episodes = ()
+        for n, seed in enumerate(self._seeds.train(self._most.episodes), 1):
+            longest = min(self._horizon, self._most.steps - trial.steps)
+            if longest <= 0:
+                break
+            key = f"{trial.id}.{trial.repairs}.{n}"
+            played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
+            evaluation = played.evaluation
+            self._watch(key, played.rollout)
+            trial.keys.append(key)
+            trial.steps += evaluation.steps
+            if evaluation.outcome != "ok":
+                what = feedback.what_it_did(evaluation)
+                return _Fault(what, evaluation.error, feedback.without_zeros(evaluation.detail))
+            rollout = played.rollout or await self._spender.again(
+                key, program, [seed], horizon=longest, purpose="probe"
+            )
+            trial.episodes += rollout.episodes
+        return None
+
+    async def _report(self, trial: _Trial) -> _Fault | None:
+        """What it says of its episodes; what it has said stays where a later one makes it fail."""
+        texts: list[str] = []
+        fault: _Fault | None = None
+        for episode in trial.episodes:
+            data = feedback.for_feedback_class(episode, sees_all=True)
+            result = await self._spender.executor.call(Call(trial.source, TARGET, data))
+            if result.failure is not None:
+                fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
+                break
+            texts.append(result.value or "")
+        long = len(experiments.report_of(texts))
+        trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
+        if fault is None and not any(map(experiments.tidy, texts)):
+            return _Fault("failed in `report`", "it returned no text")
+        if fault is None and long > MOST_REPORT:
+            return _Fault(
+                "reported too much", f"{long:,} characters, at most {MOST_REPORT:,} of all episodes are kept"
+            )
+        return fault
+
+    def _may_repair(self, trial: _Trial) -> bool:
+        left = self._most.steps - trial.steps
+        enough = trial.played or left >= WORTH * self._most.steps
+        return trial.repairs < self._repairs and self._spender.can("repair") and enough
+
+    async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:
+        """Ask for a correction; whether there is one."""
+        question = prompting.render(
+            "repair",
+            subject="probe",
+            what=fault.what,
+            source=trial.source.strip(),
+            error=fault.error,
+            detail=fault.detail[:2000].strip(),
+        )
+        key = f"{trial.id}.repair{trial.repairs + 1}"
+        try:
+            completion = await self._spender.ask(
+                key, "repair", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return False
+        trial.repairs += 1
+        better = experiments.modules_in(completion.text)
+        if not better or Program.parse(better[-1]).digest == Program.parse(trial.source).digest:
+            return False
+        trial.source = better[-1]
+        return True

@@ -1,0 +1,42 @@
+"""A spec whose steps earn what a reward program says, instead of what the environment gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import RewardProgram
+    from promptpo.spec.facts import TaskFacts
+    from promptpo.spec.parts import Parts
+
+ENV_REWARD = "In the class Reward below this is `env_reward`."
+
+
+def with_other_reward(facts: TaskFacts, reward: RewardProgram | None) -> TaskFacts:
+    """The facts without what holds for the environment's own reward only: its threshold and its success."""
+    if reward is None:
+        return facts
+    return replace(facts, reward_threshold=None, success_key=None)
+
+
+def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
+    """The parts without the environment's own reward, unless the program builds on it."""
+    if reward is None:
+        return parts
+    success = "Reward.success(), asked after the last step" if reward.says_success else ""
+    if reward.reads_environment:
+        text = "\n".join(filter(None, [ENV_REWARD, parts.reward_text]))
+        return replace(parts, reward_text=text, success=success)
+    return replace(parts, reward_code=None, reward_text="", success=success)
+
+
+def reward_block(reward: RewardProgram) -> str:
+    """What the end of a spec says of the program."""
+    goal = [f"# The goal, in the user's words: {line}" for line in [" ".join(reward.goal.split())] if line]
+    lines = [
+        *goal,
+        "# What a step earns is what this program says, not what the environment gives by itself. A fresh object for",
+        "# every episode; step is called after each step, with the environment's own reward and the numbers of its info.",
+    ]
+    return "\n".join([*lines, reward.source.strip()])

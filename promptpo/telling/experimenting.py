@@ -1,0 +1,76 @@
+"""The request for experiments: their contract, what they may take, and an example that suits the spaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.envs.spaces import form_of
+from promptpo.run.allowance import FIRST
+from promptpo.telling.experiments import MOST_REPORT
+from promptpo.telling.prompting import form_of_trajectory, render
+
+if TYPE_CHECKING:
+    from promptpo.run.allowance import Allowance
+    from promptpo.spec import TaskSpec
+
+MOST_NUMBERS = 64
+"""Numbers of an observation that the example holds against each other."""
+
+
+def system_prompt(spec: TaskSpec, allowed: Allowance) -> str:
+    """The system prompt of requests for experiments: the task, the contract, the allowance, an example."""
+    return render(
+        "probe_system",
+        spec=spec.text.strip(),
+        observation_form=form_of(spec.observation_space),
+        action_form=form_of(spec.action_space),
+        allowance=in_words(allowed),
+        form=form_of_trajectory(spec.reports_success, sees_all=True),
+        most=MOST_REPORT,
+        example=example(spec.observation_space, spec.action_space).strip(),
+    )
+
+
+def request(spec: TaskSpec, allowed: Allowance) -> str:
+    """The request before the first round."""
+    return render("probe", most=FIRST, later=allowed.rounds > 2, gaps=spec.gaps)  # noqa: PLR2004 - none before the last
+
+
+def in_words(allowed: Allowance) -> str:
+    """What an experiment may take."""
+    episodes = "1 episode" if allowed.episodes == 1 else f"{allowed.episodes} episodes one after the other"
+    return f"{episodes}, {allowed.steps:,} steps in all at most"
+
+
+def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:
+    """An experiment that runs, except where actions are of a kind that only the task can fill in."""
+    return render(
+        "probe_example",
+        sees=_kind_of(observation_space),
+        **(_numbers(action_space) or _choice(action_space) or {"acts": "", "n": 0}),
+    )
+
+
+def _kind_of(space: spaces.Space[Any]) -> str:
+    if isinstance(space, spaces.Box) and 0 < int(np.prod(space.shape)) <= MOST_NUMBERS:
+        return "numbers"
+    return "number" if isinstance(space, spaces.Discrete) else ""
+
+
+def _numbers(space: spaces.Space[Any]) -> dict[str, Any]:
+    """Of actions that are a list of numbers around zero: how many, and one that is well inside their bounds."""
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1 or space.dtype.kind != "f":
+        return {}
+    if not space.shape[0] or not bool(((space.low <= 0) & (space.high > 0)).all()):
+        return {}
+    amount = float(np.min(space.high)) / 2
+    return {"acts": "numbers", "n": space.shape[0], "amount": f"{min(amount, 0.5):.3g}"}
+
+
+def _choice(space: spaces.Space[Any]) -> dict[str, Any]:
+    if not isinstance(space, spaces.Discrete):
+        return {}
+    return {"acts": "choice", "n": int(space.n), "start": int(space.start)}

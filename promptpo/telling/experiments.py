@@ -1,0 +1,131 @@
+"""What the model's experiments showed, as a lasting part of its prompts, within a bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.program import Program, answers
+from promptpo.telling.parts import Part
+from promptpo.telling.shortening import SLACK, at_items, between_words
+from sandbox.text import clean
+
+if TYPE_CHECKING:
+    from promptpo.run.records import Experiment
+
+MOST_REPORT = 3000
+"""Characters that an experiment reports of all its episodes together."""
+
+MOST_TOLD = 6000
+"""Characters of a prompt that all experiments may take."""
+
+TITLE = "# What experiments showed"
+MOST_IDEA, MOST_PROBLEM, LEAST = 140, 160, 240
+"""Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
+
+NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
+
+METHODS = ("act", "report")
+
+
+def modules_in(text: str) -> tuple[str, ...]:
+    """The experiments that an answer brings, each as a module."""
+    return answers.every(text, class_name="Probe", method="act")
+
+
+def as_policy(source: str) -> str:
+    """The module with its experiment under the name by which the sandbox looks for what acts."""
+    return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
+
+
+def refusal(text: str) -> str:
+    """Why an answer brings no experiment, in its own words where it gives a reason."""
+    said = NONE.search(text)
+    if said is None:
+        return "the answer had no class Probe in it"
+    reason = tidy(said[1]).rstrip(".")
+    return f"none was wanted{f': {between_words(reason, MOST_PROBLEM)}' if reason else ''}"
+
+
+def problem_of(source: str) -> str:
+    """What an experiment lacks, as far as that is known before it is run; nothing where it may be run."""
+    lacking = Program.parse(source).lacks("Probe", *METHODS)
+    return f"the class Probe has no method {' and no method '.join(lacking)}" if lacking else ""
+
+
+def tidy(text: str) -> str:
+    """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps."""
+    lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
+    whole = "\n".join(re.sub(r"^\s*#[#\s]*", "", line) for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", whole).strip()
+
+
+def report_of(reports: Sequence[str]) -> str:
+    """What an experiment reported of each of its episodes, as one text."""
+    texts = [tidy(report) for report in reports]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(f"Episode {n}:\n{text}" for n, text in enumerate(texts, 1) if text)
+
+
+def section(experiments: Sequence[Experiment], most: int) -> str:
+    """All that experiments have shown, oldest first, in at most so many characters; the oldest are shortened first.
+
+    Nothing is told where there is room for hardly more than a title.
+
+    Args:
+        experiments: Oldest first.
+        most: Characters.
+    """
+    told = [one for one in experiments if one.source] if most >= 2 * LEAST else []
+    room, texts = most - len(TITLE) - 40, []
+    for n, one in enumerate(reversed(told)):
+        older = len(told) - n - 1
+        peers = sum(other.round == one.round for other in told[:older])
+        text = _in_words(one, max(LEAST, (room - LEAST * (older - peers)) // (1 + peers)))
+        if len(text) + 2 > room:
+            texts.append(f"({older + 1} earlier ones are left out.)")
+            break
+        texts.append(text)
+        room -= len(text) + 2
+    return "\n\n".join([TITLE, *reversed(texts)]) if texts else ""
+
+
+def one_line(one: Experiment) -> str:
+    """An experiment in one line, for lists."""
+    if not one.source:
+        return f"no experiment: {one.problem}"
+    idea = _idea(one)
+    came = f"reported {len(one.report):,} characters" if one.report else "no report"
+    repaired = " after a repair" if one.repairs and one.report else ""
+    problem = f"; {one.problem}" if one.problem else ""
+    return f"{one.id}: {f'{idea} ' if idea else ''}({_took(one)}; {came}{repaired}{problem})"
+
+
+def _idea(one: Experiment) -> str:
+    return between_words(" ".join(tidy(Program.parse(one.source).docstring).split()), MOST_IDEA)
+
+
+def _took(one: Experiment) -> str:
+    episodes = f"{one.episodes} episode{'' if one.episodes == 1 else 's'}"
+    return f"{episodes}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
+
+
+def _in_words(one: Experiment, most: int) -> str:
+    """An experiment in at most so many characters: what was tried out, and what it reported or why it did not."""
+    idea = _idea(one)
+    head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
+    if not one.report:
+        return between_words(
+            f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
+        )
+    room = most - len(head) - 1
+    text = one.report if len(one.report) <= room else at_items(one.report, max(60, room - SLACK))
+    return f"{head}\n{text}"
+
+
+def part(experiments: Sequence[Experiment]) -> Part:
+    """The section as a part of a prompt: it is shortened with the others, and never left out."""
+    sizes = (MOST_TOLD, MOST_TOLD // 2, MOST_TOLD // 4, MOST_TOLD // 8)
+    return Part([section(experiments, most) for most in sizes], [35, 60, 84] if experiments else [])

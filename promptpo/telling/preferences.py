@@ -1,0 +1,100 @@
+"""Episodes told without what they earned, and which of them comes closer to a goal: questions and answers."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from promptpo.telling.columns import called, components
+from promptpo.telling.feedback import brief
+
+if TYPE_CHECKING:
+    from sandbox import Episode
+
+Preference = Literal["first", "second", "equal"]
+Fulfilled = Literal["yes", "partly", "no"]
+
+MOST_COLUMNS, ROWS = 30, 8
+"""Numbers of an observation that are told over a whole episode, and steps that are told in full."""
+
+MOST_IN_ROWS = 10
+
+
+def told(episode: Episode, names: Mapping[str, str]) -> str:
+    """What was seen and done in an episode, as two tables, without what it earned.
+
+    Args:
+        episode: Recorded.
+        names: From `promptpo.spec.reading.names_of`.
+    """
+    seen = episode.trajectory
+    steps = 0 if seen is None else len(seen.actions)
+    ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
+    head = f"{steps} step{'' if steps == 1 else 's'}; {ending}."
+    if seen is None or not steps:
+        return head
+    observed = _table(seen.observations, "obs", names)
+    done = _table(seen.actions, "action", names)
+    whole = {**_most_changing(observed, MOST_COLUMNS), **_most_changing(done, MOST_COLUMNS // 3)}
+    lines = ["over the episode|first|last|least|mean|most"]
+    lines += [
+        "|".join([name, *map(brief, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
+    ]
+    if not whole:
+        return head
+    shown = {**_most_changing(observed, MOST_IN_ROWS), **_most_changing(done, MOST_IN_ROWS // 3)}
+    at = sorted({round(i * (steps - 1) / max(1, ROWS - 1)) for i in range(ROWS)})
+    lines += ["", "|".join(["step", *shown])]
+    lines += ["|".join([str(t), *(brief(column[t]) for column in shown.values())]) for t in at]
+    return "\n".join([head, *lines])
+
+
+def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Name to one number for each step."""
+    first = dict(components(values[0], kind))
+    rows = [dict(components(value, kind)) for value in values]
+    return {
+        called(label, names): np.array([row.get(label, np.nan) for row in rows], float) for label in first
+    }
+
+
+def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
+    """The columns with the most different values, in their own order."""
+    if len(columns) <= most:
+        return dict(columns)
+    chosen = sorted(columns, key=lambda name: -len(np.unique(columns[name])))[:most]
+    return {name: column for name, column in columns.items() if name in chosen}
+
+
+def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two of several episodes."""
+    return list(itertools.combinations(names, 2))
+
+
+def preferences_in(text: str, count: int) -> list[Preference | None]:
+    """What an answer says of each pair; None where it says nothing that can be read.
+
+    Args:
+        text: With lines like ``PAIR 2: A``, B or =.
+        count: How many pairs were asked about.
+    """
+    words: Mapping[str, Preference] = {"A": "first", "B": "second", "=": "equal"}
+    found: list[Preference | None] = [None] * count
+    for number, word in re.findall(
+        r"^\W*PAIR\s+(\d+)\W*[:=-]+\s*\W*?([AB=])(?![A-Za-z])", text, re.MULTILINE
+    ):
+        if 0 < int(number) <= count:
+            found[int(number) - 1] = words[word]
+    return found
+
+
+def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
+    """What an answer says about whether a goal was reached, and why; None where it cannot be read."""
+    said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
+    why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
+    words: Mapping[str, Fulfilled] = {"yes": "yes", "partly": "partly", "no": "no"}
+    return (words[said[1].lower()] if said else None), (why[1].strip() if why else "")

@@ -1,0 +1,75 @@
+"""What a policy sees first, in words: the first observation of an episode, and what differs between episodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpo.spec.reading import names_of
+from promptpo.telling.columns import called, components, words
+from promptpo.telling.maps import drawn
+from promptpo.telling.shortening import at_items
+from promptpo.telling.trace import LARGE, cell
+
+if TYPE_CHECKING:
+    from promptpo.spec import TaskSpec
+
+MOST = 900
+"""Characters of the list of numbers."""
+
+SMALL = 0.02
+"""A difference between episodes below this share of a number's size is not told."""
+
+
+def start_in_words(spec: TaskSpec) -> str:
+    """One first observation by the spec's names, with the range over a few episodes where these differ.
+
+    Returns:
+        Empty where no episode was observed.
+    """
+    firsts, names = spec.firsts, names_of(spec.text)
+    if not firsts:
+        return ""
+    n = len(firsts)
+    how = (
+        f"the same in all {n} episodes that were looked at"
+        if spec.one_start
+        else f"in brackets the range over {n}"
+    )
+    listed = at_items(", ".join(_numbers(firsts, names)), MOST)
+    parts = [f"What `act` sees first in an episode ({how}): {listed}."] if listed else []
+    return "\n\n".join([*parts, *drawn(firsts[0], names)])
+
+
+def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
+    """``name value (low .. high)`` for each field; the entries of one field together."""
+    every = [dict(components(first, "obs")) for first in firsts]
+    fields: dict[str, list[str]] = {}
+    for label in every[0]:
+        fields.setdefault(called(label, names).split("[")[0], []).append(label)
+    found = []
+    for name, labels in fields.items():
+        if len(labels) > LARGE:
+            continue
+        texts = [_value(label, every) for label in labels]
+        found.append(f"{name} {texts[0]}" if len(texts) == 1 else f"{name} [{_list(texts)}]")
+    said = dict(words(firsts[0], "obs"))
+    return [*found, *(f'{called(label, names)} "{text}"' for label, text in said.items())]
+
+
+def _list(texts: Sequence[str]) -> str:
+    """Values of one field, runs of the same one in one."""
+    if len(texts) > 2 and len(set(texts)) == 1:  # noqa: PLR2004 - two are as short
+        return f"{texts[0]}, {len(texts)} times"
+    return ", ".join(texts)
+
+
+def _value(label: str, every: Sequence[Mapping[str, float]]) -> str:
+    values = [one[label] for one in every if label in one]
+    low, high = min(values), max(values)
+    text = cell(round(values[0], 4))
+    if not all(map(math.isfinite, values)) or high - low <= SMALL * max(map(abs, values)):
+        return text
+    ends = (cell(low), cell(high))
+    return text if ends[0] == ends[1] else f"{text} ({ends[0]} .. {ends[1]})"

@@ -1,0 +1,1 @@
+"""Tests of the language model that acts by itself."""

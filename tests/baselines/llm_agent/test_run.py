@@ -1,0 +1,286 @@
+"""Runs over real HTTP with the official client: results, resuming, limits, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.llm_agent.run import AgentConfig, run
+from promptpo.envs.task import Task
+from promptpo.errors import ProviderError, UsageError
+from promptpo.run.config import Budget
+
+LAKE = Task("FrozenLake-v1", {"is_slippery": False, "map_name": "4x4"})
+CARTPOLE = Task("CartPole-v1", {}, 12)
+
+
+def config(server: Any, task: Task = CARTPOLE, **changes: Any) -> Any:
+    """A short run that asks the test server, as chat."""
+    base = AgentConfig(task, "openai:m", base_url=server.address, test_episodes=3, detail="short")
+    return replace(base, **changes)
+
+
+def to_the_goal(prompt: str) -> str:
+    """The way across the lake, by the cell that the prompt's last line but one shows."""
+    cell = int(prompt.rsplit("Observation: ", 1)[1].split("\n", maxsplit=1)[0])
+    return "(B)" if cell == 0 else "C" if cell in (8, 13, 14) else "B: MOVE_DOWN"
+
+
+def test_it_acts_as_the_model_says_and_says_what_that_took(server: Any, tmp_path: Path) -> None:
+    """The goal is reached; a question that was answered is not asked again; a program stands beside it."""
+    server.script = to_the_goal
+    program = tmp_path / "down.py"
+    program.write_text(
+        '"""Down."""\n\n\nclass Policy:\n    def __init__(self):\n        pass\n\n    def act(self, obs):\n        return 1\n'
+    )
+    told: list[Any] = []
+    out = tmp_path / "run"
+    result = run(config(server, LAKE, beside=program), out, lambda *said: told.append(said))
+    assert json.loads((out / "result.json").read_text()) == result
+    assert result["test"]["returns"] == [1.0, 1.0, 1.0]
+    assert result["test"]["episodes"] == 3
+    assert result["llm"]["calls"] == len(server.completions) == 6, "the same way thrice is asked for once"
+    assert result["answers"]["repeated"] == 12
+    assert result["per_episode"]["calls"] == 2
+    assert result["per_episode"]["steps"] == 6
+    assert result["per_episode"]["seconds"] > 0
+    assert result["program"]["per_episode"]["calls"] == 0
+    assert result["program"]["mean_return"] == 0
+    assert result["steps"]["test"] == 18
+    assert [done for _, done in told] == [1, 2, 3]
+    assert result["stop_reason"] == "all episodes played"
+
+
+def test_a_prompt_has_spec_actions_last_steps_and_what_is_seen(server: Any, tmp_path: Path) -> None:
+    """The spec comes first and is the same in every request, so that it can be cached."""
+    run(config(server, test_episodes=1, last=2, choose="name"), tmp_path)
+    bodies = server.completions
+    system, task, now = (message["content"] for message in bodies[-1]["messages"])
+    assert "one of the letters A, B" in system
+    assert "Task: CartPole-v1" in task
+    assert "(B) PUSH_CART_RIGHT" in task
+    assert all(body["messages"][1]["content"] == task for body in bodies)
+    steps = len(bodies)
+    assert now.count("Reward: ") == 2
+    assert f"Step {steps - 1}\n" in now
+    assert now.startswith(f"Step {steps - 2}\nObservation: [")
+    assert now.endswith("Action: (")
+    assert "logprobs" not in bodies[0]
+
+
+@pytest.mark.parametrize("engine", ["openai:m", "completion:m", "llamacpp:m", "vllm:m"])
+def test_with_log_probabilities_the_likeliest_action_is_taken(
+    server: Any, tmp_path: Path, engine: str
+) -> None:
+    """Whatever the text says."""
+    server.chances = {"A": 0.2, " B": 0.15, "B": 0.1, "the": 0.3}
+    server.script = lambda prompt: "A"
+    result = run(config(server, engine=engine, test_episodes=1), tmp_path)
+    assert result["answers"]["scored"] == result["answers"]["calls"] == len(server.completions)
+    shown = server.completions[-1]
+    text = shown["prompt"] if "prompt" in shown else shown["messages"][-1]["content"]
+    assert "Action: (B) PUSH_CART_RIGHT" in text
+    assert "Action: (A)" not in text
+
+
+def test_a_model_that_refuses_log_probabilities_names_its_actions(server: Any, tmp_path: Path) -> None:
+    """It is asked once with them, and from then on without."""
+    server.refuses_logprobs = True
+    result = run(config(server, test_episodes=1, at_once=1), tmp_path)
+    assert result["answers"]["scored"] == 0
+    assert result["answers"]["unreadable"] == 0
+    assert sum(bool(body.get("logprobs")) for body in server.completions) == 1
+
+
+@pytest.mark.parametrize("change", [{"choose": "score"}, {"weigh": True, "steps": 20}])
+def test_where_probabilities_are_needed_and_none_come_that_is_said(
+    server: Any, tmp_path: Path, change: Any
+) -> None:
+    """In a sentence; the answer that was paid for stays."""
+    with pytest.raises(UsageError, match="gives no log-probabilities"):
+        run(config(server, test_episodes=1, **change), tmp_path)
+
+
+def test_values_weigh_what_the_model_finds_equally_likely(server: Any, tmp_path: Path) -> None:
+    """Where all actions are as probable, the run's random rollouts decide, and the pole stays up longer."""
+    server.chances = {"A": 0.5, "B": 0.499}
+    task = Task("CartPole-v1", {}, 60)
+    plain = run(config(server, task), tmp_path / "plain")
+    weighed = run(config(server, task, weigh=True, steps=1500), tmp_path / "weighed")
+    assert weighed["steps"]["train"] == 1500
+    assert plain["steps"]["train"] == 0
+    assert weighed["test"]["mean_return"] > 2 * plain["test"]["mean_return"]
+
+
+def test_broken_answers_are_asked_for_again_and_then_drawn(server: Any, tmp_path: Path) -> None:
+    """The second try tells what was wrong with the first; the draws repeat with the seed."""
+    server.script = lambda prompt: "```\nno idea\n```"
+    first = run(config(server, test_episodes=1), tmp_path / "a")
+    steps = first["steps"]["test"]
+    assert first["answers"]["drawn"] == steps
+    assert first["answers"]["unreadable"] == first["llm"]["calls"] == 2 * steps
+    assert '"```\\nno idea\\n```" is no answer' in server.completions[1]["messages"][-1]["content"]
+    assert run(config(server, test_episodes=1), tmp_path / "b")["test"] == first["test"]
+
+
+def test_numbers_are_parsed_and_clipped(server: Any, tmp_path: Path) -> None:
+    """A box of one number; no log-probabilities are asked for."""
+    server.script = lambda prompt: "7.5"
+    task = Task("Pendulum-v1", {}, 3)
+    result = run(config(server, task, test_episodes=1), tmp_path)
+    assert result["answers"]["clipped"] == 3
+    assert "Action: [2]" in server.completions[-1]["messages"][-1]["content"]
+    assert "logprobs" not in server.completions[0]
+    with pytest.raises(UsageError, match="can be counted"):
+        run(config(server, task, weigh=True), tmp_path / "other")
+
+
+def test_resuming_asks_for_nothing_twice(server: Any, tmp_path: Path) -> None:
+    """A limit, then a failing server, then the rest; together they are one run."""
+    whole = run(config(server), tmp_path / "whole")
+    once = len(server.completions)
+    stopped = run(config(server, budget=Budget(steps=None, calls=5)), tmp_path / "parts")
+    assert stopped["stop_reason"] == "the limit of 5 language-model calls is reached"
+    server.works_for = len(server.seen) + 4
+    with pytest.raises(ProviderError):
+        run(config(server), tmp_path / "parts")
+    server.works_for = None
+    parts = run(config(server), tmp_path / "parts")
+    assert parts["test"] == whole["test"]
+    assert parts["llm"] == whole["llm"]
+    assert server.answered == 2 * once
+    again = run(config(server), tmp_path / "parts")
+    assert again["per_episode"] == parts["per_episode"]
+    assert server.answered == 2 * once
+
+
+def test_another_run_is_not_continued(server: Any, tmp_path: Path) -> None:
+    """It is told which flag differs."""
+    run(config(server, test_episodes=1), tmp_path)
+    with pytest.raises(UsageError, match="another last"):
+        run(config(server, test_episodes=1, last=3), tmp_path)
+
+
+def test_a_prompt_that_is_too_long_loses_its_oldest_steps_and_not_the_task(
+    server: Any, tmp_path: Path
+) -> None:
+    """A server with a small context."""
+    run(config(server, engine="completion:m", test_episodes=1, last=12, at_once=1), tmp_path / "long")
+    longest = max(len(body["prompt"]) for body in server.completions)
+    server.context = longest - 100
+    server.seen.clear()
+    run(config(server, engine="completion:m", test_episodes=1, last=12, at_once=1), tmp_path / "short")
+    answered = [body["prompt"] for body in server.completions if len(body["prompt"]) <= server.context]
+    assert len(answered) < len(server.completions)
+    assert all("Task: CartPole-v1" in prompt for prompt in answered)
+
+
+def test_answers_under_way_at_ctrl_c_are_kept(server: Any, tmp_path: Path) -> None:
+    """The first interrupt waits for what is being written; the next command asks for nothing twice."""
+    server.waits = threading.Event()
+    words = [
+        sys.executable, "-m", "promptpo", "baseline", "llm-agent", "CartPole-v1", "--engine", "openai:m",
+        "--base-url", server.address, "--test-episodes", "2", "--max-episode-steps", "6", "--out", str(tmp_path),
+        "--json",
+    ]  # fmt: skip
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.asked.wait(60)
+    process.send_signal(signal.SIGINT)
+    threading.Timer(0.3, server.waits.set).start()
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["stop_reason"].startswith("interrupted")
+    assert result["llm"]["calls"] == server.answered == 2
+    server.waits = None
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    finished = json.loads(done.stdout)
+    assert finished["llm"]["calls"] == server.answered == 12
+
+
+def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As other baselines are, with what an episode took; a run whose test was cut short too."""
+    from promptpo.cli.app import run as command
+
+    run(config(server), tmp_path / "whole")
+    run(config(server, budget=Budget(steps=None, calls=1)), tmp_path / "cut")
+    for words in (
+        ["show", str(tmp_path / "whole")],
+        ["show", str(tmp_path / "cut")],
+        ["list", str(tmp_path)],
+    ):
+        assert command(words) == 0
+    said = capsys.readouterr().out
+    assert "An episode took" in said
+    assert "Nothing was tested." in said
+    page = tmp_path / "page.html"
+    assert command(["compare", str(tmp_path / "whole"), str(tmp_path / "cut"), "-o", str(page)]) == 0
+    assert "openai:m" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["CartPole-v1"], "--engine is missing"),
+        (["CartPole-v1", "--engine", "oracle"], "answers the questions of ICPI only"),
+        (["CartPole-v1", "--engine", "vllm:m"], "needs --base-url"),
+        (["CartPole-v1", "--engine", "opnai:m"], "opnai"),
+        (
+            ["Pendulum-v1", "--engine", "openai:m", "--weigh", "--base-url", "http://127.0.0.1:9/v1"],
+            "can be counted",
+        ),
+        (["Blackjack-v2", "--engine", "openai:m", "--base-url", "http://127.0.0.1:9/v1"], "Blackjack"),
+        (
+            [
+                "CartPole-v1",
+                "--engine",
+                "openai:m",
+                "--base-url",
+                "http://127.0.0.1:9/v1",
+                "--beside",
+                "none.py",
+            ],
+            "none.py",
+        ),
+    ],
+)
+def test_wrong_usage_is_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: list[str],
+    said: str,
+) -> None:
+    """No traceback, and no directory."""
+    from promptpo.cli.app import run as command
+
+    monkeypatch.chdir(tmp_path)
+    assert command(["baseline", "llm-agent", *words]) in (1, 2)
+    out = capsys.readouterr()
+    assert said in out.err
+    assert len(out.err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_estimate_makes_no_call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A call for each step at most, with its price; no key is needed."""
+    from promptpo.cli.app import run as command
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    words = ["baseline", "llm-agent", "CartPole-v1", "--engine", "openai:gpt-5-mini", "--test-episodes", "3"]
+    assert command([*words, "--estimate"]) == 0
+    assert "at most 1,500 calls" in capsys.readouterr().out
+    assert command([*words, "--estimate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["most_usd"] > 0
+    assert list(tmp_path.iterdir()) == []

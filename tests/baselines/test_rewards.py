@@ -1,0 +1,117 @@
+"""Learners on a reward program: the same returns as in the sandbox's rollouts, and results that say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.agents import ZeroAgent
+from baselines.environments import make_flat_env
+from baselines.evaluation import Evaluator
+from promptpo.cli.app import run as command
+from promptpo.envs import rewarded
+from promptpo.envs.task import Task
+from promptpo.errors import RewardFaultError
+from promptpo.program.rewards import reward_program
+from sandbox import Sandbox, Trial
+from tests.promptpo.rewards import LATE_CRASH, LEFT
+
+TASK = Task("CartPole-v1", reward=reward_program(LEFT, file="left.py"))
+ZERO = "class Policy:\n    def act(self, obs):\n        return 0\n"
+
+
+def test_a_learner_earns_what_a_policy_earns() -> None:
+    """Step by step in the wrapper, and in blocks in the sandbox: the same return, parts and success per episode."""
+    import gymnasium
+
+    evaluator = Evaluator(TASK)
+    env = make_flat_env(TASK)
+    found = evaluator.evaluate(ZeroAgent(env.action_space), range(5))
+    evaluator.close()
+    env.close()
+    assert not rewarded._shared  # the last one to close has ended the process
+    with Sandbox() as box:
+        envs = [gymnasium.make("CartPole-v1")]
+        played = box.rollout(ZERO, envs, [Trial(seed) for seed in range(5)], reward=LEFT)
+    for one, other in zip(found.episodes, played.episodes, strict=True):
+        assert (one.return_, one.env_return, one.success) == (other.return_, other.env_return, other.success)
+        assert dict(one.parts) == dict(other.parts)
+
+
+def test_a_reward_that_fails_while_learning_is_one_sentence() -> None:
+    """With the step, and as a fault of the reward."""
+    env = make_flat_env(Task("Pendulum-v1", reward=reward_program(LATE_CRASH, file="late.py")))
+    env.reset(seed=0)
+    for _ in range(149):
+        env.step(env.action_space.sample())
+    with pytest.raises(RewardFaultError, match=r"late.py failed: at step 149: .*ZeroDivisionError"):
+        env.step(env.action_space.sample())
+    env.close()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    """Hyperparameters with short rollouts."""
+    path = tmp_path / "small.yml"
+    path.write_text("default: {n_steps: 32, batch_size: 32}")
+    return str(path)
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Path:
+    """A reward program in a file."""
+    path = tmp_path / "left.py"
+    path.write_text(LEFT)
+    return path
+
+
+def _command(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert command([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_ppo_learns_on_it_and_goes_on(
+    left: Path, small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its result has both returns, its directory the program; a resumed run needs the same program."""
+    common = [
+        "--reward",
+        str(left),
+        "--validation-episodes",
+        "2",
+        "--test-episodes",
+        "3",
+        "--hyperparams",
+        small,
+        "--eval-every",
+        "1000",
+        "--max-episode-steps",
+        "30",
+    ]
+    out = ["--out", str(tmp_path / "run")]
+    found = _command(capsys, "baseline", "ppo", "CartPole-v1", "--steps", "128", *common, *out)
+    assert found["test"]["env_mean_return"] > 0
+    assert set(found["test"]["reward_parts"]) == {"left", "right"}
+    assert found["reward"]["file"] == "left.py"
+    assert (tmp_path / "run" / "reward.py").read_text() == LEFT
+    left.write_text(LEFT.replace("2 * left", "3 * left"))
+    assert command(["baseline", "ppo", "CartPole-v1", "--steps", "256", *common, *out, "--resume"]) == 2
+    assert "other settings" in capsys.readouterr().err
+
+
+def test_refining_keeps_the_reward_of_the_run(
+    left: Path, small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A network on top of a program is trained on the reward that is named, and scored by it."""
+    (tmp_path / "zero.py").write_text(ZERO)
+    arguments = [
+        "--env", "CartPole-v1", "--reward", str(left), "--steps", "64", "--validation-episodes", "2",
+        "--test-episodes", "2", "--hyperparams", small, "--eval-every", "1000", "--max-episode-steps", "30", "--out", str(tmp_path / "refined"),
+    ]  # fmt: skip
+    found = _command(capsys, "refine", str(tmp_path / "zero.py"), *arguments)
+    assert found["reward"]["file"] == "left.py"
+    assert found["test"]["env_mean_return"] > 0
+    assert set(found["test"]["reward_parts"]) == {"left", "right"}

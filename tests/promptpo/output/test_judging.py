@@ -1,0 +1,138 @@
+"""A person who says which episode comes closer: one page of this machine, real requests, and a run that waits."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.errors import RenderingError, UsageError
+from promptpo.output.film import record
+from promptpo.output.judging import PersonJudge
+from promptpo.output.live import ADDRESS
+from promptpo.run.journal import read_run
+from promptpo.run.observer import Observer
+from tests.promptpo.optimizing import optimize
+from tests.promptpo.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
+
+POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
+
+
+def ask(url: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, str]:
+    """(status, text)."""
+    port = int(url.rstrip("/").rpartition(":")[2])
+    connection = http.client.HTTPConnection(ADDRESS, port, timeout=20)
+    connection.request(method, "/", body, headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response.status, text
+
+
+def secret_in(text: str) -> str:
+    """What an answer to this page must bring."""
+    return re.findall(r'name="secret" value="([\w-]+)"', text)[0]
+
+
+def test_a_pair_is_shown_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two films, without names or returns. Answers need the page's own secret, one of three words, and our name."""
+    monkeypatch.setattr("promptpo.output.judging.FRAMES", 2)
+    task = Task("CartPole-v1")
+    episodes = record(task, POLICY, [0, 1], horizon=20).episodes
+    said: list[str] = []
+    seen: dict[str, Any] = {}
+
+    def person(url: str) -> None:
+        status, text = ask(url)
+        while "secret" not in text:
+            status, text = ask(url)
+        seen["page"] = (status, text)
+        good = {"secret": secret_in(text), "word": "2"}
+        seen["guess"] = ask(url, "POST", urlencode({**good, "secret": "guessed"}))[0]
+        seen["word"] = ask(url, "POST", urlencode({**good, "word": "3"}))[0]
+        seen["host"] = ask(url, "POST", urlencode(good), Host="example.org")[0]
+        seen["long"] = ask(url, "POST", "x" * 2000)[0]
+        seen["good"] = ask(url, "POST", urlencode(good))[0]
+        seen["again"] = ask(url, "POST", urlencode(good))[0]
+
+    async def work() -> str:
+        with PersonJudge(task, "stand <still>", {}, said.append) as judge:
+            thread = threading.Thread(target=person, args=(judge.url,))
+            thread.start()
+            found = await judge.ask(1, 3, ("a", episodes[0]), ("b", episodes[1]))
+            await asyncio.to_thread(thread.join)
+            return found
+
+    assert asyncio.run(work()) == "second"
+    status, text = seen.pop("page")
+    assert seen == {"guess": 409, "word": 409, "host": 421, "long": 400, "good": 303, "again": 409}
+    assert status == 200
+    assert "stand &lt;still&gt;" in text
+    assert "pair 1 of 3" in text
+    assert text.count("data:image/png;base64,") >= 2
+    assert "What was seen and done" in text
+    assert said[0].endswith("(3 pairs)")
+
+
+class Person(Observer):
+    """Reads where the page is, and always prefers what the first policy did, which it knows by its length."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+
+    def warn(self, message: str) -> None:
+        """Begin to answer when there is something to answer."""
+        found = re.search(r"http://\S+/", message)
+        if found:
+            threading.Thread(target=self.answer, args=(found[0],), daemon=True).start()
+
+    def answer(self, url: str) -> None:
+        """Answer all pairs."""
+        last = ""
+        try:
+            while True:
+                time.sleep(0.02)
+                _, text = ask(url)
+                if "secret" in text and secret_in(text) != last:
+                    last = secret_in(text)
+                    steps = [int(n) for n in re.findall(r"(\d+) steps?;", text)]
+                    word = "=" if steps[0] == steps[1] else "1" if steps[0] > steps[1] else "2"
+                    ask(url, "POST", urlencode({"secret": last, "word": word}))
+                    self.pairs += 1
+        except OSError:
+            return  # the page is gone: there is nothing more to judge
+
+
+def test_a_run_asks_a_person_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of different policies once; answers are on disk, and no model is asked for preferences.
+
+    Where nothing can be rendered the page tells what was seen and done.
+    """
+
+    def nothing(*_: object, **_options: object) -> None:
+        raise RenderingError("there are no pictures here")
+
+    monkeypatch.setattr("promptpo.output.judging.film", nothing)
+    model, person = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT}), Person()
+    run = optimize(model, tmp_path / "run", judge="me", observer=person, **SETTINGS)
+    assert "goal.pairs.before" not in model.asked()
+    events = read_run(run.directory)
+    answers = [event for event in events["decision"] if event.key.startswith("before.")]
+    assert len(answers) == person.pairs == 8
+    found = next(event for event in events["preference"] if event.key == "before")
+    assert len(found.data["pairs"]) == 8
+    assert run.data["goal"]["asked"] == "yes"
+
+
+def test_a_person_is_asked_about_goals_only(tmp_path: Path) -> None:
+    """One sentence."""
+    with pytest.raises(UsageError, match="--judge me is for --goal"):
+        optimize(Judge({}), tmp_path / "run", judge="me", **{**SETTINGS, "goal": ""})

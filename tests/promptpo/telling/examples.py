@@ -1,0 +1,89 @@
+"""A history of two rounds, and what may be told of it."""
+
+from typing import Any
+
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.evidence import Evidence
+from promptpo.run.records import Attempt, Candidate, Diagnosis, Told
+from promptpo.search.history import History
+from promptpo.search.planning import Plan
+from promptpo.telling import feedback
+from promptpo.telling.known import Known
+from promptpo.telling.standing import Where
+
+
+def attempt(
+    id_: Any, *returns: Any, outcome: str = "ok", error: str = "", source: str = "", **more: Any
+) -> Any:
+    """An attempt with these returns, and a diagnosis of its worst and its best episode."""
+    episodes = tuple(EpisodeRecord(seed, value, 100, terminated=True) for seed, value in enumerate(returns))
+    evaluation = Evaluation(outcome, episodes, 100 * len(returns), error=error, policy_seconds=0.02)
+    source = (
+        source
+        or f'"""The idea of {id_}."""\n\n\nclass Policy:\n    def act(self, obs):\n        return {id_[-1]} + obs\n'
+    )
+    told = (
+        tuple(
+            Told(role, by, value, 100, "terminated", f"{id_} leans {value}")
+            for role, by, value in (("worst", 0, min(returns)), ("best", 1, max(returns)))
+        )
+        if len(returns) > 1
+        else ()
+    )
+    diagnosis = more.pop(
+        "diagnosis", Diagnosis(told, "Steps 80 to 99, the last ones:\nstep|lean|reward\n80|0.2|1", "feedback")
+    )
+    round_ = int(id_[1 : id_.index("c")])
+    candidate = Candidate(id_, source, round_, digest=id_, **more.pop("candidate", {}))
+    return Attempt(candidate, evaluation, feedback.aggregate(evaluation), diagnosis=diagnosis, **more)
+
+
+TUNABLE = '''"""Push where it leans."""
+PARAMS = {"gain": (1.2, 0.0, 3.7), "lead": (0.5, 0.0, 1.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.gain = params["gain"]
+
+    def act(self, obs):
+        return int(self.gain * obs[0] > 0)
+'''
+
+WRITTEN = attempt("r2c2", 20.0, 30.0, 40.0, source=TUNABLE)
+BEST = attempt(
+    "r2c2t",
+    90.0,
+    110.0,
+    20.0,
+    source=TUNABLE.replace("1.2, 0.0", "3.7, 0.0"),
+    candidate={"parents": ("r2c2",), "tuned": {"gain": (1.2, 3.7)}},
+    notes=("gain 1.2 -> 3.7, at its upper bound", "the first two episodes were cut after 50 steps"),
+)
+PARTNER = attempt("r1c2", 60.0, 50.0, 55.0)
+ALIKE = attempt("r2c1", 60.0, 50.0, 55.0)
+CRASHED = attempt("r2c3", outcome="crashed", error="line 3: IndexError: list index out of range.")
+OLD = attempt("r1c1", 5.0, 6.0, 7.0)
+
+
+def known(*attempts: Any, **more: Any) -> Any:
+    """What may be told after two rounds."""
+    history = History(
+        list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)), rounds=2, leader_id="r2c2t"
+    )
+    history.looks["r2c2t"] = [Evaluation("ok", (EpisodeRecord(10_000_000, 80.0, 100),), 100)]
+    history.references = {
+        "random": Evidence(tuple(EpisodeRecord(n, 9.0 + n, 20) for n in range(3))),
+        "zero": Evidence((EpisodeRecord(0, 8.0, 9),)),
+    }
+    history.find_alike()
+    where = Where(
+        3, 5, 3, 3, 100_000, 60_000, 17, tunes=True, tuning_steps=9000, length=100.0, threshold=195.0
+    )
+    return Known(history, where, {"feedback": "leans = the largest lean, rad"}, **more)
+
+
+def plan(direction: Any, **more: Any) -> Any:
+    """A plan for the third round."""
+    values = {"parents": (BEST,), "lines": (OLD, PARTNER), "stalled": 2, "may_end": True}
+    return Plan(3, 0, direction, **{**values, **more})

@@ -1,0 +1,130 @@
+"""What experiments showed, within a bound and clean whatever they reported; the example runs as it stands."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import pytest
+from gymnasium import spaces
+from hypothesis import example as instance
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.program import answers
+from promptpo.run.records import Experiment
+from promptpo.telling import experiments
+from promptpo.telling.experimenting import example
+from promptpo.telling.feedback import for_feedback_class
+from sandbox import Sandbox, Trial, check_source
+from sandbox.text import clean
+
+SOURCE = '"""Push to the left."""\n\n\nclass Probe:\n    def act(self, obs):\n        return 0\n'
+TEXTS = st.text(max_size=400) | st.text("#`~ \n\t\x1b\u202e\ud800ab", max_size=400)
+
+
+@given(TEXTS)
+@instance("# # What to do now\n````\n\n#\n\n#\nx")
+def test_a_report_stays_text(text: str) -> None:
+    """Nothing in it is taken for a fence, a heading or a control sequence, nor leaves it gaping; twice is once."""
+    tidy = experiments.tidy(text)
+    assert clean(tidy) == tidy
+    assert "```" not in tidy
+    assert "~~~" not in tidy
+    assert not re.search(r"^\s*#", tidy, re.MULTILINE)
+    assert "\n\n\n" not in tidy
+    assert experiments.tidy(tidy) == tidy
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), TEXTS | st.integers(0, 3000).map(lambda n: "word " * (n // 5)))),
+    st.integers(-100, 7000),
+)
+def test_the_section_is_bounded(reports: list[tuple[int, str]], most: int) -> None:
+    """However many there are and whatever they say, it fits, is clean, and tells the newest."""
+    rounds = sorted(round_ for round_, _ in reports)
+    told = [
+        Experiment(f"p{round_}.{n}", SOURCE, experiments.tidy(text)[: experiments.MOST_REPORT], "it failed")
+        for n, (round_, (_, text)) in enumerate(zip(rounds, reports, strict=True), 1)
+    ]
+    text = experiments.section(told, most)
+    assert len(text) <= max(0, most)
+    assert clean(text) == text
+    assert bool(text) == (bool(told) and most >= 2 * experiments.LEAST)
+    if text:
+        assert f"\n{told[-1].id} (" in text
+
+
+def test_the_oldest_are_shortened_first() -> None:
+    """The newest stays whole while older ones give way; those of one round share what there is."""
+    long = "\n".join(f"line {n} says something" for n in range(60))
+    old, new = Experiment("p0.1", SOURCE, long), Experiment("p2.1", SOURCE, long)
+    text = experiments.section([old, new], 2500)
+    assert text.endswith(long)
+    assert "more lines)" in text
+    assert text.index("p0.1") < text.index("p2.1")
+    peers = [Experiment(f"p0.{n}", SOURCE, long) for n in (1, 2)]
+    counts = [part.count("says") for part in experiments.section(peers, 2000).split("\n\n")[1:]]
+    assert len(counts) == 2
+    assert min(counts) > 20
+
+
+def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:
+    """A dropped experiment says why; an answer without one says nothing to later prompts."""
+    dropped = Experiment("p0.1", SOURCE, "", "it crashed: line 3: KeyError", steps=7)
+    assert experiments.section([dropped], 900).endswith(
+        "p0.1 (0 episodes, 7 steps): Push to the left. It gave no report: it crashed: line 3: KeyError."
+    )
+    assert experiments.section([Experiment("p0.0", "", "", "none was wanted")], 900) == ""
+    assert experiments.part([]).text == ""
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    """A sandbox for the module."""
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "Blackjack-v1"])
+def test_the_example_runs_as_it_stands(box: Sandbox, env_id: str) -> None:
+    """In tasks of all common kinds it acts, and says something of what it saw."""
+    env = gymnasium.make(env_id)
+    source = example(env.observation_space, env.action_space)
+    rollout = box.rollout(experiments.as_policy(source), [env], [Trial(0, None, 60)], record=True)
+    assert rollout.failure is None
+    data = for_feedback_class(rollout.episodes[0], sees_all=True)
+    result = box.call(source, "Probe.report", data)
+    assert result.failure is None
+    assert result.value
+    assert f"after {len(data['rewards'])} steps" in result.value
+    assert (
+        "action" in result.value or len(data["rewards"]) < 5
+    )  # a game of cards may be over before anything is held
+
+
+@pytest.mark.parametrize(
+    "action",
+    [spaces.MultiDiscrete([2, 3]), spaces.Box(2.0, 3.0, (2,)), spaces.Dict({"a": spaces.Discrete(2)})],
+)
+def test_the_example_is_code_for_any_actions(action: Any) -> None:
+    """Where only the task can say what to do, a place is left open; it passes the gate all the same."""
+    assert check_source(example(spaces.Dict({"a": spaces.Discrete(2)}), action)) is None
+
+
+POLICY = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```\n"
+PROBE = "```python\nclass Probe:\n    def act(self, obs):\n        return 0\n```\n"
+
+
+def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
+    """Beside each other both are found, in either order; alone, neither stands in for the other."""
+    for text in (POLICY + PROBE, PROBE + POLICY):
+        assert "return 1" in answers.extract(text).source
+        [found] = experiments.modules_in(text)
+        assert "return 0" in found
+    assert answers.extract(PROBE).problem == "no_code"
+    assert answers.extract(PROBE.replace("return 0", "return (")).problem == "no_code"
+    assert experiments.modules_in(POLICY) == ()
+    assert len(experiments.modules_in(PROBE + PROBE.replace("0", "2") + PROBE)) == 2
+    bare = PROBE.replace("```python\n", "").replace("```\n", "")
+    assert len(experiments.modules_in(bare)) == 1

@@ -1,0 +1,244 @@
+"""What the prompts of later rounds say, and the bound on their length."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from promptpo.run.records import Diagnosis, Told
+from promptpo.search.history import History
+from promptpo.search.strategies import Asked
+from promptpo.telling import prompting
+from promptpo.telling.known import Known
+from promptpo.telling.promises import Promise
+from promptpo.telling.standing import Where, seconds_in_words
+from tests.promptpo.telling.examples import ALIKE, BEST, OLD, PARTNER, WRITTEN, attempt, known, plan
+
+
+def test_every_candidate_of_the_last_round_is_told_failures_first() -> None:
+    """The crash with its error, then the others with their worst episode; who behaves alike in one sentence."""
+    text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
+    others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
+    assert others.index("r2c3: crashed: line 3: IndexError") < others.index("r2c1")
+    assert "r2c1 cannot be told from r1c2 (same return in all 3 episodes that both played)" in others
+    assert "r2c2:" not in others  # told by what tuning made of it
+    assert "20 ± " not in others
+
+
+def test_of_two_programs_that_differ_in_numbers_one_is_printed() -> None:
+    """The tuned one; what it was is a table with bounds and a mark."""
+    text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
+    assert text.count("class Policy:") == 1
+    assert "- gain 3.7 (was: 1.2) in 0 .. 3.7, at its upper bound" in text
+    assert "the first two episodes were cut" in text
+    merged = prompting.policy_prompt(
+        plan("merge", parents=(BEST, WRITTEN), aspect="x"), known(), max_tokens=10_000
+    )
+    assert merged.count("class Policy:") == 1
+    assert "The same program as r2c2t but for these numbers:\n- gain 1.2 (r2c2t: 3.7)" in merged
+
+
+def test_one_number_is_told_of_a_candidate() -> None:
+    """Training and validation together, everywhere; never the training mean alone."""
+    text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
+    assert "Return 75 ± 19 over 4 episodes" in text
+    assert "v1: 80" in text
+    assert "73.3" not in text
+
+
+def test_references_and_what_is_left_are_told() -> None:
+    """What knows nothing earns, steps, calls, tuning, time."""
+    text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
+    for words in (
+        "Round 3 of 5",
+        "60,000 of 100,000 environment steps and 17 model calls",
+        "about 90 episodes of 100 steps, or more shorter ones, for all programs together",
+        "Random actions earn 10 ± 0.58 over 3 episodes; doing nothing earns 8 over 1 episode",
+        "solved from a mean return of 195",
+    ):
+        assert words in text
+
+
+def test_a_legend_stands_beside_the_summaries_that_need_it() -> None:
+    """Of the class that wrote them; of one that wrote none of them there is none."""
+    told = known()
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
+    assert "leans = the largest lean, rad" in text
+    other = Known(told.history, told.where, {"r9.c1": "unused"})
+    assert "unused" not in prompting.policy_prompt(plan("improve", aspect="x"), other, max_tokens=10_000)
+
+
+@pytest.mark.parametrize("bound", [2000, 600, 400])
+def test_the_history_is_shortened_to_fit(bound: int) -> None:
+    """The best attempt's code goes last; the request itself always stays."""
+    many = [attempt(f"r2c{n}", float(n), float(n + 1), float(n + 3)) for n in range(9, 0, -1)]
+    told = Known(History(many, rounds=2, leader_id="r2c9"), Where(3, 5))
+    text = prompting.policy_prompt(plan("improve", parents=many[:1], lines=()), told, max_tokens=bound)
+    assert prompting.tokens(text) <= bound
+    assert "return 9 + obs" in text
+    assert "does better than r2c9" in text
+
+
+def test_a_prompt_aims_at_a_length() -> None:
+    """Much that is known is told in few words, and what matters stays."""
+    wordy = "stood and fell and stood again " * 60
+    told = tuple(
+        Told(role, n, 9.0 + n, 100, "terminated", wordy) for n, role in enumerate(("worst", "median", "best"))
+    )
+    many = [attempt(f"r2c{n}", n + 1.0, n + 3.0, diagnosis=Diagnosis(told)) for n in range(9, 0, -1)]
+    text = prompting.policy_prompt(
+        plan("improve", parents=many[:1], lines=()),
+        Known(History(many, rounds=2, leader_id="r2c9"), Where(3, 5)),
+        max_tokens=100_000,
+        system_length=5000,
+    )
+    assert 3000 < len(text) < 7000
+    assert "r2c1: 3 ± 1 over 2 episodes" in text
+    assert text.count("stood and fell") > 9
+
+
+def test_the_last_round_is_offered_no_new_feedback_class() -> None:
+    """It would be in force from the next round on, and there is none."""
+    told = known()
+    last = replace(told, where=replace(told.where, round=5))
+    asked = plan("improve", aspect="Speed.", may_revise=True)
+    assert "second ```python fence" in prompting.policy_prompt(asked, told, max_tokens=10_000)
+    assert "second ```python fence" not in prompting.policy_prompt(asked, last, max_tokens=10_000)
+
+
+def test_only_slow_programs_hear_of_their_seconds() -> None:
+    """Less than ten milliseconds a call are no matter, and differ from machine to machine."""
+    quick = attempt("r1c1", 1.0)
+    slow = replace(quick, evaluation=replace(quick.evaluation, policy_seconds=5.0))
+    assert seconds_in_words(quick) == ""
+    assert seconds_in_words(slow) == "A call of `act` took about 50 ms (allowed: 1 s, and 60 s an episode)."
+
+
+def test_a_failed_candidate_shows_how_it_began() -> None:
+    """As long as there is room, and before the words on its worst episode."""
+    began = Diagnosis(
+        ALIKE.diagnosis.episodes, "", "feedback", "How it began (start of 9 steps):\nstep|lean\n0|0.1"
+    )
+    poor = attempt("r2c4", 1.0, 2.0, 3.0, diagnosis=began)
+    fair = attempt("r2c5", 71.0, 92.0, 13.0, diagnosis=began)
+    told = known(OLD, PARTNER, WRITTEN, BEST, poor, fair)
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
+    others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
+    assert others.count("How it began") == 1
+    assert others.index("r2c4:") < others.index("How it began") < others.index("r2c5:")
+
+
+def test_thoughts_of_giving_up_are_told() -> None:
+    """One of three answers, with its reason."""
+    told = known()
+    told.history.thoughts = (("all poles stand",), 3)
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
+    assert '1 of the 3 answers of the last round saw no way to improve: "all poles stand".' in text
+
+
+def test_a_replaced_feedback_class_is_told_apart() -> None:
+    """Whose words stand where, since when, and that another will write the next ones."""
+    told = known()
+    newer = replace(WRITTEN, diagnosis=replace(WRITTEN.diagnosis, by="r1.c1"))
+    told.history.attempts = [OLD, PARTNER, ALIKE, newer, BEST]
+    both = Known(
+        told.history,
+        told.where,
+        {"feedback": "a = b", "r1.c1": "c = d", "r2.c1": "e = f"},
+        {"r1.c1": 2, "r2.c1": 3},
+    )
+    text = prompting.policy_prompt(plan("improve", aspect="x"), both, max_tokens=10_000)
+    assert "In the summaries of r2c2t, r2c1: a = b" in text
+    assert "In the summaries of r2c2 (by the feedback class in force since round 2): c = d" in text
+    assert "Since round 3 another feedback class is in force" in text
+    assert "e = f" not in text
+
+
+def test_code_and_legend_stay_whole_where_room_is_short() -> None:
+    """Labels are explained as long as they are shown, and no program is cut in the middle."""
+    told = known()
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=1000)
+    assert "return int(self.gain * obs[0] > 0)\n```" in text
+    assert "leans = the largest lean, rad" in text
+
+
+def test_what_every_episode_earns_is_shown_by_the_usual_and_the_best_one() -> None:
+    """A request about the level shows the median and the best episode; one about bad starts keeps the worst."""
+    told = tuple(
+        Told(role, n, 9.0 * (n + 1), 100, "reached the horizon", f"{role} words; " * 60)
+        for n, role in enumerate(("worst", "median", "best"))
+    )
+    best = replace(
+        BEST, diagnosis=Diagnosis(told, "worst table\na\n1", usual="Steps 40 to 49, in its middle:\nb\n2")
+    )
+    for aspect, shown, left in (
+        ("Level: more.", "median words", "worst words"),
+        ("Robustness: more.", "worst words", "median words"),
+    ):
+        asked = plan("improve", parents=(best,), aspect=aspect)
+        text = prompting.policy_prompt(asked, known(OLD, best), max_tokens=20_000, system_length=9000)
+        assert shown in text
+        assert left not in text
+        assert "best words" in text
+    asked = plan("improve", parents=(best,), aspect="Level: more.")
+    text = prompting.policy_prompt(asked, known(OLD, best), max_tokens=20_000)
+    assert "# From the median training episode of r2c2t\n\nSteps 40 to 49" in text
+    assert "The worst training episode (start 1, " in text
+
+
+def test_a_way_to_fail_is_told_once() -> None:
+    """Who ends early, on which starts and when, in one line; not in the entry of each."""
+
+    def early(id_: str, *ends: int) -> Any:
+        made = attempt(id_, *(5.0 for _ in ends))
+        episodes = tuple(replace(e, steps=n) for e, n in zip(made.evaluation.episodes, ends, strict=True))
+        return replace(made, evaluation=replace(made.evaluation, episodes=episodes))
+
+    told = known(OLD, WRITTEN, BEST, early("r2c4", 20, 30, 100), early("r2c5", 40, 41, 42))
+    text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
+    assert (
+        "Ends before half of r2c2t's steps, with less: r2c4 on 2 of 3 starts: 1, 2 (at step 20 to 30); "
+        "r2c5 on 3 of 3 starts (at step 40 to 42)." in text
+    )
+    assert text.count("before half of") == 1
+
+
+def test_a_strategy_is_told_with_the_numbers_that_were_measured() -> None:
+    """As written beside tuned ones is no fair comparison, and says so."""
+    told = known()
+    told.history.asked = {
+        "r1c2": Asked("different", strategy="look far ahead"),
+        "r2c2": Asked("different", strategy="push where it leans"),
+    }
+    tunable = replace(
+        PARTNER, candidate=replace(PARTNER.candidate, source=WRITTEN.candidate.source + "# other")
+    )
+    told.history.attempts[told.history.attempts.index(PARTNER)] = tunable
+    text = prompting.policy_prompt(plan("fresh", strategy="x"), told, max_tokens=10_000)
+    assert '"look far ahead" (r1c2): numbers as written: no clear difference from r2c2t (tuned) (' in text
+    assert '"push where it leans" (r2c2): r2c2t, 75' in text
+
+
+def test_no_comma_stands_before_a_bracket() -> None:
+    """What tuning changed reads like a sentence, whatever the difference is."""
+    text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
+    assert "r2c2 with the numbers as written" in text
+    assert ", (" not in text
+
+
+def test_a_promise_that_nobody_has_seen_kept_is_told() -> None:
+    """Beside what steps have earned, and where the model may say that the task is at its ceiling."""
+    told = known(promises=(Promise(0.0, "Reaching the goal gives a large bonus."),))
+    poor = replace(BEST, diagnosis=replace(BEST.diagnosis, rewards=(-10.0, -0.1)))
+    told.history.attempts = [OLD, WRITTEN, poor]
+    text = prompting.policy_prompt(plan("improve", parents=(poor,), aspect="x"), told, max_tokens=10_000)
+    assert (
+        "No step of any program has earned more than -0.1 so far (least -10), but the task text says: "
+        '"Reaching the goal gives a large bonus."' in text
+    )
+    assert "every reward that the task promises, the one above too, which no step has earned" in text
+    kept = replace(poor, diagnosis=replace(poor.diagnosis, rewards=(-10.0, 1000.0)))
+    told.history.attempts = [OLD, WRITTEN, kept]
+    text = prompting.policy_prompt(plan("improve", parents=(kept,), aspect="x"), told, max_tokens=10_000)
+    assert "Single steps have earned from -10 to 1000 so far." in text
+    assert "the one above" not in text

@@ -1,0 +1,57 @@
+"""What a policy sees first."""
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.envs.task import Task
+from promptpo.search.planning import Plan
+from promptpo.spec import describe
+from promptpo.telling import prompting
+from promptpo.telling.start import start_in_words
+from tests.promptpo.telling.examples import known
+
+
+@pytest.fixture(scope="module")
+def cart() -> Any:
+    """The spec of an environment with random starts."""
+    return describe(Task("CartPole-v1"))
+
+
+def test_the_first_observation_is_a_real_one(cart: Any) -> None:
+    """By the spec's names, with the range over the episodes that were looked at anyway."""
+    text = start_in_words(cart)
+    env = gymnasium.make("CartPole-v1")
+    first, _ = env.reset(seed=0)
+    env.close()
+    assert text.startswith(
+        "What `act` sees first in an episode (in brackets the range over 4): cart_position 0.014 ("
+    )
+    assert round(float(first[0]), 3) == 0.014
+    assert "pole_angle" in text
+
+
+def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
+    """Nor does that of the published procedure."""
+    told = replace(known(), start="What `act` sees first: x 1.")
+    asked = Plan(1, 0, "first", places=True)
+    assert "What `act` sees first: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
+    published = replace(asked, places=False)
+    assert "sees first" not in prompting.policy_prompt(published, told, max_tokens=1000)
+
+
+def test_one_start_for_all_is_said_so(cart: Any) -> None:
+    """And long arrays, pixels and grids make no list."""
+    same = replace(cart, firsts=(np.array([0.0, 1.0, 0.5, 2.0]),) * 3, one_start=True)
+    assert (
+        "(the same in all 3 episodes that were looked at): cart_position 0, cart_velocity 1,"
+        in start_in_words(same)
+    )
+    grid = {"image": np.eye(5, dtype=np.uint8), "mission": "go"}
+    text = start_in_words(replace(same, firsts=(grid, grid)))
+    assert 'mission "go"' in text
+    assert "image as a map, a line for each first index:\n10000\n01000" in text
+    assert start_in_words(replace(same, firsts=())) == ""

@@ -1,0 +1,255 @@
+"""Runs with a goal in words: the reward that is written for it, what it is held against, and the verdict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command
+from promptpo.cli.show import overview
+from promptpo.errors import RewardFaultError, UsageError
+from promptpo.llm.base import Request
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.report.page import page
+from promptpo.output.run_view import read_view
+from promptpo.run.config import load_config
+from promptpo.run.journal import read_run
+from promptpo.search.preferring import Preferences
+from promptpo.telling.preferences import preferences_in, told, verdict_in
+from sandbox import Episode, Trajectory
+from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.policies import GOOD
+from tests.promptpo.rewards import CONSTANT, LEFT
+
+GOAL = "keep the cart on the left"
+FENCED = f"It pays for being left.\n```python\n{LEFT}```\n"
+WRONG = FENCED.replace("2 * left - 1", "1 - 2 * left").replace('"left": left', '"wrong": -left')
+
+TO_THE_LEFT = """```python
+class Policy:
+    def act(self, obs):
+        return 1 if obs[2] + 0.5 * obs[3] + 0.05 * (obs[0] + 1) + 0.1 * obs[1] > 0 else 0
+```"""
+
+
+class Judge(Model):
+    """A scripted model that prefers the episodes of this beginning of a name, and is content or not."""
+
+    def __init__(self, answers: Any, *, prefers: str = "policy", verdict: str = "yes") -> None:
+        super().__init__(answers, default=GOOD)
+        self.prefers, self.verdict = prefers, verdict
+
+    def __call__(self, request: Request) -> Any:
+        """Answer."""
+        if request.purpose != "judge":
+            return super().__call__(request)
+        self.requests.append(request)
+        question = request.messages[0].content
+        lines = []
+        for number, a, b in re.findall(r"PAIR (\d+): A is episode (.+), B is episode (.+)", question):
+            wanted = [name.startswith(self.prefers) for name in (a, b)]
+            word = "=" if wanted[0] == wanted[1] else "A" if wanted[0] else "B"
+            lines.append(f"PAIR {number}: {word}")
+        return "\n".join([*lines, f"VERDICT: {self.verdict}", "BECAUSE: the cart was where it should be."])
+
+
+SETTINGS: dict[str, Any] = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "goal": GOAL}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Judge]:
+    """A run whose first reward is constant, whose second pays for the opposite, and whose third is right."""
+    model = Judge(
+        {
+            "goal.reward": f"```python\n{CONSTANT}```",
+            "goal.reward.repair1": WRONG,
+            "goal.rewrite": FENCED,
+            "goal.policy": TO_THE_LEFT,
+        },
+        prefers="policy",
+    )
+    return optimize(model, tmp_path_factory.mktemp("goals") / "run", **SETTINGS), model
+
+
+def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, Judge]) -> None:
+    """A constant one is repaired; one that disagrees with preferences is rewritten once, with these shown."""
+    run, model = done
+    asked = [key for key in model.asked() if key.startswith("goal")]
+    assert asked[:5] == [
+        "goal.reward",
+        "goal.reward.repair1",
+        "goal.policy",
+        "goal.pairs.before",
+        "goal.rewrite",
+    ]
+    by_key = {request.key: request.messages[0].content for request in model.requests}
+    assert "it is constant" in by_key["goal.reward.repair1"]
+    assert "comes closer to the goal than episode" in by_key["goal.rewrite"]
+    assert "reward" not in by_key["goal.pairs.before"].split("# The question")[0].lower()
+    kept = load_config(run.directory / "config.toml")
+    assert kept.task.reward is not None
+    assert "2 * left - 1" in kept.task.reward.source
+    assert kept.task.reward.goal == GOAL
+    assert (run.directory / "reward.py").read_text() == kept.task.reward.source
+
+
+def test_the_goal_and_the_reward_stand_in_the_task_section(done: tuple[Any, Judge]) -> None:
+    """Of every request for a policy."""
+    policies = [r for r in done[1].requests if r.key.startswith("r1.")]
+    assert policies
+    for request in policies:
+        assert f"# The goal, in the user's words: {GOAL}" in request.system
+        assert "class Reward:" in request.system
+
+
+def test_the_first_policy_is_a_candidate(done: tuple[Any, Judge]) -> None:
+    """What was paid for to judge the reward is tried like the others, and not taken for the user's."""
+    config = load_config(done[0].directory / "config.toml")
+    assert (len(config.start), config.written) == (1, 1)
+    assert config.is_written("r0c1")
+    assert not config.is_written("r0c2")
+    assert read_view(done[0].directory).state.candidate("r0c1") is not None
+
+
+def test_the_verdict_stands_in_result_show_and_report(done: tuple[Any, Judge]) -> None:
+    """What was asked, whether it is done, and why."""
+    run = done[0]
+    assert run.data["goal"]["text"] == GOAL
+    assert run.data["goal"]["asked"] == "yes"
+    sentence = f"What was asked ({GOAL}): yes, because the cart was where it should be."
+    assert sentence in overview(run.directory)
+    assert sentence in page(read_view(run.directory), "no episode")
+
+
+def test_every_step_of_it_is_counted(done: tuple[Any, Judge]) -> None:
+    """Episodes that a reward was tried on are probes."""
+    assert done[0].data["steps"]["probe"] > 0
+    events = read_run(done[0].directory)
+    assert sum(e.data["spent"]["probe"] for e in events["reward"]) == done[0].data["steps"]["probe"]
+
+
+def test_going_on_asks_nothing_of_it_again(done: tuple[Any, Judge], tmp_path: Path) -> None:
+    """The reward is that of the run, and the verdict is asked for only where the best is another."""
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(done[0].directory, copy)
+    model = Judge({}, prefers="best")
+    again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=2, trust=True)
+    assert not [k for k in model.asked() if k.startswith("goal") and not k.startswith("goal.winner")]
+    assert again.data["reward"] == done[0].data["reward"]
+    assert again.data["goal"]["asked"] == "yes"
+
+
+def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
+    """No second one is asked for; a winner that does not do what was asked is called so."""
+    model = Judge({"goal.reward": FENCED}, prefers="nobody", verdict="no")
+    run = optimize(model, tmp_path / "run", **SETTINGS)
+    assert "goal.rewrite" not in model.asked()
+    assert run.data["goal"]["asked"] == "no"
+
+
+def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
+    """A resumed run hears what was answered, and goes on from there."""
+
+    class Killed(BaseException):
+        """As from outside."""
+
+    first = Judge({"goal.reward": FENCED, "goal.policy": Killed()})
+    with pytest.raises(Killed):
+        optimize(first, tmp_path / "run", **SETTINGS)
+    second = Judge({}, prefers="best")
+    run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(second))
+    assert "goal.reward" not in second.asked()
+    assert run.data["reward"]["goal"] == GOAL
+
+
+def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence, before anything is made; with a reward as well it says to choose."""
+    out = ["--out", str(tmp_path / "run")]
+    assert command(["optimize", "CartPole-v1", "--model", "search", "--goal", GOAL, *out]) == 2
+    assert "--goal needs a language model" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "journal.jsonl").exists()
+    (tmp_path / "left.py").write_text(LEFT)
+    with pytest.raises(UsageError, match="one of the two"):
+        optimize(Model(), tmp_path / "run", reward=tmp_path / "left.py", **SETTINGS)
+
+
+def test_no_reward_that_works_is_one_sentence(tmp_path: Path) -> None:
+    """After the repairs that are allowed; nothing is searched for."""
+    model = Judge(
+        {
+            "goal.reward": "I cannot.",
+            "goal.reward.repair1": "```python\nclass Reward:\n    def step(self):\n        pass\n```",
+        }
+    )
+    with pytest.raises(RewardFaultError, match="Say it in other words"):
+        optimize(model, tmp_path / "run", repairs=1, **SETTINGS)
+    assert model.asked() == ["goal.reward", "goal.reward.repair1"]
+
+
+def _episode(return_: float, **parts: float) -> Episode:
+    return Episode(0, return_, 1, True, False, None, 0, 0.0, parts=parts)
+
+
+def test_a_part_that_grows_while_preferences_fall_is_named() -> None:
+    """It is larger where the goal is farther, in most pairs; a part that follows the preferences is not named."""
+    episodes = {
+        "a": _episode(1.0, speed=1.0, spin=0.0),
+        "b": _episode(5.0, speed=0.5, spin=4.5),
+        "c": _episode(9.0, speed=0.0, spin=9.0),
+    }
+    found = Preferences.of([("a", "b"), ("a", "c"), ("b", "c")], ["first", "first", "first"], episodes)
+    assert found.misleading() == {"spin": (3, 3)}
+    assert len(found.disagreements()) == 3
+    assert "spin" in found.suspicious()[0]
+    right = Preferences.of([("a", "b")], ["second"], episodes)
+    assert right.against == []
+    assert right.suspicious() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PAIR 1: A\nPAIR 2: =\nPAIR 3: B", ["first", "equal", "second"]),
+        ("**PAIR 1:** B\n- PAIR 3: A.", ["second", None, "first"]),
+        ("PAIR 1: All of them\nPAIR 9: A", [None, None, None]),
+        ("", [None, None, None]),
+        ("PAIR 1: A\nI think again.\nPAIR 1: B", ["second", None, None]),
+    ],
+)
+def test_preferences_are_read_from_answers(text: str, expected: list[str | None]) -> None:
+    """The last line for a pair counts; what cannot be read is left out, never guessed."""
+    assert preferences_in(text, 3) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("VERDICT: yes\nBECAUSE: it runs backwards.", ("yes", "it runs backwards.")),
+        ("**VERDICT:** Partly\n**BECAUSE:** it falls", ("partly", "it falls")),
+        ("It is fine.", (None, "")),
+        ("VERDICT: yesterday", (None, "")),
+    ],
+)
+def test_a_verdict_is_read_from_answers(text: str, expected: tuple[str | None, str]) -> None:
+    """Only the three words count."""
+    assert verdict_in(text) == expected
+
+
+def test_an_episode_is_told_without_what_it_earned() -> None:
+    """Numbers that were seen and done, by name, over the episode and in some steps."""
+    import numpy as np
+
+    seen = [np.array([float(i), 2.0]) for i in range(5)]
+    episode = Episode(
+        0, 99.5, 4, True, False, None, 0, 0.0, trajectory=Trajectory(seen, [0, 1, 1, 0], [99.5, 0, 0, 0])
+    )
+    text = told(episode, {"obs[0]": "position"})
+    assert text.startswith("4 steps; the environment ended it.")
+    assert "position|0|4|0|2|4" in text
+    assert "99.5" not in text

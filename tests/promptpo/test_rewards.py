@@ -1,0 +1,226 @@
+"""Runs whose steps earn what a reward program says: what is recorded, told, exported, resumed, and what fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command
+from promptpo.cli.show import overview
+from promptpo.envs.task import Task
+from promptpo.errors import RewardFaultError, UsageError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.exporting import policy_part
+from promptpo.output.film import film, record
+from promptpo.output.report.page import page
+from promptpo.output.run_view import read_view
+from promptpo.output.runs import read_line
+from promptpo.program.rewards import read_reward, reward_program
+from promptpo.run.config import load_config
+from promptpo.run.journal import read_run
+from promptpo.run.observer import Observer
+from promptpo.spec import describe
+from tests.promptpo.optimizing import QUICK, Model, optimize
+from tests.promptpo.policies import GOOD, WEAK
+from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reward programs in files."""
+    path = tmp_path_factory.mktemp("rewards")
+    for name, text in {"left": LEFT, "late": LATE_CRASH, "constant": CONSTANT}.items():
+        (path / f"{name}.py").write_text(text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Model]:
+    """A run of two rounds on one of them, and what its model was asked."""
+    model = Model({"r2.c1": GOOD})
+    out = tmp_path_factory.mktemp("runs") / "run"
+    settings = {"rounds": 2, "candidates": 1, "tune": "none", "stop_at": None}
+    return optimize(model, out, reward=folder / "left.py", **settings), model
+
+
+def test_both_returns_are_reported(done: tuple[Any, Model]) -> None:
+    """What was optimised is the test's mean return; the environment's own and the parts stand beside it."""
+    test = done[0].data["test"]
+    assert set(test["reward_parts"]) == {"left", "right"}
+    assert test["mean_return"] == pytest.approx(sum(test["reward_parts"].values()))
+    assert test["env_mean_return"] > 100
+    assert test["success_rate"] is not None
+    assert done[0].data["reward"]["file"] == "left.py"
+
+
+def test_the_threshold_of_the_environment_does_not_apply(done: tuple[Any, Model]) -> None:
+    """The search does not end where the environment's own return would count as solved."""
+    assert done[0].stop_reason == "all 2 rounds are done"
+
+
+def test_the_program_is_kept_and_exported(done: tuple[Any, Model]) -> None:
+    """Its text and digest decide the run; the file beside the result is the same text."""
+    run = done[0]
+    kept = load_config(run.directory / "config.toml").task.reward
+    assert kept == reward_program(LEFT, file="left.py")
+    assert (run.directory / "reward.py").read_text() == LEFT
+
+
+def test_the_model_is_told(done: tuple[Any, Model]) -> None:
+    """The program stands in the task's section in place of the environment's reward; feedback has its parts."""
+    first, second = (r for r in done[1].requests if r.purpose == "policy")
+    assert "class Reward:" in first.system
+    assert "solved_from" not in first.system
+    assert "def reward(" not in first.system
+    assert "of which" in second.messages[0].content
+
+
+def test_parts_stand_in_show_and_report(done: tuple[Any, Model]) -> None:
+    """Both show the program's parts and the environment's own return."""
+    directory = done[0].directory
+    assert "The environment's own return: " in overview(directory)
+    shown = page(read_view(directory), "no episode")
+    assert 'id="reward"' in shown
+    assert "the environment's own" in shown.replace("&#39;", "'")
+    assert '<th scope="col">left</th>' in shown
+
+
+def test_a_run_with_a_reward_is_resumed(done: tuple[Any, Model], tmp_path: Path) -> None:
+    """Nothing is asked again, and the same program counts."""
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(done[0].directory, copy)
+    model = Model({"r3.c1": GOOD})
+    again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=3, trust=True)
+    assert [key for key in model.asked() if key != "feedback"] == ["r3.c1"]
+    assert again.data["reward"] == done[0].data["reward"]
+    assert again.data["test"]["env_mean_return"] is not None
+
+
+def test_a_policy_is_evaluated_with_the_reward_of_its_run(
+    done: tuple[Any, Model], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run's directory says it; for an exported file it is named; without either the environment's counts."""
+    directory = done[0].directory
+    by_run = promptpo.evaluate(directory, episodes=2).evaluation
+    by_file = promptpo.evaluate(directory / "best.py", episodes=2, reward=folder / "left.py").evaluation
+    own = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
+    assert by_run.returns == by_file.returns
+    assert by_run.env_mean_return == own.mean_return
+    assert own.env_mean_return is None
+    arguments = ["evaluate", str(directory / "best.py"), "--episodes", "2", "--json"]
+    assert command([*arguments, "--reward", str(folder / "left.py")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["returns"] == list(by_run.returns)
+    assert set(told["reward_parts"]) == {"left", "right"}
+
+
+def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_path: Path) -> None:
+    """A weak policy never comes to the failing step; the good one does: the search ends, and says what to do."""
+    model = Model({"r1.c1": WEAK, "r2.c1": GOOD})
+    run = optimize(
+        model, tmp_path / "run", reward=folder / "late.py", rounds=3, candidates=1, tune="none", stop_at=None
+    )
+    assert "late.py failed: at step 149: line 8: ZeroDivisionError" in run.stop_reason
+    assert "correct its class Reward" in run.stop_reason
+    assert run.data["best"]["candidate"] == "r1c1"
+    assert model.asked()[-1] == "r2.c1"
+
+
+def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, tmp_path: Path) -> None:
+    """There is no result, but a sentence; a new run with a corrected program hears the same answers, unpaid."""
+    out = tmp_path / "run"
+    settings = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None}
+    with pytest.raises(RewardFaultError, match="--model replay:") as caught:
+        optimize(Model(default=GOOD), out, reward=folder / "late.py", **settings)
+    assert "late.py failed: at step 149" in str(caught.value)
+    assert [event.key for event in read_run(out)["completion"]][-1] == "r1.c1"
+    corrected = promptpo.optimize(
+        "CartPole-v1",
+        model=f"replay:{out}",
+        out=tmp_path / "again",
+        reward=folder / "left.py",
+        **{**QUICK, **settings},
+    )
+    assert corrected.data["best"]["candidate"] == "r1c1"
+
+
+def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path) -> None:
+    """Before the first policy is asked for, as a warning: it may be meant."""
+
+    class Warned(Observer):
+        """Keeps warnings."""
+
+        def __init__(self) -> None:
+            self.said: list[str] = []
+
+        def warn(self, message: str) -> None:
+            """Keep one."""
+            self.said.append(message)
+
+    observer = Warned()
+    optimize(
+        Model(), tmp_path / "run", reward=folder / "constant.py", rounds=1, candidates=1, observer=observer
+    )
+    assert any("tells nothing apart yet" in sentence for sentence in observer.said)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("class Reward:\n    def step(self", "is refused"),
+        ("import os\nclass Reward:\n    def step(self): pass", "is refused"),
+        ("def reward(obs): return 1", "defines no class Reward"),
+        ("class Reward:\n    def reset(self): pass", "defines no class Reward"),
+    ],
+)
+def test_what_is_no_reward_is_refused_at_once(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence with the file's name, before anything is made."""
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=words):
+        read_reward(file)
+    assert command(["optimize", "CartPole-v1", "--reward", str(file), "--out", str(tmp_path / "run")]) == 2
+    assert "mine.py" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -> None:
+    """Then its words say what env_reward is; otherwise they would mislead."""
+    builds = reward_program(LEFT.replace("2 * left - 1", "env_reward + left"))
+    with_it = describe(Task("CartPole-v1", reward=builds)).text
+    without = describe(Task("CartPole-v1", reward=reward_program(LEFT))).text
+    assert "def reward(" in with_it
+    assert "env_reward`" in with_it
+    assert "def reward(" not in without
+    assert without.rstrip().endswith("return self.steps > 100")
+
+
+def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
+    """The renderer knows no reward program: it finds the episode repeated where the environment's return is the same."""
+    task = Task("CartPole-v1", reward=reward_program(LEFT))
+    (episode,) = record(
+        task, policy_part(GOOD.split("```python")[1].split("```")[0]), [0], horizon=30
+    ).episodes
+    assert episode.return_ != episode.env_return
+    assert film(task, episode, frames=3).same
+
+
+def test_returns_of_different_rewards_are_not_compared(done: tuple[Any, Model], tmp_path: Path) -> None:
+    """They share no axis: only runs on the same program, by its digest, are held against each other."""
+    import shutil
+
+    other = Path(shutil.copytree(done[0].directory, tmp_path / "other"))
+    ours = read_line(done[0].directory)
+    assert ours.against(read_line(other)) is not None
+    result = json.loads((other / "result.json").read_text())
+    result["reward"]["digest"] = "another"
+    (other / "result.json").write_text(json.dumps(result))
+    assert ours.against(read_line(other)) is None
