@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.pictures import pictures_in
 from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.maps import drawn
@@ -30,10 +31,10 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
         texts: Whether texts of the observation may be told, which give an environment away.
 
     Returns:
-        Empty where no episode was observed.
+        Empty where no episode was observed, and where observations hold pictures, which the spec tells of.
     """
     firsts, names = spec.firsts, names_of(spec.text)
-    if not firsts:
+    if not firsts or pictures_in(spec.observation_space):
         return ""
     n = len(firsts)
     how = (

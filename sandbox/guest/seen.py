@@ -70,14 +70,14 @@ def _plain(item: Any, depth: int) -> Any:
     if type(item) is int:
         return item if abs(item) <= MAX_NUMBER else NotImplemented
     if type(item) is str:
-        return clean_line(item[:MAX_WORD])
+        return clean_line(item[:MAX_WORD])[:MAX_WORD]
     if type(item) is np.ndarray:
         return item.copy() if item.dtype.kind in "biuf" and item.size <= MAX_NUMBERS else NotImplemented
     if depth >= MAX_DEPTH:
         return NotImplemented
     if type(item) is dict:
         pairs = (
-            (clean_line(name[:MAX_NAME]), _plain(part, depth + 1))
+            (clean_line(name[:MAX_NAME])[:MAX_NAME], _plain(part, depth + 1))
             for name, part in islice(item.items(), MAX_ITEMS)
             if type(name) is str
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ from promptpo.spec import describe_env
 from promptpo.spec.reading import read
 from promptpo.telling.looking import on_looking
 from promptpo.telling.prompting import render
+from promptpo.telling.start import start_in_words
 from tests.sandbox.test_looking import PictureEnv
 
 
@@ -107,3 +109,12 @@ def test_prompts_tell_how_to_look(space: Any, words: list[str]) -> None:
     namespace: dict[str, Any] = {}
     exec(f"from sandbox.guest.looking import *\n\nclass Policy:\n{code}", namespace)  # noqa: S102 - our own text
     assert namespace["Policy"]().act(space.sample())["things"] >= 0
+
+
+def test_where_a_task_starts_is_not_told_of_pictures() -> None:
+    """Their pixels are no numbers to be listed, and are not even looked through."""
+    spec = describe_env(PictureEnv(), Task("Pictures-v0"))[0]
+    assert spec.firsts
+    assert start_in_words(spec) == ""
+    vague = replace(spec, firsts=(object(),))
+    assert start_in_words(vague) == ""
