@@ -70,8 +70,9 @@ def check_memory(settings: TrainingSettings, row: Hyperparameters, model: BaseAl
     design = Design.from_data(settings.language or {})
     if design.network == "mlp" or design.features_are_cached:
         return
-    space: Any = model.observation_space
-    tokens = space.spaces[TOKENS].shape[0] if isinstance(space, spaces.Dict) else space.shape[0]
+    space = model.observation_space
+    read: Any = space.spaces[TOKENS] if isinstance(space, spaces.Dict) else space
+    tokens = read.shape[0]
     config: Any = model.policy.pi_features_extractor._hidden[0].config  # type: ignore[union-attr, index] # noqa: SLF001
     needed = update_bytes(
         parameters=sum(p.numel() for p in model.policy.parameters() if p.requires_grad),
