@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptpo.spec.promises import Promise
 from promptpo.telling import scores
-from promptpo.telling.promises import Promise, in_words, unseen
+from promptpo.telling.promises import in_words, unseen
 from promptpo.telling.standing import Where
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from promptpo.run.records import Diagnosis, Told
 from promptpo.search.history import History
 from promptpo.search.strategies import Asked
+from promptpo.spec.promises import Promise
 from promptpo.telling import prompting
 from promptpo.telling.known import Known
-from promptpo.telling.promises import Promise
 from promptpo.telling.standing import Where, seconds_in_words
 from tests.promptpo.telling.examples import ALIKE, BEST, OLD, PARTNER, WRITTEN, attempt, known, plan
 
