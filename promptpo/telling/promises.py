@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from promptpo.telling import scores
 from promptpo.telling.feedback import number
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from promptpo.search.history import History
     from promptpo.spec.promises import Promise
 
 CLEARLY = 1.5
@@ -23,6 +25,19 @@ def unseen(found: Sequence[Promise], most: float) -> list[Promise]:
     """Promises that no step has kept, if none has earned more than `most`."""
     high = max(most, 0.0)
     return [one for one in found if one.amount > CLEARLY * high or (not one.amount and most <= 0)]
+
+
+def to_earn(found: Sequence[Promise], history: History) -> str:
+    """The respect in which programs are to be improved where a promised reward was never earned; empty where none is."""
+    earned = scores.steps_earned(history)
+    open_ = unseen(found, earned[-1]) if earned else []
+    if not open_:
+        return ""
+    return (
+        f'Promised reward: the task text says "{between_words(open_[0].words, LONGEST)}", and no step has earned it. Find out '
+        "what has to happen before it is paid: what no program has done, or not together, or not in that order. Try that, "
+        "whatever it costs otherwise; list first what has been tried."
+    )
 
 
 def in_words(found: Sequence[Promise], least: float, most: float) -> str:
