@@ -21,6 +21,9 @@ MOST_REPORT = 3000
 MOST_TOLD = 6000
 """Characters of a prompt that all experiments may take."""
 
+OFTEN = 3
+"""Times in a row from which on a line is told once."""
+
 TITLE = "# What experiments showed"
 MOST_IDEA, MOST_PROBLEM, LEAST = 140, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
@@ -65,7 +68,7 @@ def tidy(text: str) -> str:
     told: list[str] = []
     for line, same in itertools.groupby(whole.split("\n")):
         times = len(list(same))
-        told += [line] * min(times, 2) if times <= 2 or not line else [f"{line} (so {times} times)"]
+        told += [f"{line} (so {times} times)"] if times >= OFTEN and line else [line] * times
     return re.sub(r"\n{3,}", "\n\n", "\n".join(told)).strip()
 
 

@@ -138,10 +138,13 @@ def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
 
 
 def test_a_solved_task_is_looked_at_in_full(tmp_path: Path) -> None:
-    """Before the search ends, the winner has played all of the round's fresh episodes."""
-    field = Field(tmp_path, a=(1000, 1), b=(0, 1))
+    """Before the search ends, the winner has played all of the round's fresh episodes; fewer where it is far above."""
+    field = Field(tmp_path / "near", a=(560, 150), b=(0, 1))
     field.judged(threshold=500.0)
     assert field.episodes("a") == 20
+    field = Field(tmp_path / "far", a=(1000, 1), b=(0, 1))
+    field.judged(threshold=500.0)
+    assert field.episodes("a") == 10
 
 
 def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_a_respect_that_was_asked_for_waits() -> None:
 
 @pytest.mark.parametrize("stalled", [0, 1, 2])
 def test_a_round_that_cannot_be_tuned_asks_for_no_structure_that_needs_it(stalled: int) -> None:
-    """At most one sample, of a kind that needs no tuning; where programs have no numbers nothing changes."""
+    """At most one sample, of a kind whose numbers follow from the task; where programs have no numbers nothing changes."""
     tuned = attempt("r1c1", 1.0, 5.0, source='PARAMS = {"a": (1.0, 0.0, 2.0)}\n')
     past = history(tuned, rounds=3, stalled=stalled)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0, tunable=False)
@@ -262,7 +262,7 @@ def test_a_round_that_cannot_be_tuned_asks_for_no_structure_that_needs_it(stalle
     known = Known(past, Where(4, 4))
     told = [" ".join(prompting.policy_prompt(p, known, max_tokens=9000).split()) for p in plans]
     assert all("Hardly any steps are left to tune" in text for text in told)
-    assert "a program that needs no tuning" in told[3]
+    assert "a program whose few numbers follow from the task" in told[3]
     assert "requests of this round ask for something of a different kind" not in told[3]
     simple = history(attempt("r1c1", 1.0, 5.0), rounds=3, stalled=2)
     plans = plan_round(simple, RECIPES["default"], candidates=4, seed=0, tunable=False)
