@@ -55,7 +55,7 @@ def respects(
     found = [
         _success(evidence, names),
         "" if one_start else _robustness(evidence, names),
-        _length(evidence),
+        _length(evidence, hopeful=_above_nothing(history, evidence)),
         _level(evidence),
         "" if final else _bounds(attempt),
         WEAKEST,
@@ -116,8 +116,15 @@ def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
     )
 
 
-def _length(evidence: Evidence) -> str:
-    """Where longer episodes earn more or less, to last longer or to be quicker."""
+def _above_nothing(history: History, evidence: Evidence) -> bool:
+    """Whether a program earns more than policies that know nothing; where it does not, a short episode is a failed one."""
+    return all(
+        known.mean_return < evidence.mean_return for known in history.references.values() if known.episodes
+    )
+
+
+def _length(evidence: Evidence, *, hopeful: bool) -> str:
+    """Where longer episodes earn more or less, to last longer or, where something is achieved, to be quicker."""
     lengths = [float(e.steps) for e in evidence.episodes]
     if not lengths or max(lengths) - min(lengths) <= SPREAD * statistics.median(lengths):
         return ""
@@ -130,7 +137,7 @@ def _length(evidence: Evidence) -> str:
             f"Lasting longer: episodes of {number(min(lengths))} to {number(max(lengths))} steps (median {middle}), and "
             "those that end early earn least. See what ends them, and prevent it earlier."
         )
-    if related < -RELATED:
+    if related < -RELATED and hopeful:
         return (
             f"Speed: episodes take {number(min(lengths))} to {number(max(lengths))} steps (median {middle}), and short "
             "ones earn most. Find the steps that are wasted, and get there in fewer."

@@ -21,6 +21,8 @@ MOST_REPORT = 3000
 MOST_TOLD = 6000
 """Characters of a prompt that all experiments may take."""
 
+OTHERS = "(What it reported of other episodes is left out.)"
+
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 
@@ -134,12 +136,13 @@ def _in_words(one: Experiment, most: int) -> str:
     room = most - len(head) - 1
     text = one.report
     if len(text) > room:  # one episode that is whole tells more than the beginnings of two
-        text = text.partition("\nEpisode 2:\n")[0]
-        text = text if len(text) <= room else at_items(text, max(60, room - SLACK))
+        first, _, others = text.partition("\nEpisode 2:\n")
+        text = first if len(first) <= room else at_items(first, max(60, room - SLACK))
+        text = f"{text}\n{OTHERS}" if others and len(text) + len(OTHERS) < room else text
     return f"{head}\n{text}"
 
 
 def part(experiments: Sequence[Experiment]) -> Part:
-    """The section as a part of a prompt: it is shortened with the others, and never left out."""
+    """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out."""
     sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
-    return Part([section(experiments, most) for most in sizes], [60, 78, 84] if experiments else [])
+    return Part([section(experiments, most) for most in sizes], [72, 78, 84] if experiments else [])

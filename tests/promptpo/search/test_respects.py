@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.evidence import Evidence
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
@@ -36,6 +37,16 @@ def heads(*episodes: Any, source: str = "pass") -> Any:
 def test_the_evidence_suggests_the_respect(episodes: Any, found: Any) -> None:
     """Failures, starts far below the rest and no mere spread, length where it is related; the level always."""
     assert heads(*episodes) == found
+
+
+@pytest.mark.parametrize(("nothing", "asked"), [(-40.0, True), (-19.0, False)])
+def test_speed_is_for_those_who_achieve_something(nothing: float, asked: bool) -> None:
+    """Of a program that earns no more than doing nothing, the short episodes are the failed ones."""
+    records = tuple(EpisodeRecord(n, -10.0 * n, 10 * n) for n in (1, 2, 3))
+    attempt = Attempt(Candidate("r1c1", "pass", 1), Evaluation("ok", records, 10))
+    zero = Evidence.of(tuple(EpisodeRecord(n, nothing, 10) for n in range(3)))
+    found = respects(History([attempt], references={"zero": zero}), attempt)
+    assert any(text.startswith("Speed: ") for text in found) == asked
 
 
 def test_no_start_is_bad_where_all_are_the_same() -> None:

@@ -75,7 +75,7 @@ def test_one_whole_episode_is_told_before_parts_of_two() -> None:
     each = "\n".join(f"step {n}: x {n}" for n in range(20))
     one = Experiment("p0.1", SOURCE, experiments.report_of([each, each]))
     text = experiments.section([one], len(one.report) - 50)
-    assert text.endswith("step 19: x 19")
+    assert text.endswith(f"step 19: x 19\n{experiments.OTHERS}")
     assert text.count("step 0") == 1
     assert "more lines" not in text
 
