@@ -63,6 +63,19 @@ def test_list_tells_each_run_in_a_line(runs: Any, capsys: pytest.CaptureFixture[
     assert len(value["damaged"]) == 1
 
 
+def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`list` and `compare` show the steps that were searched; those of the test are every method's own business."""
+    steps = json.loads((runs / "search" / "result.json").read_text())["steps"]
+    told = f"{steps['total'] - steps['test']:,}"
+    for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):
+        assert run(command) == 0
+        head, *rows = capsys.readouterr().out.splitlines()
+        at = head.index("steps searched")
+        cells = [row[at:].split()[0] for row in rows if "runs/search " in row or "runs/ppo " in row]
+        assert cells == [told, told]
+    assert f"{steps['total']:,}" != told
+
+
 def test_compare_pairs_the_test_episodes(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The same test seeds are compared: a policy that is 10 below in each episode is 10 below, without noise."""
     assert run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "--json"]) == 0
