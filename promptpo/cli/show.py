@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
 from promptpo.output.report.result import (
     REFERENCES,
@@ -61,7 +62,7 @@ def overview(run: Path) -> str:
     lines.append("")
     for name, reference in view.references.items():
         lines.append(f"For comparison, {clean_line(REFERENCES.get(name, name))}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
-    lines.append(_spent(state.ledger))
+    lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     if len(models) > 1:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
@@ -255,9 +256,12 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _spent(ledger: Ledger) -> str:
+def _spent(ledger: Ledger, *, asked: bool) -> str:
     steps = ", ".join(f"{purpose} {count:,}" for purpose, count in ledger.steps.items() if count)
-    text = f"Steps: {steps or 'none'}.  Calls: {ledger.calls}"
+    text = f"Steps: {steps or 'none'}"
+    if not asked:
+        return text + "."
+    text += f".  Calls: {ledger.calls}"
     if ledger.usage.input_tokens:
         text += f" ({ledger.usage.input_tokens:,} tokens in, {ledger.usage.cached_input_tokens:,} of them cached, {ledger.usage.output_tokens:,} out{', estimated' if ledger.usage.estimated_tokens else ''})"
     if ledger.cost_usd:

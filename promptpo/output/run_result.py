@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import MissingExtraError, NoSuchRunError
+from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result, read_view
@@ -123,10 +123,13 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     load_config(directory / CONFIG)
     try:
         content = read_result(directory / RESULT)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise NoSuchRunError(
             f"{directory} has no result yet; finish it with: promptpo resume {directory}"
         ) from error
+    except ValueError as error:
+        path = directory / RESULT
+        raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error
     best = content["best"]
     source = best_source(directory, best["candidate"]) if best else ""
     return RunResult(directory, content, source)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from promptpo.llm.choose import SEARCH
 from promptpo.output.report.page import asset, templates
 from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.output.runs import RunLine
@@ -63,7 +64,7 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         _difference(line, first),
         "" if line.success_rate is None else f"{line.success_rate:.0%}",
         f"{line.searched_steps:,}",
-        f"{line.calls:,}",
+        "" if line.model == SEARCH else f"{line.calls:,}",
         _price(line),
         "" if line.seconds is None else f"{line.seconds:,.0f}",
         _task_of(line),
