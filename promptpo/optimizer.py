@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -159,7 +158,7 @@ class _Loop:
             stop = ""
             while not stop and self.history.rounds < rounds:
                 stop = await self._round()
-            if not self._solved():
+            if not self.history.reaches(self.threshold):
                 await self.judge.confirm(self.history)
         except BudgetSpentError as spent:
             return str(spent)
@@ -193,11 +192,11 @@ class _Loop:
             with contextlib.suppress(BudgetSpentError):
                 await self.judge.judge(history, new, number, part=f".only{len(new)}")
             return stop
-        if not self._may_be_solved(new):
+        if not history.may_reach(self.threshold, new):
             from_model = await self.world.tune(history, new)
             history.attempts.extend(from_model)
             new = [*new, *from_model]
-        if not self._may_be_solved(new):
+        if not history.may_reach(self.threshold, new):
             left = config.budget.rounds - history.rounds
             tuned = await self.tuner.tune(
                 history,
@@ -210,7 +209,7 @@ class _Loop:
         tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
         await self.judge.judge(history, tried, number)
         await self._end(samples, before)
-        if config.switches.stop_when_solved and self._solved():
+        if config.switches.stop_when_solved and self.history.reaches(self.threshold):
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
         return f"the model sees no way to do noticeably better: {history.ceiling}" if history.ceiling else ""
 
@@ -238,27 +237,3 @@ class _Loop:
             }
             self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)
-
-    def _may_be_solved(self, attempts: Sequence[Attempt]) -> bool:
-        """Whether a candidate reached the threshold in training, so that looking again comes before tuning.
-
-        Where the leader did too, and did not hold it on fresh seeds, training has to show more than it did.
-        """
-        if self.threshold is None:
-            return False
-        history, threshold = self.history, self.threshold
-        leader = history.find(history.leader_id)
-        misled = leader is not None and history.evidence(leader).mean_return < threshold
-        bar = leader.evaluation.mean_return if leader is not None and misled else -math.inf
-        return any(
-            history.runs(a) and a.evaluation.mean_return >= threshold and a.evaluation.mean_return > bar
-            for a in attempts
-        )
-
-    def _solved(self) -> bool:
-        best = self.history.best()
-        return (
-            best is not None
-            and self.threshold is not None
-            and self.history.evidence(best).mean_return >= self.threshold
-        )

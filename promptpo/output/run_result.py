@@ -121,13 +121,11 @@ def load_run(run: str | os.PathLike[str]) -> RunResult:
     """
     directory = Path(run)
     load_config(directory / CONFIG)
+    if not (directory / RESULT).exists():
+        raise NoSuchRunError(f"{directory} has no result yet; finish it with: promptpo resume {directory}")
     try:
         content = read_result(directory / RESULT)
-    except OSError as error:
-        raise NoSuchRunError(
-            f"{directory} has no result yet; finish it with: promptpo resume {directory}"
-        ) from error
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         path = directory / RESULT
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error
     best = content["best"]

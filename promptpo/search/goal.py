@@ -225,7 +225,14 @@ class GoalReward:
         """Episodes of a first policy for the goal, which is a candidate of the search afterwards."""
         spec = self._described(program)
         question = prompting.render(
-            "first", strategy="", variant="", asks_strategies=False, where="", teacher=""
+            "first",
+            strategy="",
+            variant="",
+            asks_strategies=False,
+            where="",
+            start="",
+            teacher="",
+            experiments="",
         )
         system = prompting.system_prompt_for(spec, self._config)
         answer = answers.extract(await self._ask("goal.policy", "policy", question, system))

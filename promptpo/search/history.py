@@ -5,6 +5,7 @@ A second view beside `promptpo.run.state`, and why: see docs/architecture.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -143,6 +144,26 @@ class History:
     def best(self) -> Attempt | None:
         """The best of the run; None while nothing ran."""
         return self._first(self._running())
+
+    def reaches(self, threshold: float | None) -> bool:
+        """Whether the best of the run has a mean return, over all its episodes, of at least a threshold."""
+        best = self.best()
+        return best is not None and threshold is not None and self.evidence(best).mean_return >= threshold
+
+    def may_reach(self, threshold: float | None, attempts: Sequence[Attempt]) -> bool:
+        """Whether one of some candidates reached a threshold in training, so that looking again comes before tuning.
+
+        Where the leader did too, and did not hold it on fresh seeds, training has to show more than it did.
+        """
+        if threshold is None:
+            return False
+        leader = self.find(self.leader_id)
+        misled = leader is not None and self.evidence(leader).mean_return < threshold
+        bar = leader.evaluation.mean_return if leader is not None and misled else -math.inf
+        return any(
+            self.runs(a) and a.evaluation.mean_return >= threshold and a.evaluation.mean_return > bar
+            for a in attempts
+        )
 
     def _first(self, attempts: Sequence[Attempt]) -> Attempt | None:
         """The best of some; the leader was judged against what it was compared with, and stays first."""

@@ -14,7 +14,9 @@ from promptpo.run.config import Recipe
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
-from promptpo.search.strategies import open_strategies
+from promptpo.search.strategies import EARN, open_strategies
+from promptpo.spec.promises import promises
+from promptpo.telling.promises import to_earn
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
@@ -203,7 +205,8 @@ def _partner(parents: Sequence[Attempt], history: History) -> Attempt | None:
 
 def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> list[Plan]:
     """Give each request its respect or its strategy: one that was not asked for, or not tried, comes first."""
-    strategies = iter(open_strategies(history, spec))
+    missing = to_earn(promises(spec.text), history) if spec is not None else ""
+    strategies = iter([*([EARN] if missing else []), *open_strategies(history, spec)])
     improving = 0
     dealt = []
     for plan in plans:
@@ -211,6 +214,7 @@ def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> li
         if plan.direction == "improve" and parents:
             one_start = spec is not None and spec.one_start
             open_ = _by_novelty(respects(history, parents[0], final=plan.final, one_start=one_start), history)
+            open_ = [missing, *open_] if missing else open_
             aspect = open_[improving % len(open_)]
             improving += 1
         elif plan.direction == "merge":
@@ -220,7 +224,8 @@ def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> li
         elif plan.direction != "improve" and not (plan.direction == "first" and plan.slot == 0):
             # One sample of the first round is left to the model's own judgement.
             strategy = next(strategies, "")
-        dealt.append(replace(plan, parents=parents, strategy=strategy, aspect=aspect))
+        may_end = plan.may_end and not missing  # what nobody has earned is no ceiling
+        dealt.append(replace(plan, parents=parents, strategy=strategy, aspect=aspect, may_end=may_end))
     return dealt
 
 

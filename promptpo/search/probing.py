@@ -39,6 +39,9 @@ TARGET = "Probe.report"
 MOST_PROBLEM = 300
 """Characters of what was wrong with one that are kept."""
 
+TOO_LONG = 2
+"""A report of so many times what is kept is to be written shorter."""
+
 WORTH = 0.1
 """A repaired version needs this share of the steps of an experiment; with less left it is dropped."""
 
@@ -224,7 +227,8 @@ class Experimenter:
         program = Subject(source, Program.parse(source).values, "", trial.repairs)
         trial.episodes = ()
         for n, seed in enumerate(self._seeds.train(self._most.episodes), 1):
-            longest = min(self._horizon, self._most.steps - trial.steps)
+            share = (self._most.steps - trial.steps) // (self._most.episodes - n + 1)
+            longest = min(self._horizon, max(1, share), self._most.steps - trial.steps)
             if longest <= 0:
                 break
             key = f"{trial.id}.{trial.repairs}.{n}"
@@ -257,7 +261,7 @@ class Experimenter:
         trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
         if fault is None and not any(map(experiments.tidy, texts)):
             return _Fault("failed in `report`", "it returned no text")
-        if fault is None and long > MOST_REPORT:
+        if fault is None and long > TOO_LONG * MOST_REPORT:  # a little too much is cut
             return _Fault(
                 "reported too much", f"{long:,} characters, at most {MOST_REPORT:,} of all episodes are kept"
             )

@@ -21,9 +21,9 @@ from promptpo.search.outlook import outlook
 from promptpo.search.probing import Experimenter
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
+from promptpo.spec.promises import promises
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
-from promptpo.telling.promises import promises
 from promptpo.telling.standing import Where
 from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser

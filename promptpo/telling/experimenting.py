@@ -41,8 +41,10 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
 
 def in_words(allowed: Allowance) -> str:
     """What an experiment may take."""
-    episodes = "1 episode" if allowed.episodes == 1 else f"{allowed.episodes} episodes one after the other"
-    return f"{episodes}, {allowed.steps:,} steps in all at most"
+    if allowed.episodes == 1:
+        return f"1 episode of {allowed.steps:,} steps at most"
+    each = allowed.steps // allowed.episodes
+    return f"{allowed.episodes} episodes one after the other, of about {each:,} steps each ({allowed.steps:,} in all at most)"
 
 
 def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ MOST_REPORT = 3000
 
 MOST_TOLD = 6000
 """Characters of a prompt that all experiments may take."""
+
+OFTEN = 3
+"""Times in a row from which on a line is told once."""
 
 TITLE = "# What experiments showed"
 MOST_IDEA, MOST_PROBLEM, LEAST = 140, 160, 240
@@ -55,10 +59,17 @@ def problem_of(source: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps."""
+    """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps.
+
+    A line that is said several times in a row is told once, with how often.
+    """
     lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
     whole = "\n".join(re.sub(r"^\s*#[#\s]*", "", line) for line in lines)
-    return re.sub(r"\n{3,}", "\n\n", whole).strip()
+    told: list[str] = []
+    for line, same in itertools.groupby(whole.split("\n")):
+        times = len(list(same))
+        told += [f"{line} (so {times} times)"] if times >= OFTEN and line else [line] * times
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(told)).strip()
 
 
 def report_of(reports: Sequence[str]) -> str:
@@ -70,26 +81,26 @@ def report_of(reports: Sequence[str]) -> str:
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
-    """All that experiments have shown, oldest first, in at most so many characters; the oldest are shortened first.
+    """All that experiments have shown, oldest first, in at most so many characters.
 
-    Nothing is told where there is room for hardly more than a title.
+    Each has its share of the room, and what a short report leaves goes to the others, so that what the first ones showed,
+    such as which action moves what, is not lost to later ones. Nothing is told where there is room for hardly more than a
+    title.
 
     Args:
         experiments: Oldest first.
         most: Characters.
     """
     told = [one for one in experiments if one.source] if most >= 2 * LEAST else []
-    room, texts = most - len(TITLE) - 40, []
-    for n, one in enumerate(reversed(told)):
-        older = len(told) - n - 1
-        peers = sum(other.round == one.round for other in told[:older])
-        text = _in_words(one, max(LEAST, (room - LEAST * (older - peers)) // (1 + peers)))
-        if len(text) + 2 > room:
-            texts.append(f"({older + 1} earlier ones are left out.)")
-            break
-        texts.append(text)
+    room = most - len(TITLE) - 40
+    left_out = max(0, len(told) - max(1, room // LEAST))
+    texts: dict[str, str] = {}
+    shown = told[left_out:]
+    for n, one in enumerate(sorted(shown, key=lambda one: len(_in_words(one, room)))):
+        texts[one.id] = text = _in_words(one, room // (len(shown) - n) - 2)
         room -= len(text) + 2
-    return "\n\n".join([TITLE, *reversed(texts)]) if texts else ""
+    first = [f"({left_out} earlier ones are left out.)"] if left_out else []
+    return "\n\n".join([TITLE, *first, *(texts[one.id] for one in shown)]) if texts else ""
 
 
 def one_line(one: Experiment) -> str:
@@ -121,11 +132,14 @@ def _in_words(one: Experiment, most: int) -> str:
             f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
         )
     room = most - len(head) - 1
-    text = one.report if len(one.report) <= room else at_items(one.report, max(60, room - SLACK))
+    text = one.report
+    if len(text) > room:  # one episode that is whole tells more than the beginnings of two
+        text = text.partition("\nEpisode 2:\n")[0]
+        text = text if len(text) <= room else at_items(text, max(60, room - SLACK))
     return f"{head}\n{text}"
 
 
 def part(experiments: Sequence[Experiment]) -> Part:
     """The section as a part of a prompt: it is shortened with the others, and never left out."""
-    sizes = (MOST_TOLD, MOST_TOLD // 2, MOST_TOLD // 4, MOST_TOLD // 8)
-    return Part([section(experiments, most) for most in sizes], [35, 60, 84] if experiments else [])
+    sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
+    return Part([section(experiments, most) for most in sizes], [60, 78, 84] if experiments else [])

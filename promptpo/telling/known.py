@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptpo.spec.promises import Promise
 from promptpo.telling import scores
-from promptpo.telling.promises import Promise, in_words, unseen
+from promptpo.telling.promises import in_words
 from promptpo.telling.standing import Where
 
 if TYPE_CHECKING:
@@ -42,12 +43,6 @@ class Known:
     one_start: bool = False
     probe: str = ""
     pictures: bool = False
-
-    @property
-    def unkept(self) -> bool:
-        """Whether the task's text promises a reward that no step has earned so far."""
-        earned = scores.steps_earned(self.history)
-        return bool(earned and unseen(self.promises, earned[-1]))
 
     def earned(self) -> str:
         """What single steps have earned, and which promises nobody has seen kept; empty where it is not known."""

@@ -171,8 +171,8 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
         may_end=plan.may_end,
-        unkept=known.unkept,
-        may_revise=plan.may_revise and known.where.round < known.where.rounds,  # in force from the next on
+        may_revise=plan.may_revise
+        and known.where.round + 1 < known.where.rounds,  # what it says is told two rounds on
         probe=known.probe,
         most_report=experiments.MOST_REPORT,
         form=form_of_trajectory(known.reports_success, sees_all=True, pictures=known.pictures),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -167,9 +168,14 @@ def shorter(table: str) -> str:
     """The part of a trace nearest to the event."""
     about, heading, *rows = table.splitlines()
     kept = rows[-FEW:]
+    poorest = re.search(r"\(from step (\d+) on\)", about)
+    if poorest is not None:
+        kept = ([row for row in rows if int(re.split(r"\D", row, maxsplit=1)[0]) >= int(poorest[1])] or rows)[
+            :FEW
+        ]
     if len(kept) < len(rows):
-        first = kept[0].split("|")[0]
-        about = f"Steps {first} to {about.partition(' to ')[2]}"
+        until = f"to {about.partition(' to ')[2]}" if poorest is None else f"on, {about.partition(', ')[2]}"
+        about = f"Steps {kept[0].split('|')[0]} {until}"
     return "\n".join([about, heading, *kept])
 
 
@@ -199,7 +205,7 @@ def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:
         return last, "up to where the episode was terminated"
     start, least = _poorest(rewards, window)
     if statistics.fmean(rewards[-window:]) - least > NOISE * spread / math.sqrt(window):
-        return min(start + window - 1, last), "where least was earned"
+        return min(start + STEPS - 1 - AFTER, last), f"where least was earned (from step {start} on)"
     return last, "the last ones"
 
 

@@ -242,7 +242,7 @@ def test_models_that_no_method_asks_are_refused(tmp_path: Path) -> None:
     suite = Suite("s", "S", (BOARD,), steps=10)
     with pytest.raises(UsageError, match="icpi asks the oracle; promptpo baseline icpi --engine MODEL"):
         plan(suite, choose(["icpi"]), ["a", "b"], 1, tmp_path)
-    with pytest.raises(UsageError, match="--methods has neither; leave --models out"):
+    with pytest.raises(UsageError, match="--methods has none of them; leave --models out"):
         plan(suite, choose(["search", "zero"]), ["a"], 1, tmp_path)
 
 

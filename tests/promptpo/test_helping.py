@@ -151,7 +151,7 @@ def test_numbers_tuned_from_a_given_policy_are_called_so(
     assert "Tuned from the user's." in capsys.readouterr().out
     assert "Tuned from what was given at the start" in outcome(run)
     assert "its numbers tuned by promptpo" in run.policy_path.read_text()
-    assert "--start" not in run.data["verdict"]
+    assert "a controller of your own" not in run.data["verdict"]
 
 
 @pytest.mark.parametrize(

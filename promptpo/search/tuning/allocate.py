@@ -16,7 +16,7 @@ from promptpo.search.tuning.arms import (
     unchanged,
 )
 from promptpo.search.tuning.batches import NO_PEAK, Batch, SeedSource, Start, Tuned
-from promptpo.search.tuning.choosing import FINALISTS, Choice
+from promptpo.search.tuning.choosing import FINALISTS, FinalChoice
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation
@@ -113,7 +113,7 @@ class Tuning:
         arms = [arm for i, start in distinct(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
         self._racing = list(arms) if earning or not arms else entrants(arms, steps, horizon)
         self._alive = list(self._racing)
-        self._choice: Choice | None = None
+        self._choice: FinalChoice | None = None
         self._closing = self._for_nothing = self._flat = self._far = False
         self._searched: list[Arm] = []
         self._legs = 0
@@ -356,7 +356,7 @@ class Tuning:
             if self._proof.reached is not None:
                 _, finalist, returns = self._proof.reached
                 self._alive = [leader]
-                self._choice = Choice([(leader, finalist)], self._clock, self._seeds)
+                self._choice = FinalChoice([(leader, finalist)], self._clock, self._seeds)
                 self._choice.returns[0] += returns
                 return
 
@@ -372,7 +372,7 @@ class Tuning:
         own = most if len(arms) == 1 else max(2, most - len(arms) + 1)
         finalists = [(arms[0], one) for one in arms[0].finalists(own)]
         finalists += [(arm, one) for arm in arms[1:] for one in arm.finalists(1)]
-        choice = self._choice = Choice(finalists[:most], clock, self._seeds)
+        choice = self._choice = FinalChoice(finalists[:most], clock, self._seeds)
         while batches := choice.ask():
             choice.tell((yield from self._roll(batches)))
 

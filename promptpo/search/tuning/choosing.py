@@ -27,7 +27,7 @@ CHOICE_SEED = 500_000
 """The final choice uses training seeds from here on."""
 
 
-class Choice:
+class FinalChoice:
     """Compares finalists in pairs on shared starts, by the rule that candidates are judged by.
 
     After each look those that are clearly worse than the one in front drop out (successive elimination, see

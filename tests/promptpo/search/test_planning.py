@@ -9,10 +9,10 @@ from gymnasium import spaces
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import RECIPES
-from promptpo.run.records import Attempt, Candidate
+from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.history import History
 from promptpo.search.planning import island_of, plan_round
-from promptpo.search.strategies import RHYTHM, STRATEGIES, Asked
+from promptpo.search.strategies import EARN, RHYTHM, STRATEGIES, Asked
 from promptpo.telling import prompting
 from promptpo.telling.known import Known
 from promptpo.telling.standing import Where
@@ -254,15 +254,15 @@ def test_a_respect_that_was_asked_for_waits() -> None:
 
 @pytest.mark.parametrize("stalled", [0, 1, 2])
 def test_a_round_that_cannot_be_tuned_asks_for_no_structure_that_needs_it(stalled: int) -> None:
-    """At most one sample, of a kind that needs no tuning; where programs have no numbers nothing changes."""
+    """At most one sample, of a kind whose numbers follow from the task; where programs have no numbers nothing changes."""
     tuned = attempt("r1c1", 1.0, 5.0, source='PARAMS = {"a": (1.0, 0.0, 2.0)}\n')
     past = history(tuned, rounds=3, stalled=stalled)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0, tunable=False)
     assert [p.direction in {"fresh", "different"} for p in plans] == [False, False, False, True]
     known = Known(past, Where(4, 4))
     told = [" ".join(prompting.policy_prompt(p, known, max_tokens=9000).split()) for p in plans]
-    assert all("will not be tuned any more" in text for text in told)
-    assert "a program that needs no tuning" in told[3]
+    assert all("Hardly any steps are left to tune" in text for text in told)
+    assert "a program whose few numbers follow from the task" in told[3]
     assert "requests of this round ask for something of a different kind" not in told[3]
     simple = history(attempt("r1c1", 1.0, 5.0), rounds=3, stalled=2)
     plans = plan_round(simple, RECIPES["default"], candidates=4, seed=0, tunable=False)
@@ -280,3 +280,24 @@ def test_a_fresh_request_speaks_of_programs_that_it_shows() -> None:
     assert "def r1c1" not in text
     assert '"walk on the toes" (r1c1): 3 ± 2 over 2 episodes' in text
     assert "STRATEGY: what it does" in text
+
+
+PROMISING = '''"""A board."""
+
+
+def reward(obs, action, next_obs):
+    """Each step costs a little. Reaching the goal gives a large bonus."""
+'''
+
+
+def test_a_promised_reward_that_nobody_has_earned_comes_first() -> None:
+    """One request is for it, one strategy too, and nobody is asked whether this is the best; until it is earned."""
+    spec: Any = SimpleNamespace(text=PROMISING, action_space=spaces.Discrete(4), one_start=False)
+    past = history(attempt("r1c1", -11.0, -12.0), attempt("r1c2", -15.0, -13.0))
+    for n, rewards in enumerate([(-10.0, -1.0), (-10.0, 990.0)]):
+        past.attempts = [replace(a, diagnosis=Diagnosis(rewards=rewards)) for a in past.attempts]
+        plans = plan_round(past, RECIPES["default"], candidates=3, seed=0, spec=spec)
+        respected = [p.aspect.startswith("Promised reward: ") for p in plans]
+        assert respected == [n == 0, False, False]
+        assert (plans[2].strategy == EARN) == (n == 0)
+        assert all(p.may_end == (n == 1) for p in plans)

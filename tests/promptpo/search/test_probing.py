@@ -277,14 +277,15 @@ def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: 
 
 
 def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """Episodes come one after the other until the steps are used up; a version that crashed counts too."""
-    options = {"probe_steps": 12, "probe_episodes": 5}
+    """Episodes come one after the other, each with its share of the steps; a version that crashed counts too."""
+    options = {"probe_steps": 12, "probe_episodes": 2}
     bench = Bench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
     [one] = bench.prepare()
     assert one.steps == 12
     assert one.episodes == 2
+    assert one.report == "Episode 1:\n6 steps to the left\nEpisode 2:\n6 steps to the left"
     late = probe(
-        "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 9) or None", idea="Late."
+        "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 5) or None", idea="Late."
     )
     bench = Bench(
         tmp_path / "b", spec, executor, {"probe": late, "p0.1.repair1": GOOD}, recipe_options=options

@@ -55,18 +55,34 @@ def test_the_section_is_bounded(reports: list[tuple[int, str]], most: int) -> No
         assert f"\n{told[-1].id} (" in text
 
 
-def test_the_oldest_are_shortened_first() -> None:
-    """The newest stays whole while older ones give way; those of one round share what there is."""
+def test_each_has_its_share_of_the_room() -> None:
+    """What the first showed is not lost to a later one; what a short report leaves goes to the others."""
     long = "\n".join(f"line {n} says something" for n in range(60))
     old, new = Experiment("p0.1", SOURCE, long), Experiment("p2.1", SOURCE, long)
-    text = experiments.section([old, new], 2500)
-    assert text.endswith(long)
-    assert "more lines)" in text
-    assert text.index("p0.1") < text.index("p2.1")
-    peers = [Experiment(f"p0.{n}", SOURCE, long) for n in (1, 2)]
-    counts = [part.count("says") for part in experiments.section(peers, 2000).split("\n\n")[1:]]
+    text = experiments.section([old, new], 2000)
+    counts = [part.count("says") for part in text.split("\n\n")[1:]]
     assert len(counts) == 2
     assert min(counts) > 20
+    assert text.index("p0.1") < text.index("p2.1")
+    brief = Experiment("p3.1", SOURCE, "left is right")
+    text = experiments.section([old, new, brief], 3200)
+    assert "left is right" in text
+    assert min(part.count("says") for part in text.split("\n\n")[1:3]) > 40
+
+
+def test_one_whole_episode_is_told_before_parts_of_two() -> None:
+    """Where a report has no room, its first episode stays as it is and the second goes."""
+    each = "\n".join(f"step {n}: x {n}" for n in range(20))
+    one = Experiment("p0.1", SOURCE, experiments.report_of([each, each]))
+    text = experiments.section([one], len(one.report) - 50)
+    assert text.endswith("step 19: x 19")
+    assert text.count("step 0") == 1
+    assert "more lines" not in text
+
+
+def test_lines_that_are_said_again_and_again_are_told_once() -> None:
+    """With how often; two of a kind stay."""
+    assert experiments.tidy("a\nb\nb\nb\nb\nc\nc") == "a\nb (so 4 times)\nc\nc"
 
 
 def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from promptpo.telling.promises import in_words, promises, unseen
+from promptpo.spec.promises import promises
+from promptpo.telling.promises import in_words, unseen
 
 BOARD = '''"""A board.
 

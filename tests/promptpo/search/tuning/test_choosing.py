@@ -8,7 +8,7 @@ import pytest
 from promptpo.program import Program
 from promptpo.search.tuning import Start
 from promptpo.search.tuning.batches import Finalist
-from promptpo.search.tuning.choosing import Choice
+from promptpo.search.tuning.choosing import FinalChoice
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from sandbox import Trial
@@ -22,7 +22,7 @@ def chosen(return_of: Callable[[Trial], float], n: int, steps: int) -> tuple[flo
     """Which of n values wins, and how many episodes that took."""
     clock = Clock(steps, LENGTH, 1)
     arm = CmaSearch(Start("r1c1", PROGRAM, -100.0), 0, _seeds)
-    choice = Choice([(arm, Finalist(PROGRAM, {"a": float(i)})) for i in range(n)], clock, _seeds)
+    choice = FinalChoice([(arm, Finalist(PROGRAM, {"a": float(i)})) for i in range(n)], clock, _seeds)
     taken = 0
     while batches := choice.ask():
         episodes = [[episode(t, return_of(t), LENGTH) for t in batch.trials] for batch in batches]
