@@ -14,9 +14,9 @@ from promptpo.run.config import Recipe
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
-from promptpo.search.strategies import EARN, open_strategies
+from promptpo.search.strategies import open_strategies
 from promptpo.spec.promises import promises
-from promptpo.telling.promises import to_earn
+from promptpo.telling.promises import EARN, to_earn
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 RHYTHM = "a rhythm or schedule in time, corrected by the observation"
 
-EARN = "earn the reward that the task text promises and no step has earned: do before it what no program has done"
-"""Asked for first while a promised reward has never been seen."""
-
 STRATEGIES = (
     "the simplest rule that could work, with few numbers",
     "feedback control: errors, gains and limits on named quantities",

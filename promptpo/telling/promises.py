@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.spec.promises import Promise
 
+EARN = "earn the reward that the task text promises and no step has earned: do before it what no program has done"
+"""The strategy that is asked for first while a promised reward has never been seen."""
+
 CLEARLY = 1.5
 """A promised amount is one that nobody has earned where it is so many times the most that a step has brought."""
 

@@ -15,6 +15,7 @@ from promptpo.telling.known import Known
 from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
 from promptpo.telling.looking import on_looking
 from promptpo.telling.parts import Part, fitted
+from promptpo.telling.promises import EARN
 from promptpo.telling.shortening import at_items
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
         may_end=plan.may_end,
+        earn=EARN,
         may_revise=plan.may_revise
         and known.where.round + 1 < known.where.rounds,  # what it says is told two rounds on
         probe=known.probe,

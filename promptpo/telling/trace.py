@@ -174,7 +174,7 @@ def shorter(table: str) -> str:
             :FEW
         ]
     if len(kept) < len(rows):
-        until = f"to {about.partition(' to ')[2]}" if poorest is None else f"on, {about.partition(', ')[2]}"
+        until = f"to {about.partition(' to ')[2]}" if poorest is None else "on, where least was earned:"
         about = f"Steps {kept[0].split('|')[0]} {until}"
     return "\n".join([about, heading, *kept])
 

@@ -12,9 +12,10 @@ from promptpo.run.config import RECIPES
 from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.history import History
 from promptpo.search.planning import island_of, plan_round
-from promptpo.search.strategies import EARN, RHYTHM, STRATEGIES, Asked
+from promptpo.search.strategies import RHYTHM, STRATEGIES, Asked
 from promptpo.telling import prompting
 from promptpo.telling.known import Known
+from promptpo.telling.promises import EARN
 from promptpo.telling.standing import Where
 
 
@@ -301,3 +302,6 @@ def test_a_promised_reward_that_nobody_has_earned_comes_first() -> None:
         assert respected == [n == 0, False, False]
         assert (plans[2].strategy == EARN) == (n == 0)
         assert all(p.may_end == (n == 1) for p in plans)
+        said = prompting.policy_prompt(plans[2], Known(past, Where(2, 4)), max_tokens=9000)
+        assert ("did not earn it count as what has been tried" in said) == (n == 0)
+        assert ("already works like this" in said) == (n == 1)

@@ -1,122 +1,116 @@
 """Policy for BipedalWalker-v3, written by inbox:box.
 
-Held-out mean return 78.5858 (95 % interval 51.1691 to 106.902; 100 episodes, seeds 20000000 to 20000099).
+Held-out mean return 242.858 (95 % interval 230.789 to 252.417; 100 episodes, seeds 20000000 to 20000099).
 On the same seeds random actions earn -97.4606 (-100.102 to -94.9094, 100 episodes), the zero action -91.9286 (-91.9459 to -91.9112, 100 episodes).
-Better than the zero action: 78.6 against -91.9 (difference 170.5 ± 14 over 100 shared episodes), but below the 300 that counts as solved. Describe the task (--hint), start from a controller of your own (--start), or raise --rounds and --max-steps.
+Better than the zero action: 242.9 against -91.9 (difference 334.8 ± 5.43 over 100 shared episodes), but below the 300 that counts as solved. Describe the task (--hint), start from a controller of your own (--start), or raise --rounds and --max-steps.
 Candidate r4c1 of run run, promptpo 0.1.0, 2026-11-22.
 
 This is code written by a language model; it passed promptpo's static gate, which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
-Three-phase gait; ordinary landing near v_ref, whole-leg capture landing with a straighter knee beyond a margin of excess speed; at touchdown the rear leg is always the one that pushes.
+Two roles: swing ahead, drop, contact swaps, the trailing knee pushes while slow; foot placement by speed. New against the forward runaway:
+angles of the legs count from the vertical when the hull is tipped, the drop comes earlier when fast, and the landing leg is straighter and farther ahead.
 """
 import numpy as np
 
 PARAMS = {
-    "v_ref": (0.30, 0.2, 0.45),
-    "v_limit": (0.35, 0.2, 0.5),
-    "swing_hip": (1.1, 0.6, 1.3),
-    "place_hip": (0.1, -0.1, 0.6),
-    "place_fast": (1.5, 0.3, 4.0),
-    "margin": (0.10, 0.0, 0.3),        # excess speed above which the capture landing begins
-    "leg_fast": (2.8, 0.5, 6.0),
-    "knee_fast": (1.5, 0.0, 3.5),
-    "ahead": (0.35, 0.0, 0.9),
-    "pitch_comp": (0.8, 0.0, 1.2),
-    "stance_knee": (0.1, -0.2, 0.5),
-    "behind": (0.10, -0.2, 0.4),
-    "hip_p": (1.1, 0.4, 3.0),
-    "hull_ref": (0.0, -0.15, 0.2),
-    "hull_p": (1.8, 0.5, 6.0),
-    "hull_d": (4.0, 0.0, 15.0),
-    "swing_level": (0.3, 0.0, 1.0),
-    "vert_d": (15.0, 0.0, 25.0),
-    "gain": (0.5, 0.25, 0.9),
+    "speed": (0.167, 0.05, 0.5),
+    "reach": (0.969, 0.5, 1.2),
+    "bend": (-0.563, -0.7, 0.3),
+    "stance_knee": (0.313, -0.3, 0.8),
+    "behind": (0.006, -0.3, 0.4),
+    "land_hip": (0.369, -0.3, 0.6),
+    "level": (0.148, 0.05, 1.5),
+    "level_d": (2.31, 0.0, 3.0),
+    "damp": (10.1, 0.0, 15.0),
+    "swing_p": (0.424, 0.3, 1.5),
+    "ahead": (0.13, -0.2, 0.6),
+    "fast": (0.310, 0.22, 0.45),
+    "place": (2.59, 0.0, 5.0),
+    "tip": (-0.239, -0.4, -0.1),
+    "alarm_p": (1.51, 0.45, 3.0),
+    "rescue": (1.0, 0.0, 3.0),
+    "slow": (0.22, 0.05, 0.35),        # below this speed the foot lands nearer
+    "slow_place": (1.0, 0.0, 4.0),
+    "slow_behind": (0.3, -0.5, 2.0),   # and the swing leg is dropped earlier
+    "back": (-0.03, -0.15, 0.05),      # below this speed the drop is not waited for
+    "back_wait": (12.0, 4.0, 40.0),
+    "too_fast": (0.36, 0.30, 0.5),     # above this speed the brake works
+    "brake_behind": (1.2, 0.0, 4.0),   # drop earlier
+    "brake_place": (1.5, 0.0, 5.0),    # land farther ahead
+    "brake_knee": (1.2, 0.0, 4.0),     # on a straighter leg
+    "level_off": (-0.13, -0.3, 0.0),   # below this hull angle legs count from the vertical
+    "upright": (1.0, 0.0, 2.0),
 }
-SWING_KNEE, HIP_D, KNEE_P, KNEE_D = -0.6, 0.25, 4.0, 0.25
-
 
 class Policy:
     def __init__(self, params):
         self.p = params
-        self.phase = "swing"
-        self.m = 0
-        self.n = 0
-        self.bend = params["stance_knee"]
-
-    def landing(self, v_err):
-        """Knee and hip (as if the hull were level) of the landing leg; and how far ahead it must be first."""
-        p = self.p
-        fast = max(0.0, v_err)
-        hip = p["place_hip"] + p["place_fast"] * fast + 0.3 * min(0.0, v_err)
-        ahead = p["ahead"] + 0.5 * p["place_fast"] * fast
-        knee = p["stance_knee"]
-        over = max(0.0, fast - p["margin"])
-        if over > 0.0:
-            blend = min(1.0, over / 0.08)
-            straight = min(0.75, knee + p["knee_fast"] * fast)
-            leg = min(0.75, -0.35 + p["leg_fast"] * fast)
-            catch = leg + 0.5 * (1.0 - straight)
-            hip += blend * (max(hip, catch) - hip)
-            knee += blend * (straight - knee)
-            ahead = max(ahead, hip - 0.1)
-        return knee, hip, min(0.85, ahead)
+        self.swing = 0
+        self.pushing = False
+        self.dropping = False
+        self.t = 0
 
     def act(self, obs):
         p = self.p
-        o = [float(x) for x in obs[:14]]
-        hull, hull_w, vx, vy = o[:4]
-        hip, dhip = (o[4], o[9]), (o[5], o[10])
-        knee, dknee = (o[6], o[11]), (o[7], o[12])
-        contact = (o[8] > 0.5, o[13] > 0.5)
-        leg = [hip[i] + 0.5 * (knee[i] - 1.0) for i in (0, 1)]
-        v_err = vx - p["v_ref"]
-        m, k = self.m, 1 - self.m
-        comp = p["pitch_comp"] * hull
-        land_knee, land_hip, ahead = self.landing(v_err)
-        self.n += 1
+        s = [float(x) for x in obs[:14]]
+        m, q = 4 + 5 * self.swing, 9 - 5 * self.swing  # where the swing and the support leg begin
+        self.t += 1
+        v = s[2]
+        alarm = v > p["fast"] or s[0] < p["tip"]
+        lack = max(0.0, p["slow"] - v)
+        over = max(0.0, v - p["too_fast"])
+        tipped = p["upright"] * max(0.0, p["level_off"] - s[0])  # how far a leg stands farther back than its hip angle says
+        stance_knee = min(0.85, p["stance_knee"] + p["brake_knee"] * over)
+        wait = p["back_wait"] if v < p["back"] else 60
+        if self.pushing and (s[m + 2] > 0.88 or v > p["speed"] or self.t > 40 or s[m] > s[q] + 0.15):
+            self.pushing = False
+            self.t = 0
+        elif not self.pushing and not self.dropping and (
+            (s[q] < p["behind"] + p["slow_behind"] * lack + p["brake_behind"] * over + tipped and s[m] > p["ahead"])
+            or self.t > wait
+        ):
+            self.dropping = True
+            self.t = 0
+        elif self.dropping and (s[m + 4] > 0.5 or self.t > 60):
+            self.dropping, self.pushing = False, True
+            self.swing = 1 - self.swing
+            m, q = q, m
+            self.t = 0
 
-        hip_to = [None, None]
-        knee_to = [0.0, 0.0]
-        if self.phase == "swing":
-            self.bend = min(self.bend + (0.06 if v_err > 0 else 0.03), p["stance_knee"])
-            hip_to[m] = p["swing_hip"] - comp
-            knee_to[m] = SWING_KNEE
-            knee_to[k] = self.bend
-            if hip[k] + comp < p["behind"] and (hip[m] + comp > ahead or self.n > 18):
-                self.phase = "place"
-                self.n = 0
-        if self.phase == "place":
-            hip_to[m] = float(np.clip(land_hip - comp, -0.2, 1.1))
-            knee_to[m] = land_knee
-            knee_to[k] = self.bend
-            if contact[m]:
-                self.phase = "push"
-                self.n = 0
-                hip_to[m] = None
-                if vx < 0.1 and contact[k] and leg[m] < leg[k] - 0.1:
-                    self.m, m, k = k, k, m      # stepped back: the rear leg shall push
-                self.bend = min(knee[m], max(p["stance_knee"], land_knee))
-        if self.phase == "push":
-            knee_to[m] = self.bend
-            knee_to[k] = 1.0
-            if knee[k] > 0.88 or vx > p["v_limit"]:
-                self.phase = "swing"
-                self.n = 0
-                self.m = k
+        balance = p["level"] * s[0] + p["level_d"] * s[1]
+        if alarm and s[q + 4] > 0.5:
+            support_hip = balance + p["rescue"] * min(0.0, s[0] - 0.5 * p["tip"])
+        else:
+            support_hip = balance
+        hips = {m: balance, q: support_hip}
+        knees = {q: stance_knee}
+        gain = p["alarm_p"] if alarm or v < p["back"] else p["swing_p"]
+        more = p["place"] * max(0.0, v - p["fast"]) + max(tipped, p["tip"] - s[0], 0.0) + p["brake_place"] * over - p["slow_place"] * lack
+        damp = {m: p["damp"], q: p["damp"]}
+        if self.pushing:
+            knees[m] = 1.0
+        elif self.dropping:
+            land = min(1.1, max(-0.3, p["land_hip"] + more))
+            hips[m] += gain * (land - s[m]) - 0.12 * s[m + 1]
+            knees[m] = stance_knee
+            if alarm and s[m] < min(p["ahead"], land - 0.2):
+                knees[m] = 0.0
+                damp[m] = 0.0
+        else:
+            hips[m] += gain * (min(1.1, p["reach"] + tipped) - s[m]) - 0.12 * s[m + 1]
+            knees[m] = p["bend"]
+            if alarm:
+                damp[m] = 0.0
 
-        level = p["hull_p"] * (hull - p["hull_ref"]) + p["hull_d"] * hull_w
         a = np.zeros(4)
-        for i in (0, 1):
-            free = hip_to[i] is not None
-            if free:
-                a[2 * i] = p["hip_p"] * (hip_to[i] - hip[i]) - HIP_D * dhip[i]
-            a[2 * i] += level * (p["swing_level"] if free else 1.0)
-            a[2 * i + 1] = KNEE_P * (knee_to[i] - knee[i]) - KNEE_D * dknee[i] - p["vert_d"] * vy
-        self.debug = {"phase": self.phase, "m": self.m, "v_err": round(v_err, 2),
-                      "land_hip": round(land_hip, 2), "bend": round(self.bend, 2)}
-        return np.clip(p["gain"] * a, -1.0, 1.0).astype(np.float32)
+        for leg in (0, 1):
+            b = 4 + 5 * leg
+            a[2 * leg] = hips[b]
+            a[2 * leg + 1] = 2.0 * (knees[b] - s[b + 2]) - 0.12 * s[b + 3] - damp[b] * s[3]
+        self.debug = {"swing": self.swing, "push": int(self.pushing), "drop": int(self.dropping), "over": round(over, 2), "tipped": round(tipped, 2)}
+        return np.clip(a, -1.0, 1.0).astype(np.float32)
 
 
 # --- the policy ends here; what follows was added by promptpo ---

@@ -1,89 +1,73 @@
 """Policy for promptpo/NoiseWorld-6-v0, written by inbox:box.
 
-Held-out mean return -11.73 (95 % interval -12.09 to -11.41; 100 episodes, seeds 20000000 to 20000099).
+Held-out mean return 800.63 (95 % interval 728.398 to 871.211; 100 episodes, seeds 20000000 to 20000099).
 On the same seeds random actions earn -53068.5 (-63060.2 to -43076.6, 100 episodes), the zero action -100 (-100 to -100, 100 episodes).
-Better than the zero action: -11.7 against -100 (difference 88.3 ± 0.182 over 100 shared episodes). c0, c5 stand at the end of their ranges: widen it in PARAMS of the exported policy and go on from there (--start).
-Candidate r1c2t of run run, promptpo 0.1.0, 2026-11-22.
+Better than the zero action: 800.6 against -100 (difference 900.6 ± 37.7 over 100 shared episodes).
+Candidate r4c1 of run run, promptpo 0.1.0, 2026-11-22.
 
 This is code written by a language model; it passed promptpo's static gate, which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
-Cheapest path over cell-kind costs. The eight costs are tuned; a margin spreads danger to neighbours since steps slip.
+Codes 7, 6, 7, 1 in this order, then the goal; from step 68 on straight to the goal.
 """
-import heapq
 import math
 import numpy as np
 
-PARAMS = {
-    "c0": (0.224086, 0.0, 60.0), "c1": (1.93072, 0.0, 60.0), "c2": (35.4492, 0.0, 60.0), "c3": (13.9123, 0.0, 60.0),
-    "c4": (7.53119, 0.0, 60.0), "c5": (0.0011597, 0.0, 60.0), "c6": (19.0916, 0.0, 60.0), "c7": (12.4357, 0.0, 60.0),
-    "margin": (0.160935, 0.0, 0.5),
-    "fail": (0.354336, 0.0, 6.0),
-}
-MOVES = [(-1, 0), (0, 1), (1, 0), (0, -1)]
+MOVES = [(-1, 0), (0, 1), (1, 0), (0, -1)]  # UP, RIGHT, DOWN, LEFT
+THROUGH = {0: 0.995, 1: 0.5, 2: 0.4, 7: 0.97, 6: 0.9, 5: 1.0}  # chance that a step from this code does as said
+LATE = 68
 
 
 class Policy:
     def __init__(self, params):
-        self.cost = [params["c%d" % k] for k in range(8)]
-        self.margin = params["margin"]
-        self.fail = params["fail"]
-        self.extra = {}
-        self.last = None
-        self.field = None
+        self.todo = [7, 6, 7, 1]
+        self.t = 0
+        self.plan = None
 
-    def plan(self):
-        n = self.n
-        field = {self.goal: 0.0}
-        heap = [(0.0, self.goal)]
-        while heap:
-            d, p = heapq.heappop(heap)
-            if d > field[p]:
-                continue
-            enter = 1.0 + self.extra.get(p, 0.0)
-            if p != self.goal:
-                enter += self.base[p]
-            for dr, dc in MOVES:
-                q = (p[0] + dr, p[1] + dc)
-                if 0 <= q[0] < n and 0 <= q[1] < n and d + enter < field.get(q, 1e18):
-                    field[q] = d + enter
-                    heapq.heappush(heap, (d + enter, q))
-        self.field = field
-
-    def setup(self, obs):
-        n = self.n = int(round(math.sqrt(len(obs) - 4)))
-        self.goal = (int(round(obs[2] * (n - 1))), int(round(obs[3] * (n - 1))))
-        code = np.clip(np.rint(obs[4:4 + n * n]).astype(int), 0, 7).reshape(n, n)
-        c = np.array(self.cost)[code]
-        c[self.goal] = 0.0
-        self.base = {}
-        for r in range(n):
-            for k in range(n):
-                near = sum(c[r + a, k + b] for a, b in MOVES if 0 <= r + a < n and 0 <= k + b < n)
-                self.base[(r, k)] = float(c[r, k] + self.margin * near)
+    def make(self, n, codes, goal, wanted):
+        k = np.array(codes)
+        nxt = np.zeros((4, n * n), dtype=int)
+        for a, (dr, dc) in enumerate(MOVES):
+            for i in range(n * n):
+                r, c = i // n + dr, i % n + dc
+                ok = 0 <= r < n and 0 <= c < n and codes[r * n + c] != 3
+                nxt[a, i] = r * n + c if ok else i
+        p = np.array([THROUGH.get(int(x), 0.5) for x in codes])
+        other = np.where(k == 2, self.start, np.arange(n * n))
+        fixed = np.full(n * n, np.nan)
+        fixed[k == 4] = -1000.0
+        fixed[goal] = -1000.0
+        fixed[wanted] = 0.0
+        value = np.zeros(n * n)
+        for _ in range(300):
+            v = np.where(np.isnan(fixed), value, fixed)
+            to = 0.996 * v[nxt] + 0.001 * v[nxt].sum(axis=0)
+            q = -1.0 + p * to + (1 - p) * v[other]
+            value = q.max(axis=0)
+        self.plan = q.argmax(axis=0)
 
     def act(self, obs):
-        if self.field is None:
-            self.setup(obs)
-            self.plan()
-        n = self.n
-        p = (int(round(obs[0] * (n - 1))), int(round(obs[1] * (n - 1))))
-        if self.last is not None and self.last[0] == p:
-            t = self.last[1]
-            self.extra[t] = self.extra.get(t, 0.0) + self.fail
-            self.plan()
-        best, choice, target = 1e18, 0, p
-        for a, (dr, dc) in enumerate(MOVES):
-            q = (p[0] + dr, p[1] + dc)
-            if not (0 <= q[0] < n and 0 <= q[1] < n):
-                continue
-            v = self.field[q] + self.extra.get(q, 0.0) + (0.0 if q == self.goal else self.base[q])
-            if v < best:
-                best, choice, target = v, a, q
-        self.last = (p, target)
-        self.debug = {"to_go": round(best, 2)}
-        return choice
+        n = int(round(math.sqrt(len(obs) - 4)))
+        r, c, rg, cg = [int(round(float(v) * (n - 1))) for v in obs[:4]]
+        here, goal = r * n + c, rg * n + cg
+        codes = [int(round(float(v))) for v in obs[4:4 + n * n]]
+        if self.t == 0:
+            self.start = here
+            self.todo = [k for k in self.todo if k in codes]
+        self.t += 1
+        before = len(self.todo)
+        if self.todo and codes[here] == self.todo[0]:
+            self.todo.pop(0)
+        if self.t > LATE:
+            self.todo = []
+        elif self.t > 45 and len(self.todo) > 1:
+            self.todo = [k for k in (1,) if k in codes]
+        if self.plan is None or len(self.todo) != before:
+            wanted = [i for i, k in enumerate(codes) if k == self.todo[0] and i != goal] if self.todo else [goal]
+            self.make(n, codes, goal, wanted)
+        self.debug = {"next": self.todo[0] if self.todo else 5, "here": codes[here]}
+        return int(self.plan[here])
 
 
 # --- the policy ends here; what follows was added by promptpo ---
@@ -92,7 +76,7 @@ class Policy:
 
 def new_policy():
     """A policy for one episode; it may remember what happens in it."""
-    policy = Policy({name: value[0] for name, value in PARAMS.items()})
+    policy = Policy({})
     return policy
 
 
