@@ -268,6 +268,7 @@ def _show_pause(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_
 def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result, as JSON or as two lines."""
     from promptpo.output.report.result import rewarded_in_words
+    from promptpo.telling.feedback import episodes_in_words, number
 
     if as_json:
         print_json({"run": str(directory), **content})
@@ -276,8 +277,8 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
         low, high = test["ci95"]
         success = test["success_rate"]
         print(
-            f"{content['method']} on {content['env_id']}: held-out return {test['mean_return']:.6g} "
-            f"[{low:.6g}, {high:.6g}] over {test['episodes']} episodes"
+            f"{content['method']} on {content['env_id']}: held-out return {number(test['mean_return'])} "
+            f"({number(low)} to {number(high)}) over {episodes_in_words(test['episodes'])}"
             + (f", success {success:.0%}" if success is not None else "")
         )
         told = rewarded_in_words(test)
@@ -287,10 +288,10 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
         if beyond:
             low, high = beyond["ci95"]
             print(
-                f"On variants held out from training {beyond['mean_return']:.6g} [{low:.6g}, {high:.6g}] over "
-                f"{beyond['episodes']} episodes"
+                f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to "
+                f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
             )
-        print(f"{steps['train']} training steps, {content['wall_seconds']:.1f} s; {directory}")
+        print(f"{steps['train']:,} training steps, {content['wall_seconds']:.1f} s; {directory}")
 
 
 def _default_directory(task: Any) -> Path:

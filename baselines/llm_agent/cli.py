@@ -184,13 +184,16 @@ def _silent(episode: AgentEpisode, done: int) -> None:
 
 
 def _summary(content: dict[str, Any]) -> list[str]:
+    from promptpo.telling.feedback import episodes_in_words, number
+
     test, answers = content["test"], content["answers"]
     lines = [f"llm-agent ({content['model']}) on {content['env_id']}: {content['stop_reason']}"]
     if test["mean_return"] is not None:
         low, high = test["ci95"]
         success = "" if test["success_rate"] is None else f", success {test['success_rate']:.0%}"
         lines.append(
-            f"held-out return: {test['mean_return']:.6g} [{low:.6g}, {high:.6g}], {test['episodes']} episodes{success}"
+            f"held-out return {number(test['mean_return'])} ({number(low)} to {number(high)}) over "
+            f"{episodes_in_words(test['episodes'])}{success}"
         )
     if answers["unreadable"]:
         lines.append(

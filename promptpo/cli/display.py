@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import RunProgress, live_part, standing
-from promptpo.cli.terminal import say
+from promptpo.cli.terminal import say, wrapped
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import (
@@ -25,7 +25,7 @@ from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
 from promptpo.telling.experiments import one_line as experiment_line
-from promptpo.telling.feedback import one_line
+from promptpo.telling.feedback import episodes_in_words, number, one_line
 from sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ class PlainDisplay(Observer):
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
         if self.brief:
-            self.line(f"{run.directory}: held-out return {run.mean_return:.6g}; {run.stop_reason}")
+            self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:
-            say(outcome(run))
+            say(outcome(run), prose=True)
 
     def failed(self) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
@@ -149,7 +149,7 @@ class LiveDisplay(PlainDisplay):
         """Print one line above the live part."""
         from rich.text import Text
 
-        self._console.print(Text(clean_line(text)))
+        self._console.print(Text(wrapped(clean_line(text), self._console.width)))
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins and start the live part."""
@@ -193,9 +193,13 @@ def spending(ledger: Ledger | None) -> str:
         return ""
     text = f"{sum(ledger.steps.values()):,} steps"
     if ledger.usage.input_tokens:
-        text += f", {ledger.calls} calls, {ledger.usage.input_tokens + ledger.usage.output_tokens:,} tokens"
+        text += f", {_many(ledger.calls, 'call', 'calls')}, {ledger.usage.input_tokens + ledger.usage.output_tokens:,} tokens"
         known = f"${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
-        unknown = f"{ledger.unpriced_calls} calls of unknown price" if ledger.unpriced_calls else ""
+        unknown = (
+            f"{_many(ledger.unpriced_calls, 'call', 'calls')} of unknown price"
+            if ledger.unpriced_calls
+            else ""
+        )
         text += "".join(f", {part}" for part in (known, unknown) if part)
     return text
 
@@ -214,7 +218,8 @@ def outcome(run: RunResult) -> str:
     test = data["test"]
     success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
     lines.append(
-        f"Held-out return {run.mean_return:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes{success}), "
+        f"Held-out return {number(run.mean_return)} (95 % interval {number(low)} to {number(high)}, "
+        f"{episodes_in_words(test['episodes'])}{success}), "
         f"candidate {data['best']['candidate']}."
     )
     lines += filter(None, [rewarded_in_words(test)])
@@ -222,7 +227,8 @@ def outcome(run: RunResult) -> str:
     if beyond and beyond["mean_return"] is not None:
         low, high = beyond["ci95"]
         lines.append(
-            f"On variants held out from training {beyond['mean_return']:.6g} ({low:.6g} to {high:.6g}, {beyond['episodes']} episodes)."
+            f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to {number(high)}, "
+            f"{episodes_in_words(beyond['episodes'])})."
         )
     lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
     if data.get("references"):

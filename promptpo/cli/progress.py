@@ -104,7 +104,7 @@ class _Plain(PlainDisplay):
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
-        say(outcome(run), error=True)
+        say(outcome(run), error=True, prose=True)
 
 
 class _Live(LiveDisplay):
@@ -113,7 +113,7 @@ class _Live(LiveDisplay):
     def finished(self, run: RunResult) -> None:
         """Replace the live part by the result."""
         self.close()
-        say(outcome(run), error=True)
+        say(outcome(run), error=True, prose=True)
 
 
 class NotebookDisplay(LiveDisplay):

@@ -141,12 +141,12 @@ def show(
         if as_json:
             print_json(baseline_json(run, name), indent=2)
         else:
-            say(baseline_overview(run, name))
+            say(baseline_overview(run, name), prose=not name)
         return
     if as_json:
         print_json(candidate_json(run, name) if name else overview_json(run), indent=2)
     else:
-        say(candidate_in_full(run, name) if name else overview(run))
+        say(candidate_in_full(run, name) if name else overview(run), prose=not name)
 
 
 def _one_name(argument: str | None, option: str | None) -> str | None:

@@ -74,6 +74,7 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
     from promptpo.seeds import best_by_validation, is_folder_of_seeds, read_seeds
+    from promptpo.telling.feedback import number
 
     if not is_folder_of_seeds(directory):
         return directory
@@ -81,7 +82,7 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     found = read_seeds(directory)
     best = best_by_validation(found)
     mean = (best.data.get("validation") or {}).get("mean_return")
-    told = "" if mean is None else f", {mean:.6g}"
+    told = "" if mean is None else f", {number(mean)}"
     say(
         clean_line(
             f"{best.directory} is the best of {len(found.runs)} run{'' if len(found.runs) == 1 else 's'} in "

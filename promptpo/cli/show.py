@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
 from promptpo.output.report.result import (
     REFERENCES,
@@ -26,7 +27,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
-from promptpo.telling.feedback import OUTCOME_WORDS, number, one_line
+from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line, with_noise
 from promptpo.telling.world import in_words as disappointed
 from promptpo.world import words
 from sandbox.text import clean_line
@@ -61,7 +62,7 @@ def overview(run: Path) -> str:
     lines.append("")
     for name, reference in view.references.items():
         lines.append(f"For comparison, {clean_line(REFERENCES.get(name, name))}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
-    lines.append(_spent(state.ledger))
+    lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     if len(models) > 1:
         lines.extend(f"  {clean_line(in_words(one))}" for one in models)
@@ -221,7 +222,9 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
             lines.append(indent(evaluation.detail.rstrip(), "    "))
     if evaluation.episodes:
         returns = evaluation.returns
-        text = f"mean return {number(evaluation.mean_return)} over {len(returns)} episodes (min {number(min(returns))}, max {number(max(returns))})"
+        text = f"mean return {number(evaluation.mean_return)} over {episodes_in_words(len(returns))}"
+        if len(returns) > 1:
+            text += f" (min {number(min(returns))}, max {number(max(returns))})"
         if evaluation.success_rate is not None:
             text += f", success {evaluation.success_rate:.0%}"
         lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
@@ -237,25 +240,28 @@ def _line(state: CandidateState, *, best: bool) -> str:
     if candidate.repairs:
         extras.append(f"after {candidate.repairs} repair{'' if candidate.repairs == 1 else 's'}")
     if candidate.tuned:
-        extras.append(f"{len(candidate.tuned)} numbers tuned")
+        extras.append(f"{len(candidate.tuned)} number{'' if len(candidate.tuned) == 1 else 's'} tuned")
     text = one_line(state.attempt)
     return f"{text}  [{'; '.join(extras)}]" if extras else text
 
 
 def with_error(evidence: Evidence) -> str:
     """A mean return with its standard error, and of how many episodes it is."""
-    error = "" if math.isnan(evidence.standard_error) else f" ± {number(evidence.standard_error)}"
     count = len(evidence.episodes)
-    return f"{number(evidence.mean_return)}{error} ({count} {'episode' if count == 1 else 'episodes'})"
+    told = with_noise(evidence.mean_return, evidence.standard_error)
+    return f"{told} ({count} {'episode' if count == 1 else 'episodes'})"
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _spent(ledger: Ledger) -> str:
+def _spent(ledger: Ledger, *, asked: bool) -> str:
     steps = ", ".join(f"{purpose} {count:,}" for purpose, count in ledger.steps.items() if count)
-    text = f"Steps: {steps or 'none'}.  Calls: {ledger.calls}"
+    text = f"Steps: {steps or 'none'}"
+    if not asked:
+        return text + "."
+    text += f".  Calls: {ledger.calls}"
     if ledger.usage.input_tokens:
         text += f" ({ledger.usage.input_tokens:,} tokens in, {ledger.usage.cached_input_tokens:,} of them cached, {ledger.usage.output_tokens:,} out{', estimated' if ledger.usage.estimated_tokens else ''})"
     if ledger.cost_usd:
@@ -277,8 +283,8 @@ def _ending(view: RunView) -> str:
     if test["mean_return"] is not None:
         low, high = test["ci95"]
         text += (
-            f", held-out return {test['mean_return']:.6g} "
-            f"(95 % interval {low:.6g} to {high:.6g}, {test['episodes']} episodes)"
+            f", held-out return {number(test['mean_return'])} "
+            f"(95 % interval {number(low)} to {number(high)}, {episodes_in_words(test['episodes'])})"
         )
     lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
     lines += filter(None, [clean_line(rewarded_in_words(test))])
@@ -286,7 +292,7 @@ def _ending(view: RunView) -> str:
         held = "nothing ran"
         if beyond["mean_return"] is not None:
             low, high = beyond["ci95"]
-            held = f"return {beyond['mean_return']:.6g} (95 % interval {low:.6g} to {high:.6g}, {beyond['episodes']} episodes)"
+            held = f"return {number(beyond['mean_return'])} (95 % interval {number(low)} to {number(high)}, {episodes_in_words(beyond['episodes'])})"
         failed = clean_line(failures_in_words(beyond))
         lines += [f"On variants held out from training: {held}. {failed}".strip(), *families(beyond)]
     return "\n".join(lines)

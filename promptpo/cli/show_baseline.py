@@ -12,7 +12,7 @@ from promptpo.errors import UsageError
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
 from promptpo.output.report.result import failures_in_words, rewarded_in_words
 from promptpo.rollouts.agents import BEST_AGENT
-from promptpo.telling.feedback import number
+from promptpo.telling.feedback import episodes_in_words, number
 from sandbox.text import clean_line
 
 POINTS = 12
@@ -109,8 +109,8 @@ def _ending(run: BaselineRun) -> list[str]:
     which = f" of the agent after {best:,} steps, the best on validation seeds" if best else ""
     lines.append(
         clean_line(
-            f"Held-out return {test['mean_return']:.6g} (95 % interval {low:.6g} to {high:.6g}, {test['episodes']} "
-            f"episodes{success}){which}. {failures_in_words(test)}".strip()
+            f"Held-out return {number(test['mean_return'])} (95 % interval {number(low)} to {number(high)}, "
+            f"{episodes_in_words(test['episodes'])}{success}){which}. {failures_in_words(test)}".strip()
         )
     )
     lines += families(test)
@@ -119,8 +119,8 @@ def _ending(run: BaselineRun) -> list[str]:
     if beyond.get("mean_return") is not None:
         low, high = beyond["ci95"]
         lines.append(
-            f"On variants held out from training: return {beyond['mean_return']:.6g} "
-            f"(95 % interval {low:.6g} to {high:.6g}, {beyond['episodes']} episodes)."
+            f"On variants held out from training: return {number(beyond['mean_return'])} "
+            f"(95 % interval {number(low)} to {number(high)}, {episodes_in_words(beyond['episodes'])})."
         )
         lines += families(beyond)
     lines += [clean_line(line) for line in acting_in_words(result)]

@@ -20,6 +20,7 @@ from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
+from promptpo.telling.feedback import number
 from sandbox.text import clean_values
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
@@ -214,7 +215,7 @@ def acting_in_words(content: Mapping[str, Any]) -> list[str]:
     program = content.get("program")
     if program:
         mean = program.get("mean_return")
-        score = f", held-out return {mean:.6g}" if mean is not None else ""
+        score = f", held-out return {number(mean)}" if mean is not None else ""
         lines.append(f"The program {program['policy']} takes {_took(program['per_episode'])}{score}.")
     return lines
 
@@ -222,4 +223,4 @@ def acting_in_words(content: Mapping[str, Any]) -> list[str]:
 def _took(spent: Mapping[str, Any]) -> str:
     usd = spent["cost_usd"]
     price = "an unknown price" if usd is None else "$0" if not usd else f"${usd:.4g}"
-    return f"{spent['calls']:,.4g} calls, {spent['seconds']:,.3g} s and {price}"
+    return f"{spent['calls']:,.4g} call{'' if spent['calls'] == 1 else 's'}, {spent['seconds']:,.3g} s and {price}"

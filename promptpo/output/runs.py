@@ -50,6 +50,7 @@ class RunLine:
         searched_steps: Those before the final test.
         calls: Of the language model.
         usd: What they cost, as far as known.
+        unpriced: Calls whose price is not known.
         seconds: Wall time; None while the run is not finished.
         curve: How the best so far improved.
         setting: Wrappers and variants, as ``result.json`` has them, and the digest of the reward program.
@@ -75,6 +76,7 @@ class RunLine:
     seconds: float | None
     curve: Curve
     setting: Mapping[str, Any] = field(default_factory=dict)
+    unpriced: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The run as ``--json`` shows it."""
@@ -94,6 +96,7 @@ class RunLine:
             "searched_steps": self.searched_steps,
             "calls": self.calls,
             "cost_usd": self.usd,
+            "calls_of_unknown_price": self.unpriced,
             "wall_seconds": self.seconds,
         }
 
@@ -171,7 +174,7 @@ def read_line(directory: Path) -> RunLine:
             best=view.best.id if view.best else "", mean_return=None, ci95=(None, None), success_rate=None,
             returns={}, steps=sum(llm.steps.values()),
             searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
-            curve=curve, setting=_setting(setting(task)),
+            curve=curve, setting=_setting(setting(task)), unpriced=llm.unpriced_calls,
         )  # fmt: skip
     run = read_baseline(directory)
     curve = _improvements([(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None])
@@ -241,6 +244,7 @@ def _from_result(
         seconds=result.get("wall_seconds"),
         curve=curve,
         setting=_setting(result),
+        unpriced=int(llm.get("calls_of_unknown_price") or 0),
     )
 
 

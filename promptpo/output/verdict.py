@@ -7,7 +7,6 @@ the run can tell, and what to do about it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from promptpo.output.report.result import REFERENCES, TEACHER
 from promptpo.program import Program
 from promptpo.run.evidence import Difference, Evidence
-from promptpo.telling.feedback import number
+from promptpo.telling.feedback import number, with_noise
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
@@ -210,11 +209,10 @@ def _compared(facts: Facts, test: Evidence) -> list[tuple[str, Difference, float
 
 
 def _against(name: str, difference: Difference, theirs: float, mean: float) -> str:
-    error = difference.standard_error
-    noise = "" if math.isnan(error) else f" ± {number(error)}"
+    told = with_noise(difference.mean, difference.standard_error)
     return (
         f"{REFERENCES.get(name, name)}: {number(mean)} against {number(theirs)} "
-        f"(difference {number(difference.mean)}{noise} over {len(difference.returns)} shared episodes)"
+        f"(difference {told} over {len(difference.returns)} shared episodes)"
     )
 
 
@@ -258,10 +256,12 @@ def _causes(facts: Facts) -> Iterator[str]:
     if facts.at_bounds:
         names, more = ", ".join(facts.at_bounds[:NAMED]), len(facts.at_bounds) - NAMED
         also = f" and {more} more" if more > 0 else ""
-        stand = "stands at the end of its range" if len(facts.at_bounds) == 1 else "stand at the end of their ranges"  # fmt: skip
-        yield (
-            f"{names}{also} {stand}: widen it in PARAMS of the exported policy and go on from there (--start)."
+        stand, them = (
+            ("stands at the end of its range", "it")
+            if len(facts.at_bounds) == 1
+            else ("stand at the end of their ranges", "them")
         )
+        yield f"{names}{also} {stand}: widen {them} in PARAMS of the exported policy and go on from there (--start)."
     done, planned = facts.rounds
     if facts.out_of_steps and done < planned:
         yield f"The step budget ended after {done} of {planned} rounds: go on with promptpo resume and more --max-steps."  # fmt: skip

@@ -135,7 +135,7 @@ class Ledger:
             await self._released.wait()
         granted = wanted if left is None else min(wanted, left)
         if granted <= 0:
-            raise BudgetSpentError(f"the limit of {self.budget.steps} environment steps is reached")
+            raise BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached")
         return granted
 
     def in_flight(self, change: int, unsettled: int) -> None:

@@ -313,7 +313,7 @@ class Spender:
             hold.settle(granted, evaluation.steps)
         if evaluation.outcome == "ok" and len(evaluation.episodes) < len(trials):
             self.count_unfinished(purpose, evaluation.steps)
-            raise BudgetSpentError(f"the limit of {self.ledger.budget.steps} environment steps is reached")
+            raise BudgetSpentError(f"the limit of {self.ledger.budget.steps:,} environment steps is reached")
         return rollout, evaluation
 
     def count_unfinished(self, purpose: StepPurpose, steps: int) -> None:

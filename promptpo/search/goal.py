@@ -195,7 +195,7 @@ class GoalReward:
         left = self._spender.ledger.steps_left()
         if left is not None and left < steps:
             raise BudgetSpentError(
-                f"the limit of {self._config.budget.steps} environment steps leaves none to try a reward with"
+                f"the limit of {self._config.budget.steps:,} environment steps leaves none to try a reward with"
             )
 
     @property

@@ -80,7 +80,7 @@ def aggregate(evaluation: Evaluation) -> str:
         text = failure(evaluation)
         return text[0].upper() + text[1:]
     returns = evaluation.returns
-    text = f"Mean return {number(evaluation.mean_return)} over {_episodes(len(returns))}"
+    text = f"Mean return {number(evaluation.mean_return)} over {episodes_in_words(len(returns))}"
     if len(set(returns)) > 1:
         text += (
             f" (min {number(min(returns))}, median {number(statistics.median(returns))}, "
@@ -104,7 +104,7 @@ def failure(evaluation: Evaluation) -> str:
     if evaluation.failed_at is not None and evaluation.failed_at[1] is not None:
         where = f" at step {evaluation.failed_at[1]} of an episode"
     finished = len(evaluation.episodes)
-    done = f" ({_episodes(finished)} had finished before)" if finished else ""
+    done = f" ({episodes_in_words(finished)} had finished before)" if finished else ""
     return f"{OUTCOME_WORDS[evaluation.outcome]}{where}: {evaluation.error.rstrip('.')}{done}."
 
 
@@ -260,6 +260,9 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
 
 
+MOST_DECIMALS = 4
+"""An error that needs more of them is told by itself."""
+
 LARGE_NUMBER = 1e6
 """From here on numbers are told with an exponent."""
 
@@ -274,7 +277,28 @@ def brief(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-def _episodes(n: int) -> str:
+def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
+    """A mean and its standard error, both to the error's second digit: ``62.3 ± 9.6``; the mean alone where it is NaN.
+
+    Args:
+        mean: The mean.
+        error: Its standard error.
+        signed: Write the sign of what is positive, too.
+    """
+    plus = "+" if signed and mean > 0 else ""
+    if math.isnan(error):
+        return plus + number(mean)
+    if not math.isfinite(mean) or not 0 < error < LARGE_NUMBER or abs(mean) >= LARGE_NUMBER:
+        return f"{plus}{number(mean)} ± {number(error)}"
+    digits = max(0, 1 - math.floor(math.log10(float(f"{error:.1e}"))))
+    if digits > MOST_DECIMALS:
+        return f"{plus}{number(mean)} ± {brief(error)}"
+    mean = round(mean, digits) + 0.0  # no -0.0
+    return f"{plus}{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def episodes_in_words(n: int) -> str:
+    """``1 episode``, ``5 episodes``."""
     return "1 episode" if n == 1 else f"{n} episodes"
 
 

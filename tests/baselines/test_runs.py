@@ -11,6 +11,7 @@ import pytest
 from promptpo.cli.app import run as command_line
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.runs import find_runs, read_line
+from promptpo.telling.feedback import number
 from tests.promptpo.output.report.test_page import parsed
 
 
@@ -55,7 +56,7 @@ def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[st
     result = json.loads((runs / name / "result.json").read_text())
     assert command_line(["show", str(runs / name)]) == 0
     said = capsys.readouterr().out
-    assert f"Held-out return {result['test']['mean_return']:.6g}" in said
+    assert f"Held-out return {number(result['test']['mean_return'])} (" in said
     assert "Steps of training" in said
     assert "Seconds:" in said
     assert command_line(["show", str(runs / name), "--json"]) == 0

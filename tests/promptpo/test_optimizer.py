@@ -205,6 +205,22 @@ def test_the_run_stops_when_it_is_solved(tmp_path: Path) -> None:
     assert run.stop_reason.startswith("solved")
 
 
+@pytest.mark.parametrize(
+    ("rival", "tuned"), [(variant(WEAK, 2), True), (GOOD, False)], ids=["as good", "better"]
+)
+def test_a_leader_that_missed_the_threshold_does_not_keep_others_from_being_tuned(
+    tmp_path: Path, rival: str, tuned: bool
+) -> None:
+    """Its training reached it and fresh seeds did not; what trains no better is no reason to leave numbers as they are."""
+    answers = {"r2.c1": rival, "r2.c2": TUNABLE}
+    run = optimize(
+        Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=6_000, stop_at=50.0, seed=98
+    )
+    misled = attempts_of(run)["r1c1"]
+    assert misled["mean_return"] >= 50.0 > misled["judged_by"]["mean_return"]
+    assert (run.data["steps"]["tune"] > 0) == tuned
+
+
 def test_the_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
     """What the class says is in the next prompt; when it crashes it is repaired in the same run."""
     broken = FEEDBACK.replace("angles =", "nothing = 1 / 0\n        angles =")

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from promptpo.llm.choose import SEARCH
 from promptpo.output.report.page import asset, templates
 from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.output.runs import RunLine
-from promptpo.telling.feedback import number
+from promptpo.telling.feedback import number, with_noise
 
 COLUMNS = ("run", "held-out return", "against the first", "success", "steps searched", "calls", "US dollars", "seconds",
            "environment", "written by", "seed")  # fmt: skip
@@ -63,13 +64,36 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         _difference(line, first),
         "" if line.success_rate is None else f"{line.success_rate:.0%}",
         f"{line.searched_steps:,}",
-        f"{line.calls:,}",
-        f"{line.usd:.4f}" if line.usd else "0",
+        "" if line.model == SEARCH else f"{line.calls:,}",
+        _price(line),
         "" if line.seconds is None else f"{line.seconds:,.0f}",
-        line.env_id,
-        line.model or line.method,
+        _task_of(line),
+        _writer(line),
         "" if line.seed is None else str(line.seed),
     ]
+
+
+def _price(line: RunLine) -> str:
+    if line.unpriced:
+        return f"more than {line.usd:.4f}" if line.usd else "unknown"
+    return f"{line.usd:.4f}" if line.usd else "0"
+
+
+def _task_of(line: RunLine) -> str:
+    """The environment, with what makes its returns those of another task."""
+    told = [f"{name}={value!r}" for name, value in line.env_kwargs.items()]
+    told += [f"at most {line.horizon} steps"] if line.horizon else []
+    told += ["wrapped"] if line.setting.get("wrappers") else []
+    told += ["variants"] if line.setting.get("variants") else []
+    told += ["a reward program"] if line.setting.get("reward") else []
+    return f"{line.env_id} ({', '.join(told)})" if told else line.env_id
+
+
+def _writer(line: RunLine) -> str:
+    """Who wrote the policy; where a model is part of a baseline, which of them."""
+    if not line.model or line.method in ("promptpo", "search", ""):
+        return line.model or line.method
+    return f"{line.method} ({line.model})"
 
 
 def label_of(directory: Path) -> str:
@@ -84,7 +108,7 @@ def _difference(line: RunLine, first: RunLine) -> str:
     if found.tie:
         return "the same in every episode"
     words = {1: "better", 0: "could be noise", -1: "worse"}[found.verdict]
-    return f"{found.mean:+.4g} ± {number(found.standard_error)}, {words}"
+    return f"{with_noise(found.mean, found.standard_error, signed=True)}, {words}"
 
 
 def _by_task(lines: Sequence[RunLine]) -> Mapping[str, list[tuple[int, RunLine]]]:

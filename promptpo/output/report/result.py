@@ -16,6 +16,7 @@ from promptpo.files import write_atomically
 from promptpo.output.report.variants import by_variant, counted_failures
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Seeds, mean_interval
+from promptpo.telling.feedback import episodes_in_words, number
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -69,7 +70,7 @@ def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
         f"{name} {value:.4g}" for name, value in part.get("reward_parts", {}).items() if value is not None
     )
     told = f"; by parts: {parts}" if parts else ""
-    return f"The environment's own return: {part['env_mean_return']:.6g}{told}."
+    return f"The environment's own return: {number(part['env_mean_return'])}{told}."
 
 
 def goal_in_words(content: Mapping[str, Any] | None) -> str:
@@ -190,8 +191,8 @@ def references_in_words(references: Mapping[str, Any]) -> str:
         if scores["mean_return"] is not None and low is not None:
             verb = "" if parts else " earn"
             parts.append(
-                f"{REFERENCES.get(name, name)}{verb} {scores['mean_return']:.6g} "
-                f"({low:.6g} to {high:.6g}, {scores['episodes']} episodes)"
+                f"{REFERENCES.get(name, name)}{verb} {number(scores['mean_return'])} "
+                f"({number(low)} to {number(high)}, {episodes_in_words(scores['episodes'])})"
             )
     return ", ".join(parts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -69,14 +68,6 @@ class FirstLook:
     def flat(self) -> bool:
         """Whether no number of any structure has made a difference yet."""
         return all(arm.flat for arm in self.arms)
-
-    def ranked(self) -> list[CmaSearch | TableSearch | RuleSearch]:
-        """The structures by what a brief tuning gave; tables, which begin by exploring, stay in front."""
-        return sorted(
-            self.arms,
-            key=lambda arm: arm.score() if isinstance(arm, CmaSearch) else math.inf,
-            reverse=True,
-        )
 
     def asks(self) -> list[Batch | Generation]:
         """A generation of each structure."""

@@ -63,6 +63,46 @@ def test_list_tells_each_run_in_a_line(runs: Any, capsys: pytest.CaptureFixture[
     assert len(value["damaged"]) == 1
 
 
+def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`list` and `compare` show the steps that were searched; those of the test are every method's own business."""
+    steps = json.loads((runs / "search" / "result.json").read_text())["steps"]
+    told = f"{steps['total'] - steps['test']:,}"
+    for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):
+        assert run(command) == 0
+        head, *rows = capsys.readouterr().out.splitlines()
+        at = head.index("steps searched")
+        cells = [row[at:].split()[0] for row in rows if "runs/search " in row or "runs/ppo " in row]
+        assert cells == [told, told]
+    assert f"{steps['total']:,}" != told
+
+
+def test_rows_say_what_is_not_the_plain_task(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reward program, arguments, who acts in a baseline and prices that nobody knows are in their row."""
+    result = json.loads((runs / "ppo" / "result.json").read_text())
+    rows = {
+        "rewarded": {
+            "reward": {"digest": "d", "file": "r.py", "goal": ""},
+            "env_kwargs": {"sutton_barto_reward": True},
+        },
+        "agent": {
+            "method": "llm-agent",
+            "model": "openai:m",
+            "llm": {"calls": 9, "calls_of_unknown_price": 9},
+        },
+        "partly": {"llm": {"calls": 9, "cost_usd": 0.5, "calls_of_unknown_price": 1}},
+    }
+    for name, changes in rows.items():
+        (runs / name).mkdir()
+        (runs / name / "result.json").write_text(json.dumps(result | changes))
+    assert run(["list", "runs"]) == 0
+    said = {row.split()[0]: row for row in capsys.readouterr().out.splitlines()}
+    assert "CartPole-v1 (sutton_barto_reward=True, a reward program)" in said["runs/rewarded"]
+    assert "llm-agent (openai:m)" in said["runs/agent"]
+    assert "unknown" in said["runs/agent"]
+    assert "more than 0.5000" in said["runs/partly"]
+    assert "unknown" not in said["runs/ppo"]
+
+
 def test_compare_pairs_the_test_episodes(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The same test seeds are compared: a policy that is 10 below in each episode is 10 below, without noise."""
     assert run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "--json"]) == 0

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from promptpo.cli.terminal import wrapped
 from tests.promptpo.cli.test_command_line import QUICK
 
 ROOT = Path(__file__).parents[3]
@@ -48,6 +49,23 @@ def on_terminal(*arguments: Any, columns: Any, cwd: Any, **more: Any) -> Any:
     return shown.decode("utf-8", "replace"), process.wait()
 
 
+def test_long_lines_break_between_words() -> None:
+    """Indented ones go on further in; paths and commands that one copies stay whole, short lines as they are."""
+    path = "/a/very/long/path/of/a/run"
+    text = f"  Steps: of 600 at most 240 try four\nshort  line\ngo on with: promptpo resume {path} --json\n\n{path}"
+    assert wrapped(text, 20).splitlines() == [
+        "  Steps: of 600 at",
+        "    most 240 try",
+        "    four",
+        "short  line",
+        "go on with:",
+        f"promptpo resume {path} --json",
+        "",
+        path,
+    ]
+    assert wrapped(text, 200) == text
+
+
 @pytest.mark.parametrize(
     ("columns", "more"),
     [(120, {}), (40, {}), (80, {"NO_COLOR": "1"}), (80, {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"})],
@@ -59,3 +77,5 @@ def test_the_live_view_survives_every_terminal(tmp_path: Path, columns: int, mor
     assert code == 0, shown
     assert "Traceback" not in shown
     assert "Held-out return" in shown
+    result = shown[shown.index("Stopped: ") :].splitlines()
+    assert all(len(line) <= columns for line in result if " " in line)

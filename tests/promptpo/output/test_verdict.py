@@ -87,7 +87,10 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
         ({"ties": 4}, "All 4 policies earned the same"),
         ({"constant": "2"}, "It gives the same action in every step (2)"),
         ({"at_bounds": ("kp",)}, "kp stands at the end of its range"),
-        ({"at_bounds": ("a", "b", "c", "d")}, "a, b, c and 1 more stand at the end"),
+        (
+            {"at_bounds": ("a", "b", "c", "d")},
+            "a, b, c and 1 more stand at the end of their ranges: widen them",
+        ),
         ({"out_of_steps": True, "rounds": (2, 5)}, "after 2 of 5 rounds"),
         ({}, "(--hint)"),
         ({"language_model": False}, "knows nothing of the task: use a language model"),
@@ -135,7 +138,7 @@ def test_differences_are_paired() -> None:
     mine = [value + 5 + n / 10 for n, value in enumerate(theirs)]
     text = verdict(Facts(test=evidence(mine), references={"random": evidence(theirs)}, threshold=math.inf))
     assert text.startswith("Better than random actions")
-    assert "difference 5.15 ± 0.0645 over 4 shared episodes" in text
+    assert "difference 5.150 ± 0.065 over 4 shared episodes" in text
     assert "below the" in text
 
 

@@ -2,24 +2,26 @@
 
 import asyncio
 import random
+import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Measured, Seeds
 from promptpo.run.spender import Played, Subject
 from promptpo.search.history import History
-from promptpo.search.judge import Judge
+from promptpo.search.judge import Judge, _with_margin
 
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
 
@@ -137,14 +139,30 @@ def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
     assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
 
 
-def test_a_solved_task_is_looked_at_in_full(tmp_path: Path) -> None:
-    """Before the search ends, the winner has played all of the round's fresh episodes; fewer where it is far above."""
-    field = Field(tmp_path / "near", a=(560, 150), b=(0, 1))
-    field.judged(threshold=500.0)
-    assert field.episodes("a") == 20
-    field = Field(tmp_path / "far", a=(1000, 1), b=(0, 1))
-    field.judged(threshold=500.0)
-    assert field.episodes("a") == 10
+@pytest.mark.parametrize(
+    ("threshold", "fresh"), [(996.0, 20), (500.0, 10), (2000.0, 5)], ids=["close", "clear", "missed"]
+)
+def test_what_may_end_the_search_is_looked_at_until_it_is_believed(
+    tmp_path: Path, threshold: float, fresh: int
+) -> None:
+    """Close to the threshold the winner plays all of the round's fresh episodes, clearly above it fifteen in all."""
+    field = Field(tmp_path, a=(1000, 1), b=(0, 1))
+    history = field.judged(threshold=threshold)
+    assert history.best().id == "a"
+    assert field.episodes("a") == fresh
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(-100, 100), min_size=2, max_size=30), st.integers(-120, 120))
+def test_a_threshold_is_held_by_two_standard_errors_in_fifteen_episodes(
+    returns: list[int], threshold: int
+) -> None:
+    """A mean above it is not enough, nor are fewer episodes, however equal."""
+    evidence = Evidence(tuple(EpisodeRecord(n, float(value), 10) for n, value in enumerate(returns)))
+    error = statistics.stdev(returns) / len(returns) ** 0.5
+    below = statistics.fmean(returns) - 2 * error
+    assume(abs(below - threshold) > 1e-9 or error == 0)
+    assert _with_margin(evidence, threshold) == (len(returns) >= 15 and below >= threshold)
 
 
 def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
 from promptpo.telling import scores
-from promptpo.telling.feedback import brief, endings
+from promptpo.telling.feedback import brief, endings, with_noise
 
 
 def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
@@ -20,6 +20,26 @@ def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
             for seed, value in enumerate(returns)
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "told"),
+    [
+        (393.04, 69.13, "393 ± 69"),
+        (62.34, 9.57, "62.3 ± 9.6"),
+        (-1.0571, 0.4368, "-1.06 ± 0.44"),
+        (5.0, 9.96, "5 ± 10"),
+        (12345.6, 1234.0, "12346 ± 1234"),
+        (-0.001, 1.2, "0.0 ± 1.2"),
+        (500.0, 0.0, "500 ± 0"),
+        (3.0, float("nan"), "3"),
+        (0.5, 1e-7, "0.5 ± 1e-07"),
+    ],
+)
+def test_a_mean_has_the_decimals_of_its_error(mean: float, error: float, told: str) -> None:
+    """Digits that noise has made up are not shown, and both end at the same place."""
+    assert with_noise(mean, error) == told
+    assert with_noise(mean, error, signed=True) == (f"+{told}" if mean > 0 else told)
 
 
 def test_a_score_is_the_mean_its_error_and_the_number_of_episodes() -> None:
