@@ -42,9 +42,9 @@ class Acting:
         calls: Answers that were asked for in this episode.
         repeated: Steps whose question had been answered before in this run, which were not asked again.
         unreadable: Answers that could not be read.
-        drawn: ActionWords that were drawn at random after as many of them as there are tries.
-        scored: ActionWords chosen by their probabilities.
-        clipped: ActionWords with numbers out of bounds.
+        drawn: Actions that were drawn at random after as many of them as there are tries.
+        scored: Actions chosen by their probabilities.
+        clipped: Actions with numbers out of bounds.
         usage: Tokens of the calls.
         usd: Their price, where it is known.
         unpriced: Calls whose price is not known.

@@ -63,12 +63,14 @@ def problem_of(source: str) -> str:
 def tidy(text: str) -> str:
     """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps.
 
-    A line that is said several times in a row is told once, with how often.
+    Where a line begins like a heading, as those of a map do, all lines are set off. A line that is said several times in a
+    row is told once, with how often.
     """
     lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
-    whole = "\n".join(re.sub(r"^\s*#[#\s]*", "", line) for line in lines)
+    if any(line.lstrip().startswith("#") for line in lines):
+        lines = [f"| {line}" if line else line for line in lines]
     told: list[str] = []
-    for line, same in itertools.groupby(whole.split("\n")):
+    for line, same in itertools.groupby(lines):
         times = len(list(same))
         told += [f"{line} (so {times} times)"] if times >= OFTEN and line else [line] * times
     return re.sub(r"\n{3,}", "\n\n", "\n".join(told)).strip()

@@ -80,6 +80,11 @@ def test_one_whole_episode_is_told_before_parts_of_two() -> None:
     assert "more lines" not in text
 
 
+def test_a_map_keeps_its_walls() -> None:
+    """Lines that begin like headings are no headings, and stay aligned with the others."""
+    assert experiments.tidy("x -3..3\n#####\n#k.D#\n  S#") == "| x -3..3\n| #####\n| #k.D#\n|   S#"
+
+
 def test_lines_that_are_said_again_and_again_are_told_once() -> None:
     """With how often; two of a kind stay."""
     assert experiments.tidy("a\nb\nb\nb\nb\nc\nc") == "a\nb (so 4 times)\nc\nc"

@@ -1,253 +1,138 @@
 """Policy for MiniGrid-KeyCorridorS3R3-v0, written by inbox:box.
 
-Held-out mean return 0.922233 (95 % interval 0.918633 to 0.925867; 100 episodes, seeds 20000000 to 20000099).
-On the same seeds random actions earn 0 (0 to 0, 100 episodes), the zero action 0 (0 to 0, 10 episodes).
-Better than random actions: 0.922 against 0 (difference 0.922 ± 0.00187 over 100 shared episodes).
-Candidate r1c1 of run run, promptpo 0.1.0, 2026-11-22.
+Held-out mean return 0.919633 (95 % interval 0.915466 to 0.923933; 100 episodes, seeds 20000000 to 20000099).
+On the same seeds random actions earn 0 (0 to 0, 100 episodes), the zero action 0 (0 to 0, 100 episodes).
+Better than random actions: 0.92 against 0 (difference 0.92 ± 0.0022 over 100 shared episodes).
+Candidate r1c3 of run run, promptpo 0.1.0, 2026-11-22.
 
 This is code written by a language model; it passed promptpo's static gate, which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined.
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
-Prior layout plus expected-cost search: corridor x=3, key in a left room (1, 1/3/5), locked door at (4, r).
-Stages: search left rooms, take key, unlock, drop the key beside, take the ball.
+Goal choice by cost = steps to the goal + bias(kind, side) + gain * rows between it and the locked door.
+Map by dead reckoning from the start (0,0), in the corridor; left rooms have x = -2, right rooms x = 2.
+The smallest cost is followed by a shortest path over (cell, facing); a goal in progress keeps a small bonus (hysteresis).
 """
-import heapq
+from collections import deque
 import numpy as np
 
 PARAMS = {
-    "unknown_slot": (1.5, 0.0, 6.0),  # extra cost of counting on a door not yet seen
-    "inner_tail": (3.0, 0.0, 8.0),    # extra way back to the corridor from a room entered from inside
-    "tail_weight": (1.0, 0.0, 2.0),   # weight of the way from key to locked door
+    "row_gain": (0.4, 0.0, 3.0),     # per row between a left door and the locked door
+    "inner_bias": (2.0, -5.0, 15.0), # doors between two left rooms
+    "left_look": (1.0, -5.0, 15.0),  # unknown cells on the left side
+    "any_look": (6.0, 0.0, 30.0),    # unknown cells elsewhere
+    "right_door": (20.0, 0.0, 60.0), # closed doors on the right side
+    "stay": (0.6, 0.0, 4.0),         # bonus of the goal of the step before
 }
+VEC = ((1, 0), (0, 1), (-1, 0), (0, -1))
+L, R, F, PICK, DROP, TOGGLE = 0, 1, 2, 3, 4, 5
 
-D = [(1, 0), (0, 1), (-1, 0), (0, -1)]
-INF = 1e9
+
+def walkable(c):
+    return c is not None and (c[0] in (1, 3, 8) or (c[0] == 4 and c[2] == 0))
 
 
 class Policy:
     def __init__(self, params):
-        self.p = params
-        self.m = {}          # cells relative to the start
-        self.rx = self.ry = 0
-        self.off = 3         # map row of the start
-        self.moved = None
-        self.lock = None     # relative cell of the locked door
-        self.t = 0
+        self.k = params
+        self.px = self.py = self.d = 0
+        self.grid, self.before, self.done = {}, None, None
+        self.lock, self.goal = None, None
 
-    # ---------- map ----------
-    def look(self, im, d):
-        fx, fy = D[d]
-        gx, gy = D[(d + 1) % 4]
+    def sense(self, obs):
+        if self.done == F and walkable(self.before):
+            self.px += VEC[self.d][0]
+            self.py += VEC[self.d][1]
+        self.d = int(obs["direction"])
+        vx, vy = VEC[self.d]
+        view = np.asarray(obs["image"]).astype(int)
         for i in range(7):
             for j in range(7):
-                f, r = 6 - j, i - 3
-                o, k, s = (int(v) for v in im[i, j])
-                c = (self.rx + f * fx + r * gx, self.ry + f * fy + r * gy)
-                if f == 0 and r == 0:
-                    if c not in self.m or self.m[c][0] != 4:
-                        self.m[c] = (1, 0, 0)
+                if view[i, j, 0] == 0 or (i == 3 and j == 6):
                     continue
-                if o == 0:
-                    continue
-                self.m[c] = (o, k, s)
-                if o == 4 and s == 2:
-                    self.lock = c
+                s, n = i - 3, 6 - j
+                at = (self.px + n * vx - s * vy, self.py + n * vy + s * vx)
+                self.grid[at] = tuple(view[i, j].tolist())
+                if view[i, j, 0] == 4 and view[i, j, 2] == 2:
+                    self.lock = at
+        self.grid.setdefault((self.px, self.py), (1, 0, 0))
+        self.before = tuple(view[3, 5].tolist())
+        self.held = int(view[3, 6, 0])
 
-    def fits(self, off):
-        bad = 0
-        for (x, y), c in self.m.items():
-            ax, ay = x + 3, y + off
-            wall = c[0] == 2
-            if ax < 0 or ax > 6 or ay < 0 or ay > 6:
-                bad += 1
-            elif ax == 3:
-                bad += wall != (ay in (0, 6))
-            elif ax in (2, 4) and ay % 2 == 0:
-                bad += not wall
-        return bad
-
-    def kind(self, c):
-        x, y = c
-        v = self.m.get((x - 3, y - self.off))
-        if v is not None:
-            if v[0] == 2:
-                return "W"
-            if v[0] == 4:
-                return "OCL"[v[2]] if v[2] < 3 else "C"
-            return "." if v[0] in (1, 3, 8) else "B"
-        if x <= 0 or x >= 6 or y <= 0 or y >= 6 or (x % 2 == 0 and y % 2 == 0):
-            return "W"
-        if x == 3:
-            return "."
-        if x >= 4:
-            return "W"
-        if x % 2 == 1 and y % 2 == 1:
-            return "U"
-        return "?"
-
-    def paths(self, start, opened):
-        kinds = {}
-        dist = {start: 0.0}
-        first = {start: None}
-        heap = [(0.0, start)]
-        while heap:
-            g, s = heapq.heappop(heap)
-            if g > dist[s]:
-                continue
+    def paths(self):
+        """cell faced -> (steps, first action or None when faced already)."""
+        start = (self.px, self.py, self.d)
+        seen, queue, out = {start: (0, None)}, deque([start]), {}
+        while queue:
+            s = queue.popleft()
             x, y, d = s
-            c = (x + D[d][0], y + D[d][1])
-            if c not in kinds:
-                kinds[c] = self.kind(c)
-            k = kinds[c]
-            if k in ".O" or c in opened:
-                e, a = 1.0, 2
-            elif k == "U":
-                e, a = 1.5, 2
-            elif k == "C":
-                e, a = 2.0, 5
-            elif k == "?":
-                e, a = 2.0 + self.p["unknown_slot"], 2
-            else:
-                e, a = INF, 2
-            for n, w, b in (((x, y, (d + 3) % 4), 1.0, 0), ((x, y, (d + 1) % 4), 1.0, 1),
-                            ((c[0], c[1], d), e, a)):
-                if w < INF and g + w < dist.get(n, INF):
-                    dist[n] = g + w
-                    first[n] = b if first[s] is None else first[s]
-                    heapq.heappush(heap, (g + w, n))
-        return dist, first
-
-    # ---------- search for the key ----------
-    def poses(self, y):
-        out = [((3, y, 2), (2, y))]
-        if y > 1:
-            out.append(((1, y - 2, 1), (1, y - 1)))
-        if y < 5:
-            out.append(((1, y + 2, 3), (1, y + 1)))
+            n, first = seen[s]
+            ahead = (x + VEC[d][0], y + VEC[d][1])
+            out.setdefault(ahead, (n, first))
+            moves = [((x, y, (d + 3) % 4), L), ((x, y, (d + 1) % 4), R)]
+            if walkable(self.grid.get(ahead)):
+                moves.insert(0, ((ahead[0], ahead[1], d), F))
+            for s2, a in moves:
+                if s2 not in seen:
+                    seen[s2] = (n + 1, a if first is None else first)
+                    queue.append(s2)
         return out
 
-    def tail(self, slot):
-        rows = [self.lock[1] + self.off] if self.lock is not None else [1, 3, 5]
-        total = 0.0
-        for r in rows:
-            dy = abs(slot[1] - r)
-            total += 3.0 + dy + (2.0 if dy else 0.0)
-        total /= len(rows)
-        if slot[0] == 1:
-            total += self.p["inner_tail"]
-        return total * self.p["tail_weight"]
+    def goals(self):
+        """List of (cell, bias, action when faced)."""
+        g, k = self.grid, self.k
+        unlocked = self.lock is not None and g[self.lock][2] == 0
+        if self.held in (5, 6, 7) and unlocked:
+            return [(w, 0.0, DROP) for w, c in g.items() if c[0] == 1 and w != (self.px, self.py)]
+        out = []
+        if self.held == 5 and self.lock is not None:
+            out.append((self.lock, -100.0, TOGGLE))
+        for w, c in g.items():
+            if c[0] == 6 and self.held not in (5, 6, 7):
+                out.append((w, -200.0, PICK))
+            elif c[0] == 5 and self.held not in (5, 6, 7) and not unlocked:
+                out.append((w, -100.0, PICK))
+            elif c[0] == 4 and c[2] == 1:
+                bias = k["right_door"]
+                if w[0] < 0:
+                    bias = 0.0 if w[0] == -1 else k["inner_bias"]
+                    if self.lock is not None:
+                        bias += k["row_gain"] * abs(w[1] - self.lock[1])
+                out.append((w, bias, TOGGLE))
+        unknown = set()
+        for (x, y), c in g.items():
+            if walkable(c):
+                for vx, vy in VEC:
+                    w = (x + vx, y + vy)
+                    if w not in g:
+                        unknown.add(w)
+        for w in unknown:
+            if self.held == 5:
+                bias = -50.0 if w[0] > 0 else k["any_look"]  # the locked door has to be on the right
+            else:
+                bias = k["left_look"] if w[0] < 0 else k["any_look"]
+            out.append((w, bias, F))
+        return out
 
-    def search(self, state, opened, rooms):
-        key = (state, opened, rooms)
-        if key in self.memo:
-            return self.memo[key]
-        dist, _ = self.paths(state, opened)
-        best = (INF, None)
-        n = len(rooms)
-        for y in rooms:
-            for pose, slot in self.poses(y):
-                k = self.kind(slot)
-                if k not in "CO?" or pose not in dist:
-                    continue
-                c = dist[pose]
-                if slot not in opened:
-                    if k == "C":
-                        c += 1.0
-                    elif k == "?":
-                        c += 1.0 + self.p["unknown_slot"]
-                v = c + (2.0 + self.tail(slot)) / n
-                if n > 1:
-                    rest = tuple(r for r in rooms if r != y)
-                    sub = self.search(pose, opened | frozenset([slot]), rest)[0]
-                    v += min(sub, 200.0) * (n - 1) / n
-                if v < best[0]:
-                    best = (v, (pose, slot))
-        self.memo[key] = best
-        return best
-
-    def goto_facing(self, state, target):
-        dist, first = self.paths(state, frozenset())
-        best, act = INF, None
-        for d in range(4):
-            s = (target[0] - D[d][0], target[1] - D[d][1], d)
-            if s in dist and dist[s] < best:
-                best, act = dist[s], (first[s] if s != state else "here")
-        return act
-
-    # ---------- main ----------
     def act(self, obs):
-        im = np.asarray(obs["image"])
-        d = int(obs["direction"])
-        if self.moved is not None:
-            self.rx += self.moved[0]
-            self.ry += self.moved[1]
-        self.look(im, d)
-        self.off = min((3, 2, 4), key=self.fits)
-        a = self.choose(im, d)
-        if a is None:
-            a = self.wander(im)
-        o, s = int(im[3, 5, 0]), int(im[3, 5, 2])
-        passable = o in (1, 3, 8) or (o == 4 and s == 0)
-        if a == 2 and not passable:
-            a = 5 if (o == 4 and s == 1) else self.t % 2
-        self.moved = D[d] if a == 2 else None
-        self.t += 1
-        return int(a)
-
-    def wander(self, im):
-        o, s = int(im[3, 5, 0]), int(im[3, 5, 2])
-        if o == 4 and s == 1:
-            return 5
-        if (o in (1, 3) or o == 4 and s == 0) and self.t % 7 < 5:
-            return 2
-        return (self.t // 7) % 2
-
-    def choose(self, im, d):
-        x, y = self.rx + 3, self.ry + self.off
-        state = (x, y, d)
-        carry = int(im[3, 6, 0])
-        ahead = (x + D[d][0], y + D[d][1])
-        lock = None if self.lock is None else (self.lock[0] + 3, self.lock[1] + self.off)
-        unlocked = lock is not None and self.m[self.lock][2] != 2
-        if unlocked:
-            if carry == 5:
-                if int(im[3, 5, 0]) == 1 and ahead[0] == 3:
-                    return 4
-                for turn, nd in ((0, (d + 3) % 4), (1, (d + 1) % 4)):
-                    c = (x + D[nd][0], y + D[nd][1])
-                    if self.kind(c) == "." and c[0] <= 3:
-                        return turn
-                if int(im[3, 5, 0]) == 1:
-                    return 4
-                return 1
-            balls = [c for c, v in self.m.items() if v[0] in (6, 7)]
-            ball = (balls[0][0] + 3, balls[0][1] + self.off) if balls else (lock[0] + 1, lock[1])
-            act = self.goto_facing(state, ball)
-            return 3 if act == "here" else act
-        if carry == 5:
-            target = lock
-            if target is None:
-                target = (4, 3)
-            act = self.goto_facing(state, target)
-            if act == "here":
-                return 5 if lock is not None else 1
-            return act
-        keys = [c for c, v in self.m.items() if v[0] == 5]
-        if keys:
-            act = self.goto_facing(state, (keys[0][0] + 3, keys[0][1] + self.off))
-            return 3 if act == "here" else act
-        rooms = tuple(r for r in (1, 3, 5) if self.kind((1, r)) == "U")
-        if not rooms:
-            return None
-        self.memo = {}
-        _, plan = self.search(state, frozenset(), rooms)
-        if plan is None:
-            return None
-        pose, slot = plan
-        if pose == state:
-            return 5 if self.kind(slot) == "C" else 2
-        return self.paths(state, frozenset())[1].get(pose)
+        self.sense(obs)
+        paths = self.paths()
+        best = None
+        for w, bias, use in self.goals():
+            if w not in paths:
+                continue
+            n, first = paths[w]
+            cost = n + bias - (self.k["stay"] if w == self.goal else 0.0)
+            if best is None or cost < best[0]:
+                best = (cost, w, use if first is None else first)
+        if best is None:
+            self.goal, action = None, L
+        else:
+            self.goal, action = best[1], best[2]
+        self.done = action
+        self.debug = {"x": self.px, "y": self.py, "gx": self.goal[0] if self.goal else 99,
+                      "gy": self.goal[1] if self.goal else 99, "held": self.held}
+        return action
 
 
 # --- the policy ends here; what follows was added by promptpo ---
