@@ -367,7 +367,7 @@ class Tuning:
     def _choose(self, arms: Sequence[Arm]) -> Steps[None]:
         """The final choice among the best vectors of one structure, or of several."""
         clock = self._clock
-        episodes = clock.left // max(1, clock.cost(1, clock.horizon))
+        episodes = clock.left // max(1, clock.whole_cost(1))
         most = min(FINALISTS, max(2, episodes // 2))
         own = most if len(arms) == 1 else max(2, most - len(arms) + 1)
         finalists = [(arms[0], one) for one in arms[0].finalists(own)]

@@ -98,7 +98,7 @@ class FinalChoice:
 
     def _affordable(self) -> int:
         """Episodes of each that the steps pay for."""
-        return self._clock.left // max(1, self._clock.cost(len(self._alive), self._clock.horizon))
+        return self._clock.left // max(1, self._clock.whole_cost(len(self._alive)))
 
     def _mean(self, i: int) -> float:
         return mean_or_worst(self.returns[i])

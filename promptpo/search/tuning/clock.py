@@ -69,6 +69,7 @@ class Clock:
         better: Rollouts in which they earned as much or more.
         failing: Whether ending was found to be a failure; once found, it stays. It is one at once where every
             episode so far earned the same for each step: lasting longer is then all there is.
+        cut: Whether an episode was ended before the full length, so that nobody knows how long it would have been.
         cheap: Whether one episode has to do for each vector, as while one structure has its chance alone.
         began: Steps taken when the present leg of the search began.
         ends: Steps at which it ends at the latest; None where it has all that is left for the search.
@@ -89,6 +90,7 @@ class Clock:
     better: int = 0
     failing: bool = False
     rates: set[float] = field(default_factory=set)
+    cut: bool = False
     cheap: bool = False
     began: int = 0
     ends: int | None = None
@@ -101,6 +103,7 @@ class Clock:
         self.episodes += len(rollout.episodes)
         ended = [episode for episode in rollout.episodes if episode.terminated]
         others = [episode for episode in rollout.episodes if not episode.terminated]
+        self.cut = self.cut or any(episode.steps < (self.horizon or 0) for episode in others)
         self.endings += len(ended)
         self.ended_steps += sum(episode.steps for episode in ended)
         if ended and others:
@@ -177,6 +180,12 @@ class Clock:
     def survived(self) -> int:
         """Twice the mean length at which episodes failed, rounded up to a power of two, so that it is steady."""
         return 2 ** math.ceil(math.log2(2 * self.ended_steps / self.endings)) if self.ended_steps else 0
+
+    def whole_cost(self, episodes: int) -> int:
+        """Steps that some whole episodes will take at most, also where all so far were cut short."""
+        if self.cut and self.horizon is not None:
+            return episodes * self.horizon
+        return self.cost(episodes, self.horizon)
 
     def cost(self, episodes: int, horizon: int | None) -> int:
         """Steps that some episodes will take at most, by the horizon and by what has been seen.

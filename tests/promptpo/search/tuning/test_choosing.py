@@ -11,7 +11,7 @@ from promptpo.search.tuning.batches import Finalist
 from promptpo.search.tuning.choosing import FinalChoice
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
-from sandbox import Trial
+from sandbox import Rollout, Trial
 from tests.promptpo.search.tuning.conftest import _seeds, episode
 
 PROGRAM = Program('PARAMS = {"a": (0.0, 0.0, 9.0)}\n')
@@ -59,3 +59,17 @@ def test_the_steps_hold_and_somebody_wins(steps: int) -> None:
 
     winner, _ = chosen(noise, 5, steps)
     assert 0 <= winner < 5
+
+
+def test_whole_episodes_are_not_taken_to_be_as_short_as_cut_ones() -> None:
+    """After episodes of 130 steps nobody knows that a whole one ends before 1,000: the steps hold all the same."""
+    clock = Clock(8_000, 1000, 1)
+    arm = CmaSearch(Start("r1c1", PROGRAM, -100.0), 0, _seeds)
+    short = tuple(episode(Trial(n, None, 130), 1.0, 130) for n in range(10))
+    clock.add(Rollout(short, None, 1300, "", 0.0))
+    choice = FinalChoice([(arm, Finalist(PROGRAM, {"a": float(i)})) for i in range(3)], clock, _seeds)
+    while batches := choice.ask():
+        episodes = [[episode(t, t.params["a"] + t.seed % 5, 1000) for t in b.trials] for b in batches]
+        clock.spent += 1000 * sum(map(len, episodes))
+        choice.tell(episodes)
+    assert 0 < clock.spent <= 8_000
