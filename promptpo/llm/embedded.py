@@ -153,10 +153,10 @@ def find_weights(model: str) -> Path:
     """
     package = WEIGHTS.get(model)
     if model.endswith(".gguf"):
-        if importlib.util.find_spec("xllamacpp") is None:
-            raise MissingExtraError(f"embedded:{model} needs a package: pip install 'promptpo[local]'")
         if not Path(model).is_file():
             raise UsageError(f"there is no file {model} with the weights of a model.")
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise MissingExtraError(f"embedded:{model} needs a package: pip install 'promptpo[local]'")
         return Path(model).resolve()
     if package is None:
         raise UsageError(

@@ -16,6 +16,7 @@ from baselines.hyperparameters import resolve
 from baselines.refine.cli import app, compared
 from baselines.refine.start import resuming
 from baselines.settings import TrainingSettings, save_settings
+from promptpo.cli.terminal import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.policy_file import may_build
@@ -31,7 +32,10 @@ BALANCE = """class Policy:
 def call(*words: str) -> None:
     """Run a command line in this process; errors come out as exceptions."""
     command: Any = typer.main.get_command(app)
-    command(list(words), standalone_mode=False)
+    try:
+        command(list(words), standalone_mode=False)
+    finally:
+        release()  # of standard output, which --json keeps for itself
 
 
 def test_importing_the_command_imports_nothing_heavy() -> None:
