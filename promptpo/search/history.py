@@ -226,7 +226,9 @@ class History:
     def recall(self, state: RunState) -> None:
         """Add what the journal holds beyond this history: a run's best never gets worse by resuming.
 
-        What was not judged any more becomes the best where it is clearly better on the episodes it shares.
+        What was not judged any more becomes the best where it is clearly better on the episodes it shares, and no worse on
+        all of them together. What was judged stays in its order: who is better on a few shared episodes than someone
+        who is better on a few others need not be better than either.
         """
         self.absorb()
         known = {attempt.id for attempt in self.attempts}
@@ -238,7 +240,10 @@ class History:
                 looks += [look for look in state.looks(recorded.attempt.candidate) if look not in looks]
         leader = self.find(self.leader_id)
         for attempt in self._running():
-            if leader is not None and self.against(attempt, leader).verdict > 0:
+            if leader is None or (attempt.id in known and attempt.candidate.round <= self.rounds):
+                continue
+            above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
+            if above and self.against(attempt, leader).verdict > 0:
                 leader = attempt
                 self.leader_id = attempt.id
 

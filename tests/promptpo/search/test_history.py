@@ -127,3 +127,17 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
     assert past.best().id == "r1c1t"
     assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
     assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
+
+
+def test_what_was_judged_stays_in_its_order(tmp_path: Path) -> None:
+    """A rare bonus on other starts: who was clearly better on the three that all shared is no better for it."""
+    lucky = attempt("r1c2t", -80.0, -56.0, -43.0, *[999.0, -40.0] * 6)
+    brief, plain = attempt("r1c1", -36.0, -44.0, -23.0), attempt("r1c3", *[-11.0] * 15)
+    late = attempt("r2c1", *[-10.0] * 3)
+    with Journal(tmp_path) as journal:
+        for one in (lucky, brief, plain, late):
+            journal.add("attempt", one.id, one)
+        past = History([lucky, brief, plain], leader_id="r1c2t", rounds=1)
+        past.recall(RunState.of(Config(Task("CartPole-v1")), journal.events))
+    assert past.best().id == "r1c2t"
+    assert "r2c1" in [one.id for one in past.attempts]
