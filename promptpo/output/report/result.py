@@ -78,7 +78,10 @@ def goal_in_words(content: Mapping[str, Any] | None) -> str:
     goal = (content or {}).get("goal")
     if not isinstance(goal, Mapping) or "asked" not in goal:
         return ""
-    said = f"{goal['asked'] or 'not known'}, because {str(goal.get('because', '')).strip().rstrip('.')}"
+    because = str(goal.get("because", "")).strip().rstrip(".")
+    if because[1:2].islower() or because[1:2] == " ":  # the beginning of a sentence, and no abbreviation
+        because = because[0].lower() + because[1:]
+    said = f"{goal['asked'] or 'not known'}, because {because}"
     hints = " ".join(map(str, goal.get("misleading") or ()))
     return f"What was asked ({goal.get('text', '')}): {said}. {hints}".strip()
 
