@@ -97,9 +97,9 @@ def _counted(env: gymnasium.Env[Any, Any]) -> int | None:
     if method is None:
         return None
     step = folded(method, source)
-    counters = {
+    counters = {  # what is counted under a condition, such as a stage that was reached, counts no steps
         ast.unparse(node.target)
-        for node in ast.walk(step)
+        for node in step.body
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and ast.unparse(node.value) == "1"
     }
     values = {
