@@ -22,7 +22,8 @@ from promptpo.run.allowance import allowance
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import UNTOLD, Spender
+from promptpo.run.spender import Spender
+from promptpo.run.untold import UNTOLD
 from promptpo.search.history import History
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
