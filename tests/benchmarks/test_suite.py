@@ -20,6 +20,7 @@ EXPECTED = {
     "metaworld-mt10": 10,
     "metaworld-mt50": 50,
     "mujoco": 10,
+    "proof": 28,
     "quick": 6,
     "real-world": 4,
 }
