@@ -234,7 +234,7 @@ def test_boxes_in_subdirectories_are_listed(box: Path) -> None:
     """Several runs may each have an inbox below one directory; an answer goes to the box that it is for."""
     done: list[Completion] = []
     llms = [InboxLLM(box / name, run=name) for name in ("a", "b")]
-    threads = [threading.Thread(target=lambda llm=llm: done.extend(ask(llm, call("k")))) for llm in llms]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda llm=llm: done.extend(ask(llm, call("k")))) for llm in llms]
     for thread in threads:
         thread.start()
     until(lambda: box.exists() and len(waiting(box)) == 2)
