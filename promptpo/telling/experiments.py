@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
+from promptpo.telling.alike import told_once
 from promptpo.telling.parts import Part
 from promptpo.telling.shortening import SLACK, at_items, between_words
 from sandbox.text import clean
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD = 6000
-"""Characters of a prompt that all experiments may take."""
+MOST_TOLD = 4800
+"""Characters of a prompt that all experiments may take, lines of one form told as a table."""
 
 OTHERS = "(What it reported of other episodes is left out.)"
 
@@ -27,7 +28,7 @@ OFTEN = 3
 """Times in a row from which on a line is told once."""
 
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 140, 160, 240
+MOST_IDEA, MOST_PROBLEM, LEAST = 320, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
@@ -136,7 +137,7 @@ def _in_words(one: Experiment, most: int) -> str:
             f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
         )
     room = most - len(head) - 1
-    text = one.report
+    text = told_once(one.report)
     if len(text) > room:  # one episode that is whole tells more than the beginnings of two
         first, _, others = text.partition("\nEpisode 2:\n")
         text = first if len(first) <= room else at_items(first, max(60, room - SLACK))
@@ -147,4 +148,4 @@ def _in_words(one: Experiment, most: int) -> str:
 def part(experiments: Sequence[Experiment]) -> Part:
     """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out."""
     sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
-    return Part([section(experiments, most) for most in sizes], [72, 78, 84] if experiments else [])
+    return Part([section(experiments, most) for most in sizes], [69, 78, 84] if experiments else [])

@@ -11,17 +11,22 @@ from promptpo.telling.programs import idea
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
-    from promptpo.run.evidence import Evidence
-    from promptpo.run.records import Attempt
+    from promptpo.run.records import Attempt, Told
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((700, 700, 9), (420, 420, 9), (240, 0, 2), (0, 0, 1), (0, 0, 0))
-"""Forms of what is told of the last round's candidates: characters of the worst episode's summary, of that of one that
-failed, and how many of these show how they began, which says more than averages over what came after."""
+FORMS = ((600, 400), (320, 320), (160, 320), (0, 0))
+"""Forms of what is told of the last round's candidates: characters of the worst episode's summary, and of that of an
+episode in which one beats the best."""
 
-WORTHS = (12, 35, 60, 76)
+WORTHS = (12, 35, 76)
+
+MOST_BEATEN = 2
+"""Candidates of a round of which an episode is told in which they beat the best."""
+
+CLEARLY = 0.1
+"""Share of a return's size by which it has to be above that of the best on the same start."""
 
 
 def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:
@@ -45,8 +50,7 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
         title = "# The other candidates of the last round"
         ways = failures(last, known)
         forms = [
-            "\n".join([title, "", *ways, *_entries(last, known, most, failed, began)])
-            for most, failed, began in FORMS
+            "\n".join([title, "", *ways, *_entries(last, known, most, beaten)]) for most, beaten in FORMS
         ]
         parts.append(Part(forms, [*WORTHS]))
     if earlier:
@@ -94,18 +98,27 @@ def failures(attempts: Sequence[Attempt], known: Known) -> list[str]:
     return [f"{way}: {'; '.join(who)}." for way, who in found.items()]
 
 
-def _entries(attempts: Sequence[Attempt], known: Known, most: int, failed: int, began: int) -> Iterator[str]:
-    """What is told of each, the first so many of those that failed with how they began."""
+def _entries(attempts: Sequence[Attempt], known: Known, most: int, beaten: int) -> Iterator[str]:
+    """What is told of each; of the first ones that beat the best on a start, in which respect they did there."""
+    ahead = [attempt.id for attempt in attempts if _beats(attempt, known) is not None][:MOST_BEATEN]
     for attempt in attempts:
-        bad = _failed(attempt, known)
-        shows = (
-            bad
-            and began > 0
-            and bool(attempt.diagnosis.beginning)
-            and not scores.alike(known.history, attempt)
-        )
-        began -= shows
-        yield _entry(attempt, known, failed if bad else most, began=shows)
+        yield _entry(attempt, known, most, beaten if attempt.id in ahead else 0)
+
+
+def _beats(attempt: Attempt, known: Known) -> Told | None:
+    """The episode of those told of a candidate in which it is furthest above the best on the same start.
+
+    None where it is not clearly better on any of them.
+    """
+    history, leader = known.history, known.leader
+    if leader is None or attempt is leader or attempt.evaluation.outcome != "ok":
+        return None
+    theirs = {e.seed: e.return_ for e in history.evidence(leader).episodes}
+    gains = [(t.return_ - theirs[t.seed], t) for t in attempt.diagnosis.episodes if t.seed in theirs]
+    gain, told = max(gains, key=lambda pair: pair[0], default=(0.0, None))
+    if told is None or gain <= CLEARLY * max(abs(told.return_), abs(theirs[told.seed])) or not told.text:
+        return None
+    return told
 
 
 def _told_by_parent(attempt: Attempt, known: Known) -> bool:
@@ -114,46 +127,28 @@ def _told_by_parent(attempt: Attempt, known: Known) -> bool:
     return leader is not None and bool(leader.candidate.tuned) and attempt.id in leader.candidate.parents
 
 
-def _entry(attempt: Attempt, known: Known, most: int, *, began: bool) -> str:
-    """A candidate of the last round: its score, its idea, what tuning gave, and its worst episode."""
+def _entry(attempt: Attempt, known: Known, most: int, beaten: int) -> str:
+    """A candidate of the last round: its score, its idea, what tuning gave, its worst episode, and one that beats the best."""
     history = known.history
     same = scores.alike(history, attempt)
     if same:
         return f"- {same}."
-    table = attempt.diagnosis.beginning if began and _failed(attempt, known) else ""
     if attempt.evaluation.outcome != "ok":
         text = f"- {attempt.id}: {feedback.failure(attempt.evaluation)}"
         tried = idea(attempt, 160)
         text += f" What it tries: {tried}" if tried else ""
-        return "\n  ".join([text, *table.splitlines()])
+        return "\n  ".join([text, *attempt.diagnosis.beginning.splitlines()])
     text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most else 120)}"
     tuning = history.tuning.get(attempt.id, "")
     if tuning and history.find(f"{attempt.id}t") is None:
         text += f" {tuning}."
-    if most or table:
-        # Without a feedback class the summary is a table of the same steps.
-        summary = worst(attempt, most, known) if (most and attempt.diagnosis.by) or not table else ""
-        text = "\n".join(filter(None, [text, summary, table]))
+    better = _beats(attempt, known) if beaten else None
+    if better is not None:
+        text += f"\nWhere it beats {known.leader.id if known.leader else 'the best'}: "
+        text += feedback.episode_in_words(better, beaten, scores.starts(history))
+    if most and (better is None or better.role not in {"worst", "typical"}):
+        text += f"\n{worst(attempt, most, known)}"
     return text.rstrip().replace("\n", "\n  ")
-
-
-def _failed(attempt: Attempt, known: Known) -> bool:
-    """Whether a candidate broke, ended early, or earns no more than policies that know nothing."""
-    history, leader = known.history, known.leader
-    if attempt.evaluation.outcome != "ok":
-        return True
-    if leader is None or leader is attempt or history.against(attempt, leader).verdict >= 0:
-        return False
-    mine, theirs = history.evidence(attempt), history.evidence(leader)
-    marks = [mark.mean_return for mark in history.references.values() if mark.episodes]
-    bar = max([m for m in marks if m < theirs.mean_return], default=theirs.mean_return)
-    low = mine.mean_return <= bar + scores.FEW * (theirs.mean_return - bar)
-    early = any(e.terminated for e in mine.episodes) and _length(mine) < scores.EARLY * _length(theirs)
-    return low or early
-
-
-def _length(evidence: Evidence) -> float:
-    return sum(e.steps for e in evidence.episodes) / max(1, len(evidence.episodes))
 
 
 def _compared(attempt: Attempt, known: Known) -> str:

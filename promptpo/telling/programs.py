@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from promptpo.program import Program
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
 from promptpo.telling.shortening import between_words
+
+Parameter = tuple[float, float, float]
+"""A value and its bounds."""
 
 MOST_PARAMETERS = 12
 """Parameters listed of two programs that differ in numbers only; the others are counted."""
@@ -44,13 +48,8 @@ def parameters(source: str, other: str, name: str) -> str:
         within their bounds first.
     """
     mine, theirs = Program.parse(source).params, Program.parse(other).params
-    moved = {key for key in mine if key in theirs and mine[key][0] != theirs[key][0]}
-
-    def move(key: str) -> float:
-        value, low, high = mine[key]
-        return abs(value - theirs[key][0]) / ((high - low) or 1.0)
-
-    ordered = sorted(moved, key=lambda key: (not _mark(*mine[key]), -move(key)))
+    moves = _moves(mine, theirs)
+    ordered = sorted(moves, key=lambda key: (not _mark(*mine[key]), -moves[key]))
     lines = [
         f"{key} {number(mine[key][0])} ({name}: {number(theirs[key][0])}) in {number(mine[key][1])} .. "
         f"{number(mine[key][2])}{_mark(*mine[key])}"
@@ -59,6 +58,36 @@ def parameters(source: str, other: str, name: str) -> str:
     if len(ordered) > MOST_PARAMETERS:
         lines.append(f"{len(ordered) - MOST_PARAMETERS} others moved less")
     return "\n".join(f"- {line}" for line in lines)
+
+
+def changes(source: str, other: str) -> str:
+    """What a program's numbers were in another of the same structure, in one line; empty where none differs.
+
+    Args:
+        source: The program, which is printed beside it with its values and bounds.
+        other: The one that it was made from.
+
+    Returns:
+        ``gain 1.2 -> 3.7`` for each, those that moved most within their bounds first, with a mark at a bound.
+    """
+    mine, theirs = Program.parse(source).params, Program.parse(other).params
+    ordered = sorted(_moves(mine, theirs).items(), key=lambda pair: -pair[1])
+    told = [
+        f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}{_mark(*mine[key]).replace(',', '')}"
+        for key, _ in ordered[:MOST_PARAMETERS]
+    ]
+    if len(ordered) > MOST_PARAMETERS:
+        told.append(f"{len(ordered) - MOST_PARAMETERS} others moved less")
+    return ", ".join(told)
+
+
+def _moves(mine: Mapping[str, Parameter], theirs: Mapping[str, Parameter]) -> dict[str, float]:
+    """Name to how far a number moved, as a share of its range, of those that moved."""
+    return {
+        key: abs(value - theirs[key][0]) / ((high - low) or 1.0)
+        for key, (value, low, high) in mine.items()
+        if key in theirs and value != theirs[key][0]
+    }
 
 
 def _mark(value: float, low: float, high: float) -> str:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 EARLY = 0.5
 """An episode of less than this share of another's steps, terminated with less return, has ended early."""
 
-FEW = 0.2
-"""A program that earns less than this share of the way from what knows nothing to the best has failed."""
-
 MOST_NAMED = 6
 """Starts that are named."""
 

@@ -22,10 +22,8 @@ MOST_NUMBERS = 8
 """Numbers that are told of an outstanding episode."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
-NO_STEPS = "Not tuned, as no steps were left: its return is that of the numbers as written"
-NOT_PAID = (
-    "Not tuned, as steps were spent on more promising programs: its return is that of the numbers as written"
-)
+NO_STEPS = "Not tuned, as no steps were left"
+NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 
@@ -45,7 +43,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning left {what} as written after a look of {_episodes(tuned)}"
+        return f"Tuning left {what} as written, after a look of {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":

@@ -26,10 +26,10 @@ def test_every_candidate_of_the_last_round_is_told_failures_first() -> None:
 
 
 def test_of_two_programs_that_differ_in_numbers_one_is_printed() -> None:
-    """The tuned one; what it was is a table with bounds and a mark."""
+    """The tuned one; what its numbers were stands beside them, with a mark at a bound."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     assert text.count("class Policy:") == 1
-    assert "- gain 3.7 (was: 1.2) in 0 .. 3.7, at its upper bound" in text
+    assert "What they were: gain 1.2 -> 3.7 at its upper bound." in text
     assert "the first two episodes were cut" in text
     merged = prompting.policy_prompt(
         plan("merge", parents=(BEST, WRITTEN), aspect="x"), known(), max_tokens=10_000
@@ -114,18 +114,34 @@ def test_only_slow_programs_hear_of_their_seconds() -> None:
     assert seconds_in_words(slow) == "A call of `act` took about 50 ms (allowed: 1 s, and 60 s an episode)."
 
 
-def test_a_failed_candidate_shows_how_it_began() -> None:
-    """As long as there is room, and before the words on its worst episode."""
+def test_only_a_candidate_that_broke_shows_how_it_began() -> None:
+    """Of others, however bad, the feedback class says more in less room."""
     began = Diagnosis(
         ALIKE.diagnosis.episodes, "", "feedback", "How it began (start of 9 steps):\nstep|lean\n0|0.1"
     )
-    poor = attempt("r2c4", 1.0, 2.0, 3.0, diagnosis=began)
-    fair = attempt("r2c5", 71.0, 92.0, 13.0, diagnosis=began)
-    told = known(OLD, PARTNER, WRITTEN, BEST, poor, fair)
+    broken = attempt("r2c4", outcome="crashed", error="ValueError: x", diagnosis=began)
+    poor = attempt("r2c5", 1.0, 2.0, 3.0, diagnosis=began)
+    told = known(OLD, PARTNER, WRITTEN, BEST, broken, poor)
     text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
     others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
     assert others.count("How it began") == 1
     assert others.index("r2c4:") < others.index("How it began") < others.index("r2c5:")
+    assert "leans 50" in others[others.index("r2c5:") :]
+
+
+@pytest.mark.parametrize(("last", "shown"), [(60.0, True), (21.0, False)])
+def test_an_episode_in_which_a_loser_beats_the_best_is_told(last: float, shown: bool) -> None:
+    """What it did there, in the words of the feedback class; a return that is hardly above says nothing."""
+    told = tuple(
+        Told(role, seed, value, 100, "terminated", f"words on the {role} one")
+        for role, seed, value in (("worst", 0, 10.0), ("best", 2, last))
+    )
+    loser = attempt("r2c5", 10.0, 15.0, last, diagnosis=Diagnosis(told, by="feedback"))
+    asked = plan("improve", aspect="x")
+    text = prompting.policy_prompt(asked, known(OLD, PARTNER, WRITTEN, BEST, loser), max_tokens=10_000)
+    block = "Where it beats r2c2t: The best training episode (start 3, return 60, 100 steps, terminated):"
+    assert (block in text, "words on the best one" in text) == (shown, shown)
+    assert "words on the worst one" in text
 
 
 def test_thoughts_of_giving_up_are_told() -> None:
