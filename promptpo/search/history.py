@@ -42,6 +42,7 @@ class History:
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
         experiments: What the model has tried out to learn about the task, oldest first.
+        earned: The least and the most that one step of an episode of tuning has earned; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -61,6 +62,7 @@ class History:
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
     teacher: str = ""
     experiments: list[Experiment] = field(default_factory=list)
+    earned: tuple[float, ...] = ()
 
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark

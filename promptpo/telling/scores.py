@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.rollouts.evaluation import extremes
 from promptpo.telling.feedback import brief, far_below, number, span
 
 if TYPE_CHECKING:
@@ -97,9 +98,9 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
 
 
 def steps_earned(history: History) -> tuple[float, ...]:
-    """The least and the most that single steps of all programs have earned; empty where that is not known."""
-    seen = [a.diagnosis.rewards for a in history.attempts if a.diagnosis.rewards]
-    return (min(r[0] for r in seen), max(r[-1] for r in seen)) if seen else ()
+    """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
+    episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
+    return extremes([history.earned, *episodes, *(a.diagnosis.rewards for a in history.attempts)])
 
 
 def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:
