@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.rollouts.evaluation import extremes
-from promptpo.telling.feedback import brief, far_below, number, span
+from promptpo.run.evidence import bad_starts as bad_starts_of
+from promptpo.run.evidence import far_below
+from promptpo.telling.feedback import brief, number, span
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord
@@ -95,6 +97,25 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
         f"Returns: lowest {number(min(evidence.returns))}, quartiles {number(low)}, {number(middle)} and "
         f"{number(high)}, highest {number(max(evidence.returns))}."
     )
+
+
+def on_bad_starts(history: History, attempt: Attempt, leader: Attempt) -> str:
+    """What a candidate earned on another's bad starts, which it played for that; empty where it did not.
+
+    Such episodes were chosen for the other's bad luck as well, and are no part of what is told as its return.
+    """
+    if not history.changed(attempt, leader):
+        return ""
+    before = {e.seed: e.return_ for e in history.evidence(leader).episodes}
+    now = (*history.evidence(attempt).episodes, *history.revisits.get(attempt.id, ()))
+    again = {e.seed: e.return_ for e in now}
+    names = starts(history)
+    listed = ", ".join(
+        f"{names.get(seed, seed)}: {number(before[seed])} before, now {number(again[seed])}"
+        for seed in bad_starts_of(history.evidence(leader))
+        if seed in again
+    )
+    return f"on the bad starts of {leader.id}: {listed}"
 
 
 def steps_earned(history: History) -> tuple[float, ...]:

@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.telling.feedback import FAR, number
+from promptpo.run.evidence import FAR
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity
