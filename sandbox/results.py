@@ -181,6 +181,7 @@ class Episode:
         failure: Why it ended early, if it did.
         env_return: Sum of the environment's own rewards where those of a reward program count; None elsewhere.
         parts: Sums of what the reward program calls the parts of its reward, by name.
+        extremes: The least and the most that one step earned; empty where no step earned a finite number.
     """
 
     seed: int
@@ -195,6 +196,7 @@ class Episode:
     failure: Failure | None = None
     env_return: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    extremes: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

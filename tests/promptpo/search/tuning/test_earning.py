@@ -261,3 +261,11 @@ def test_long_episodes_that_are_rare_do_not_keep_the_last_steps_from_use() -> No
             tuning.step(rollouts)
     assert spent[False] < spent[True] <= 20_000
     assert spent[True] > 15_000
+
+
+def test_whole_episodes_after_short_ones_are_paid_in_full(drive: Any) -> None:
+    """A generation that may be eight times as long as any before takes no more than there is; longer ones show more."""
+    starts = [start("a", many(6).program.source), start("b", many(6).program.source + "\nx = 3\n")]
+    _, jobs = drive(starts, lambda _: 7.0, steps=12_000, length=1000, horizon=1000, earning=True)
+    assert taken(jobs, 1000) <= 12_000
+    assert max(trial.horizon for job in jobs for trial in job.trials) > 200
