@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium
 
@@ -13,6 +13,9 @@ from sandbox.results import Episode, Failure, Trajectory, Trial
 
 if TYPE_CHECKING:
     from sandbox.rewards import RewardedEpisode
+
+
+Tape: TypeAlias = tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]], list[Mapping[str, float]]]
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +42,7 @@ class Lane:
         taken: Actions of an earlier attempt at this episode, which are its first actions again.
         debug: What its policy kept in ``debug`` at its latest action.
         seen: What its policy's ``perceive`` returned last in its latest action.
-        recorded: Observations, actions, rewards and what policies kept, if asked for.
+        recorded: Observations, actions, rewards, what policies kept and numbers of ``info``, if asked for.
         rewarded: What its steps earn where a reward program says so; None where the environment does.
     """
 
@@ -62,7 +65,7 @@ class Lane:
     taken: Sequence[Any] = ()
     debug: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
-    recorded: tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]]] | None = field(default=None)
+    recorded: Tape | None = field(default=None)
     rewarded: RewardedEpisode | None = None
 
     def episode(
@@ -110,9 +113,13 @@ class Lane:
 
     @staticmethod
     def _trajectory(
-        observations: list[Any], actions: list[Any], rewards: list[float], debug: list[Mapping[str, Any]]
+        observations: list[Any],
+        actions: list[Any],
+        rewards: list[float],
+        debug: list[Mapping[str, Any]],
+        infos: list[Mapping[str, float]],
     ) -> Trajectory:
-        return Trajectory(observations, actions, rewards, debug if any(debug) else ())
+        return Trajectory(observations, actions, rewards, debug if any(debug) else (), infos)
 
     def widen(self, reward: float) -> None:
         """Take a reward beyond those so far into account; one that is not finite is none."""
