@@ -212,6 +212,8 @@ class Sampler:
         final = bool(answer.problem and plan.may_end and replies.ceiling(completion.text))
         if not answer.problem or final or not self._spender.can("repair"):
             return completion.text, answer, (key,)
+        if self._known.probe:  # it stays, though the answer had no policy
+            self._experimenter.take(plan.slot, completion.text, key)
         retry = [question, *_once_more(completion, answer)]
         again = f"{key}.again"
         try:
