@@ -24,6 +24,7 @@ from promptpo.search.strategies import Asked
 from promptpo.spec.promises import promises
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
+from promptpo.telling.promises import EARN
 from promptpo.telling.standing import Where
 from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser
@@ -168,6 +169,7 @@ class Sampler:
             said or plan.strategy,
             plan.respect,
             plan.parents[1].id if plan.direction == "merge" and len(plan.parents) > 1 else "",
+            plan.strategy if said and plan.strategy != EARN else "",
         )
         if plan.may_revise:
             self.summariser.revise(text, key)
