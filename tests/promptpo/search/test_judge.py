@@ -340,3 +340,15 @@ def test_a_round_that_an_earlier_version_closed_is_not_played_again(tmp_path: Pa
     field.journal.add("round", "r2", {})
     field.judged(led(field), 2)
     assert all(not BAD & set(seeds) for _, seeds in field.asked)
+
+
+def test_equal_programs_that_are_not_recognised_play_bad_starts_each(tmp_path: Path) -> None:
+    """As where a recipe has duplicates measured like any other."""
+    field = Bad(tmp_path, lead=("falls", 0), one=("stands", 0), other=("stands", 0))
+    history = led(field)
+    history.attempts = [
+        replace(a, candidate=replace(a.candidate, digest="same" if a.id != "lead" else "lead"))
+        for a in history.attempts
+    ]
+    field.judged(history, 2)
+    assert [who for who, seeds in field.asked if BAD & set(seeds)] == ["one", "other"]
