@@ -92,14 +92,15 @@ class Judge:
             round_: Its number; each round has validation seeds of its own.
             part: Names a judgement that does not close the round, as when only some samples were answered.
         """
-        await revisit(
-            history,
-            attempts,
-            self._sampler,
-            self._spender,
-            horizon=self._horizon,
-            round_=f"r{round_}{part}",
-        )
+        if self._config.switches.directions:  # else no request names a start
+            await revisit(
+                history,
+                attempts,
+                self._sampler,
+                self._spender,
+                horizon=self._horizon,
+                round_=f"r{round_}{part}",
+            )
         history.find_alike()
         alive = self._without_the_worse(history, self._contenders(history, attempts))
         turn = len(self._config.task.family)  # a block plays each variant of a family equally often

@@ -75,7 +75,7 @@ async def revisit(
         return
 
     async def play(attempt: Attempt, seeds: tuple[int, ...]) -> tuple[EpisodeRecord, ...]:
-        name = f"{attempt.candidate.digest or attempt.id}.{'+'.join(map(str, seeds))}"
+        name = f"{attempt.id}.{round_}"
         program = sampler.subject(attempt.candidate)
         played = await spender.roll_out("revisit", name, program, seeds, horizon=horizon)
         return played.evaluation.episodes if played.evaluation.outcome == "ok" else ()

@@ -332,3 +332,23 @@ def test_bad_starts_are_played_once_in_a_run_and_within_the_steps(tmp_path: Path
     )
     short.judged(led(short), 2)
     assert all(not BAD & set(seeds) for _, seeds in short.asked)
+
+
+def test_a_round_that_an_earlier_version_closed_is_not_played_again(tmp_path: Path) -> None:
+    """Its decisions say nothing of bad starts: a resumed run plays none of them for it."""
+    field = Bad(tmp_path, lead=("falls", 0), mended=("stands", 0))
+    field.journal.add("round", "r2", {})
+    field.judged(led(field), 2)
+    assert all(not BAD & set(seeds) for _, seeds in field.asked)
+
+
+def test_equal_programs_that_are_not_recognised_play_bad_starts_each(tmp_path: Path) -> None:
+    """As where a recipe has duplicates measured like any other."""
+    field = Bad(tmp_path, lead=("falls", 0), one=("stands", 0), other=("stands", 0))
+    history = led(field)
+    history.attempts = [
+        replace(a, candidate=replace(a.candidate, digest="same" if a.id != "lead" else "lead"))
+        for a in history.attempts
+    ]
+    field.judged(history, 2)
+    assert [who for who, seeds in field.asked if BAD & set(seeds)] == ["one", "other"]
