@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
 from promptpo.spec import describe
+from promptpo.spec.rewarded import without_purpose
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
@@ -201,6 +203,24 @@ def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -
     assert "env_reward`" in with_it
     assert "def reward(" not in without
     assert without.rstrip().endswith("return self.steps > 100")
+
+
+@pytest.mark.parametrize("builds", [False, True])
+def test_a_goal_comes_first_and_the_environments_own_purpose_is_not_told(builds: bool) -> None:
+    """The documentation says to balance the pole, which is not what is asked for; what the parts are stays."""
+    source = LEFT.replace("2 * left - 1", "env_reward + left") if builds else LEFT
+    asked = replace(reward_program(source), goal="let the pole \n fall to the left")
+    head = describe(Task("CartPole-v1", reward=asked)).text.partition("class State")[0]
+    assert head.splitlines()[2] == "What is asked for, in the user's words: let the pole fall to the left"
+    assert "A pole is hinged to a cart" in " ".join(head.split())
+    assert "goal is" not in head
+
+
+def test_what_a_description_asks_for_is_told_from_what_there_is() -> None:
+    """Sentences on purpose and reward go, whole; the others stay in their order."""
+    text = "A robot has two legs. The goal is to run as\nfast as possible. It is rewarded for speed. Each leg has a foot."
+    assert without_purpose(text) == "A robot has two legs. Each leg has a foot."
+    assert without_purpose("") == ""
 
 
 def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
