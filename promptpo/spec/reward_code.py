@@ -15,6 +15,7 @@ from promptpo.spec.slicing import MOVED, sliced
 from promptpo.spec.source import SIMULATORS, Method, Source, first_line, module_function
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
     import gymnasium

@@ -11,7 +11,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command
-from promptpo.cli.show import overview
+from promptpo.cli.show import overview, overview_json
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -24,8 +24,11 @@ from promptpo.program.rewards import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
+from promptpo.search.programs import SearchLLM
+from promptpo.session import paid_for
 from promptpo.spec import describe
 from promptpo.spec.rewarded import without_purpose
+from promptpo.telling.feedback import number
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
@@ -150,6 +153,25 @@ def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, 
         **{**QUICK, **settings},
     )
     assert corrected.data["best"]["candidate"] == "r1c1"
+
+
+def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
+    """A program search asks nobody, so there is nothing to hear again."""
+    fault = RewardFaultError("late.py failed.")
+    with pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"), paid_for(tmp_path, SearchLLM()):
+        raise fault
+    with pytest.raises(RewardFaultError, match="--model replay:"), paid_for(tmp_path, ScriptedLLM([])):
+        raise fault
+
+
+def test_what_is_shown_of_the_best_is_what_the_result_says(done: tuple[Any, Model]) -> None:
+    """The number that judged it is one, whoever tells it."""
+    best = done[0].data["best"]["candidate"]
+    shown = next(one for one in overview_json(done[0].directory)["candidates"] if one["id"] == best)
+    judged = done[0].data["validation"]["mean_return"]
+    assert shown["judged_by"]["mean_return"] == judged
+    assert shown["validation_mean_return"] == judged
+    assert f"judged by {number(judged)} over" in overview(done[0].directory)
 
 
 def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path) -> None:
