@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.5
 
+SIBLINGS_SECONDS = 1.0
+"""Questions of one round come together: they are listed when no further one came for so long."""
+
+GRACE_SECONDS = 10.0
+"""A run that asked here and is not alive for so long has ended; one that was just started takes some seconds."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
@@ -51,18 +57,30 @@ def inbox(
         else:
             print(f"wrote {path}")
         return
-    end, was_alive = time.monotonic() + wait, False
-    while time.monotonic() < end and not (directory.exists() and waiting(directory)):
-        alive = someone_asks(directory)
-        if was_alive and not alive:
-            break  # the run has ended
-        was_alive = alive
-        time.sleep(LOOK_SECONDS)
+    _wait(directory, wait)
     found, alive = waiting(directory), someone_asks(directory)
     if as_json:
         print_json({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]})
     else:
         print(_told(directory, found, alive=alive))
+
+
+def _wait(directory: Path, seconds: float) -> None:
+    """Until a question waits and those that come with it do, or the run that asked here is over, but so long at most."""
+    from promptpo.llm.inbox import someone_asked, someone_asks, waiting
+
+    end = time.monotonic() + seconds
+    silent, found, since = time.monotonic(), 0, 0.0
+    while (now := time.monotonic()) < end:
+        if directory.exists() and (n := len(waiting(directory))):
+            found, since = (found, since) if n == found else (n, now)
+            if now - since >= SIBLINGS_SECONDS:
+                return
+        elif someone_asks(directory):
+            silent = now
+        elif now - silent > GRACE_SECONDS and someone_asked(directory):
+            return  # the run has ended
+        time.sleep(LOOK_SECONDS)
 
 
 def _facts(question: WaitingRequest) -> dict[str, Any]:

@@ -270,6 +270,11 @@ def _held(directory: Path) -> bool:
     return False
 
 
+def someone_asked(directory: Path) -> bool:
+    """Whether a run has ever waited for answers here."""
+    return (directory / LOCK).exists()
+
+
 def _hold(directory: Path) -> int:
     """A descriptor that shows `someone_asks` that this process is there."""
     lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -28,7 +28,7 @@ OFTEN = 3
 """Times in a row from which on a line is told once."""
 
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 320, 160, 240
+MOST_IDEA, MOST_PROBLEM, LEAST = 240, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
@@ -164,5 +164,5 @@ def _in_words(one: Experiment, most: int) -> str:
 
 def part(experiments: Sequence[Experiment]) -> Part:
     """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out."""
-    sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
+    sizes = (MOST_TOLD, 7 * MOST_TOLD // 8, MOST_TOLD // 4, MOST_TOLD // 8)
     return Part([section(experiments, most) for most in sizes], [69, 78, 84] if experiments else [])

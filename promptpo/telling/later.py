@@ -17,7 +17,7 @@ from promptpo.telling.parts import Part
 from promptpo.telling.programs import changes, idea, parameters
 from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
-from promptpo.telling.trace import ROWS, shorter
+from promptpo.telling.trace import ROWS, of_debug, shorter
 from promptpo.telling.tuning import moved_in_words
 from promptpo.telling.world import disappointments_in_words
 
@@ -222,7 +222,10 @@ def _trace(plan: Plan, base: Attempt, known: Known) -> list[Part]:
     if table:
         unseen = which == "the worst" and worst is not None and _is_validation(worst, known)
         title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}\n\n"
-        parts.append(Part([title + table, title + shorter(table), ""], worths))
+        least = of_debug(table)
+        parts.append(
+            Part([title + table, title + shorter(table), least and title + least, ""], [*worths, 71])
+        )
     if base.diagnosis.maps:
         parts.append(Part([base.diagnosis.maps, ""], [worths[-1] + 1]))
     return parts

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
+from promptpo.telling.feedback import number
 from promptpo.telling.parts import Part
 from promptpo.telling.programs import idea
 from promptpo.telling.shortening import between_words
@@ -24,6 +26,9 @@ WORTHS = (12, 35, 76)
 
 MOST_BEATEN = 2
 """Candidates of a round of which an episode is told in which they beat the best."""
+
+FEW = 200
+"""Characters of a summary up to which it is told in a line."""
 
 CLEARLY = 0.1
 """Share of a return's size by which it has to be above that of the best on the same start."""
@@ -101,8 +106,13 @@ def failures(attempts: Sequence[Attempt], known: Known) -> list[str]:
 def _entries(attempts: Sequence[Attempt], known: Known, most: int, beaten: int) -> Iterator[str]:
     """What is told of each; of the first ones that beat the best on a start, in which respect they did there."""
     ahead = [attempt.id for attempt in attempts if _beats(attempt, known) is not None][:MOST_BEATEN]
+    remarks = Counter(_tuning(a, known.history) for a in attempts if not scores.alike(known.history, a))
+    said = [remark for remark, times in remarks.items() if remark and times > 1]
+    for remark in said:
+        who = ", ".join(a.id for a in attempts if _tuning(a, known.history) == remark)
+        yield f"{remark}: {who}."
     for attempt in attempts:
-        yield _entry(attempt, known, most, beaten if attempt.id in ahead else 0)
+        yield _entry(attempt, known, most, beaten if attempt.id in ahead else 0, said)
 
 
 def _beats(attempt: Attempt, known: Known) -> Told | None:
@@ -127,7 +137,12 @@ def _told_by_parent(attempt: Attempt, known: Known) -> bool:
     return leader is not None and bool(leader.candidate.tuned) and attempt.id in leader.candidate.parents
 
 
-def _entry(attempt: Attempt, known: Known, most: int, beaten: int) -> str:
+def _tuning(attempt: Attempt, history: History) -> str:
+    """What came of tuning a candidate that has no tuned form."""
+    return history.tuning.get(attempt.id, "") if history.find(f"{attempt.id}t") is None else ""
+
+
+def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collection[str]) -> str:
     """A candidate of the last round: its score, its idea, what tuning gave, its worst episode, and one that beats the best."""
     history = known.history
     same = scores.alike(history, attempt)
@@ -139,16 +154,26 @@ def _entry(attempt: Attempt, known: Known, most: int, beaten: int) -> str:
         text += f" What it tries: {tried}" if tried else ""
         return "\n  ".join([text, *attempt.diagnosis.beginning.splitlines()])
     text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most else 120)}"
-    tuning = history.tuning.get(attempt.id, "")
-    if tuning and history.find(f"{attempt.id}t") is None:
+    tuning = _tuning(attempt, history)
+    if tuning and tuning not in said:
         text += f" {tuning}."
     better = _beats(attempt, known) if beaten else None
     if better is not None:
         text += f"\nWhere it beats {known.leader.id if known.leader else 'the best'}: "
         text += feedback.episode_in_words(better, beaten, scores.starts(history))
     if most and (better is None or better.role not in {"worst", "typical"}):
-        text += f"\n{worst(attempt, most, known)}"
+        text += f"\n{worst(attempt, most, known) if most > FEW else _in_short(attempt, most, known)}"
     return text.rstrip().replace("\n", "\n  ")
+
+
+def _in_short(attempt: Attempt, most: int, known: Known) -> str:
+    """The first of what the feedback class says of the worst episode, in a line."""
+    told = attempt.diagnosis.of("worst", "typical")
+    if told is None:
+        return ""
+    start = scores.starts(known.history).get(told.seed, "?")
+    text = between_words("; ".join(filter(None, map(str.strip, told.text.splitlines()))), most)
+    return f"Worst (start {start}, {number(told.return_)}, {told.steps} steps): {text}"
 
 
 def _compared(attempt: Attempt, known: Known) -> str:

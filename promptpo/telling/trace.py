@@ -24,8 +24,8 @@ closer, since what ends an episode begins long before."""
 EARLIER = 5
 """Rows of what came before these, from the first step on."""
 
-FEW = 10
-"""Rows of its short form."""
+FEW, FEWEST, BESIDE = 10, 5, 2
+"""Rows of its short form, of the shortest one that shows ``debug``, and columns of the observation in that."""
 
 SHORTEST, LONGEST = 5, 25
 """Steps over which rewards before and after a step are averaged: a fiftieth of the episode within these."""
@@ -166,6 +166,26 @@ def shorter(table: str) -> str:
         until = f"to {about.partition(' to ')[2]}" if poorest is None else "on, where least was earned:"
         about = f"Steps {kept[0].split('|')[0]} {until}"
     return "\n".join([about, heading, *kept])
+
+
+def of_debug(table: str) -> str:
+    """The least of a trace that shows what the policy kept in its ``debug``: beside few other columns, in few steps.
+
+    Empty where it kept nothing.
+    """
+    about, heading, *rows = shorter(table).splitlines()
+    names = heading.split("|")
+    kept = [n for n, name in enumerate(names) if name.startswith("debug.")]
+    if not kept:
+        return ""
+    columns = sorted({*range(min(1 + BESIDE, kept[0])), *kept, len(names) - 1})
+    poorest = re.search(r"^Steps \d+ on", about)
+    few = rows[:FEWEST] if poorest else rows[-FEWEST:]
+    about = re.sub(r"^Steps \d+", f"Steps {few[0].partition('|')[0]}", about)
+    lines = [
+        [row.split("|")[n] for n in columns] for row in (heading, *few) if row.count("|") == len(names) - 1
+    ]
+    return "\n".join([about, *("|".join(line) for line in lines)])
 
 
 def event(rewards: Sequence[float], *, terminated: bool) -> tuple[int, str]:

@@ -1,5 +1,6 @@
 """The steps of an episode where it hurts."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from promptpo.search.history import History
 from promptpo.telling.feedback import extremes
 from promptpo.telling.scores import steps_earned
 from promptpo.telling.tables import cell, cells
-from promptpo.telling.trace import course, event, overview, shorter, trace, usual
+from promptpo.telling.trace import course, event, of_debug, overview, shorter, trace, usual
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -67,6 +68,21 @@ def test_a_trace_has_a_short_form() -> None:
     assert (len(short), short[2][:3], short[-1][:3]) == (12, "80|", "89|")
     two = trace(episode([1.0, 2.0]), NAMES)
     assert shorter(two) == two
+
+
+def test_what_a_policy_kept_outlives_the_other_columns() -> None:
+    """In the last steps, beside two of them and the reward; of a policy that keeps nothing nothing stays."""
+    n = 40
+    seen = [np.array([0.1 * t, 2.0 - t, t * t, -t * 0.3]) for t in range(n + 1)]
+    kept = tuple({"mode": "swing" if t % 2 else "push"} for t in range(n))
+    plain = episode([1.0] * n, terminated=True, observations=seen)
+    assert of_debug(trace(plain, NAMES)) == ""
+    with_debug = replace(plain, trajectory=replace(plain.trajectory, debug=kept))
+    told = of_debug(trace(with_debug, NAMES)).splitlines()
+    assert told[0] == "Steps 35 to 39, up to where the episode was terminated:"
+    assert told[1] == "step|height|obs[1]|debug.mode|reward"
+    assert told[-1] == "39|3.9|-37|swing|1"
+    assert len(told) == 7
 
 
 def test_what_ends_a_long_episode_is_shown_from_long_before() -> None:
