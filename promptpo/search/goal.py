@@ -122,9 +122,7 @@ class GoalReward:
 
     async def _written(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
         """A program that works on a few episodes, and these."""
-        info = [(name, number(low), number(high)) for name, (low, high) in self._spec.info.items()]
-        question = prompting.render("goal_reward", horizon=self._horizon, info=info)
-        text = await self._ask("goal.reward", "reward", question)
+        text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
         repairs = self._config.repairs if self._spender.can("repair") else 0
         for n in range(1, repairs + 2):
             source, program, episodes, problem = await self._tried(text)
@@ -155,10 +153,10 @@ class GoalReward:
         return answer.source, program, episodes, _flat(episodes)
 
     async def _ask(
-        self, key: str, purpose: Any, question: str, system: str = "", stills: tuple[Still, ...] = ()
+        self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
     ) -> str:
         completion = await self._spender.ask(
-            key, purpose, [Message("user", question, stills)], system=system or self._system
+            key, purpose, [Message("user", text, stills)], system=system or self._system
         )
         return completion.text
 
@@ -245,7 +243,7 @@ class GoalReward:
     async def _first_policy(self, program: RewardProgram) -> dict[str, Episode]:
         """Episodes of a first policy for the goal, which is a candidate of the search afterwards."""
         spec = self._described(program)
-        question = prompting.render(
+        asked = prompting.render(
             "first",
             strategy="",
             variant="",
@@ -256,7 +254,7 @@ class GoalReward:
             experiments="",
         )
         system = prompting.system_prompt_for(spec, self._config)
-        answer = answers.extract(await self._ask("goal.policy", "policy", question, system))
+        answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
         if answer.problem:
             return {}
         self._programs["policy"] = answer.source
@@ -276,9 +274,9 @@ class GoalReward:
             preferences = Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
             journal.add("preference", key, to_json(preferences))
             return preferences
-        question = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
+        asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
         stills = await self._strips(episodes)
-        text = await self._ask(f"goal.pairs.{key}", "judge", question, stills=stills)
+        text = await self._ask(f"goal.pairs.{key}", "judge", asked, stills=stills)
         preferences = Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
         journal.add("preference", key, to_json(preferences))
         return preferences
@@ -304,14 +302,14 @@ class GoalReward:
         """Another program where it agrees with more of the same preferences, and what is known by the one that is taken."""
         concerned = {name for pair in before.against for name in pair[:2]} or set(episodes)
         shown = {name: episode for name, episode in episodes.items() if name in concerned}
-        question = prompting.render(
+        asked = prompting.render(
             "goal_rewrite",
             source=program.source.strip(),
             disagreements=before.disagreements(),
             suspicious=[*before.suspicious(), *before.on_success()],
             episodes=self._tables(shown),
         )
-        text = await self._ask("goal.rewrite", "reward", question, stills=await self._strips(shown))
+        text = await self._ask("goal.rewrite", "reward", asked, stills=await self._strips(shown))
         _, other, again, problem = await self._tried(text)
         if other is None or problem:
             return program, before
@@ -343,6 +341,17 @@ def system_prompt(goal: str, spec: TaskSpec) -> str:
         observation_form=form_of(spec.observation_space),
         action_form=form_of(spec.action_space),
     )
+
+
+def question(spec: TaskSpec, horizon: int | None) -> str:
+    """What is asked for first: a reward program.
+
+    Args:
+        spec: The task.
+        horizon: Longest episode, in steps; None where that is not known.
+    """
+    info = [(name, number(low), number(high)) for name, (low, high) in spec.info.items()]
+    return prompting.render("goal_reward", horizon=horizon, info=info)
 
 
 def _flat(episodes: Mapping[str, Episode]) -> str:
