@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from promptpo.program import Program
+from promptpo.program.blocks import blocks, label, size
+from promptpo.program.literals import Range
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
 from promptpo.telling.shortening import between_words
@@ -41,10 +44,13 @@ def parameters(source: str, other: str, name: str) -> str:
 
     Returns:
         A line for each: name, value, that of the other, bounds, and a mark at a bound; those that moved most
-        within their bounds first.
+        within their bounds first, then arrays, each as a whole.
     """
-    mine, theirs = Program.parse(source).params, Program.parse(other).params
-    moved = {key for key in mine if key in theirs and mine[key][0] != theirs[key][0]}
+    program = Program.parse(source)
+    mine, theirs = program.params, Program.parse(other).params
+    moved = [key for key in mine if key in theirs and mine[key][0] != theirs[key][0]]
+    arrays = {block: keys for block, keys in blocks(moved, program.arrays).items() if block in program.arrays}
+    moved = [key for key in moved if key not in {k for keys in arrays.values() for k in keys}]
 
     def move(key: str) -> float:
         value, low, high = mine[key]
@@ -58,7 +64,23 @@ def parameters(source: str, other: str, name: str) -> str:
     ]
     if len(ordered) > MOST_PARAMETERS:
         lines.append(f"{len(ordered) - MOST_PARAMETERS} others moved less")
+    lines += [
+        _block(label(block, program.arrays), keys, mine, theirs, name) for block, keys in arrays.items()
+    ]
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _block(
+    what: str, keys: Sequence[str], mine: Mapping[str, Range], theirs: Mapping[str, Range], name: str
+) -> str:
+    """An array as one line: its numbers stand in the code."""
+    now, was = (number(size([values[key][0] for key in keys])) for values in (mine, theirs))
+    held = sum(_mark(*mine[key]) != "" for key in keys)
+    low, high = mine[keys[0]][1:]
+    return (
+        f"{what}: {len(keys)} numbers of mean size {now} ({name}: {was}) in {number(low)} .. {number(high)}"
+        + (f", {held} at a bound" if held else "")
+    )
 
 
 def _mark(value: float, low: float, high: float) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.program.blocks import blocks
 from promptpo.telling.feedback import FAR, number
 
 if TYPE_CHECKING:
@@ -70,10 +71,15 @@ def peak_in_words(tuned: Tuned, shown: Sequence[float]) -> str:
     best, size = max(shown), max(map(abs, shown[-20:]))
     if peak <= best + max(FAR * abs(best), FAR * min(size, abs(peak))):
         return ""
+    arrays = tuned.program.arrays
     named = sorted(
-        values, key=lambda name: -tuned.sensitivity[name].share if name in tuned.sensitivity else 0.0
+        blocks(values, arrays),
+        key=lambda name: -tuned.sensitivity[name].share if name in tuned.sensitivity else 0.0,
     )
-    numbers = ", ".join(f"{name} {values[name]:.4g}" for name in named[:MOST_NUMBERS])
+    numbers = ", ".join(
+        f"other numbers in {name}" if name in arrays else f"{name} {values[name]:.4g}"
+        for name in named[:MOST_NUMBERS]
+    )
     more = " and others" if len(named) > MOST_NUMBERS else ""
     return (
         f"one episode of its tuning returned {number(peak)}, far above the {number(best)} that is the most any candidate "
