@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from sandbox.arrays import MOST_NUMBERS, is_meant_as_array, read_array
 
-
 _WAY = (
     "write (np.zeros((2, 3)), low, high), or np.ones, np.full, np.array or nested lists of numbers, all rows as long, "
     f"of at most {MOST_NUMBERS} numbers"
