@@ -106,7 +106,7 @@ class Trial:
 
     Attributes:
         seed: For ``env.reset(seed=seed)``; the policy's own random numbers derive from it.
-        params: Given to ``Policy(params)``.
+        params: Given to ``Policy(params)``; numbers that are named as elements (``W[0,1]``) as arrays.
         horizon: The episode is truncated after this many steps.
     """
 

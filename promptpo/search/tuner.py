@@ -23,6 +23,7 @@ from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
 from promptpo.telling.tuning import AT_TARGET, NO_NUMBERS, NO_STEPS, NOT_PAID, outcome_in_words, peak_in_words
+from sandbox.arrays import array_of
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -381,7 +382,7 @@ class _Taken:
 
 
 def inherited(program: Program, attempt: Attempt, history: History) -> Iterator[dict[str, float]]:
-    """The tuned values of a candidate's parents, or of what these were tuned into, where names agree."""
+    """The tuned values of a candidate's parents, or of what these were tuned into, where names and shapes agree."""
     own = program.values or {}
     parents = set(attempt.candidate.parents)
     seen: list[dict[str, float]] = []
@@ -389,8 +390,12 @@ def inherited(program: Program, attempt: Attempt, history: History) -> Iterator[
         tuned = other.candidate.tuned
         if not tuned or not parents & {other.id, *other.candidate.parents} or other.id == attempt.id:
             continue
-        values = Program.parse(other.candidate.source).values or {}
-        shared = {name: value for name, value in values.items() if name in own}
+        relative = Program.parse(other.candidate.source)
+        shared = {
+            name: value
+            for name, value in (relative.values or {}).items()
+            if name in own and program.arrays.get(array_of(name)) == relative.arrays.get(array_of(name))
+        }
         if any(own[name] != value for name, value in shared.items()) and shared not in seen:
             seen.append(shared)
             yield shared

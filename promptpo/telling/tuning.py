@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.program.blocks import blocks
 from promptpo.run.evidence import FAR
 from promptpo.telling.feedback import number
 
@@ -71,10 +72,15 @@ def peak_in_words(tuned: Tuned, shown: Sequence[float], own: Sequence[float] = (
     every, mine = _far_above(peak, shown), bool(own) and _far_above(peak, own)
     if not (every or mine):
         return ""
+    arrays = tuned.program.arrays
     named = sorted(
-        values, key=lambda name: -tuned.sensitivity[name].share if name in tuned.sensitivity else 0.0
+        blocks(values, arrays),
+        key=lambda name: -tuned.sensitivity[name].share if name in tuned.sensitivity else 0.0,
     )
-    numbers = ", ".join(f"{name} {values[name]:.4g}" for name in named[:MOST_NUMBERS])
+    numbers = ", ".join(
+        f"other numbers in {name}" if name in arrays else f"{name} {values[name]:.4g}"
+        for name in named[:MOST_NUMBERS]
+    )
     more = " and others" if len(named) > MOST_NUMBERS else ""
     above = (
         f"the {number(max(shown))} that is the most any candidate has had"

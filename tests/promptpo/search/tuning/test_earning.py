@@ -35,6 +35,22 @@ def test_numbers_that_do_not_matter_take_few_steps(drive: Any) -> None:
     assert max(trial.horizon for job in jobs for trial in job.trials) == 100
 
 
+def test_an_array_is_tuned_number_by_number_and_told_as_one(drive: Any) -> None:
+    """Its values are found and written in place; notes and what mattered have one line for it."""
+    source = 'PARAMS = {"W": ([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], -1, 1), "idle": (0.5, 0, 1)}\n'
+
+    def near(trial: Any) -> Any:
+        return -sum((trial.params[f"W[1,{i}]"] - 0.5) ** 2 for i in range(3))
+
+    (tuned,), _ = drive([start("array", source)], near, steps=STEPS, earning=True)
+    found = tuned.program.params
+    assert all(abs(found[f"W[1,{i}]"][0] - 0.5) < 0.2 for i in range(3))
+    assert tuned.program.arrays == {"W": (2, 3)}
+    assert set(tuned.sensitivity) == {"W", "idle"}
+    assert tuned.sensitivity["W"].share > 0.3
+    assert sum(note.startswith("W (2 x 3): 6 numbers, mean size 0 -> ") for note in tuned.notes) == 1
+
+
 def test_noise_is_no_gain(drive: Any) -> None:
     """Where returns are noise alone, looks in pairs on fresh seeds show it, and most steps are left."""
 
