@@ -124,6 +124,7 @@ def _asked(suite: str, compared: ComparedFlags, cell: CellFlags, kept: KeptFlags
         candidates=cell.candidates,
         test_episodes=cell.test_episodes,
         usd=cell.max_usd,
+        calls=cell.max_calls,
         executor=cell.executor,
     )
     return Benchmark(loaded, chosen, named, compared.seeds, budget, root, arguments, kept.publish)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 RECEIVING_SECONDS = 30.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "revisit"]
 
-PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
+PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test", "revisit": "validation"}
 """What steps of a kind of event count for, where the purpose has another name."""
 
 

@@ -20,12 +20,18 @@ NAMED = 110
 
 
 def respects_in_words(history: History, base: str) -> str:
-    """In which respects a program was to be improved before, and what came of each; empty where in none."""
+    """In which respects a program was to be improved before, and what came of each; empty where in none.
+
+    What came of those of the last round is told where its candidates are.
+    """
     lines = []
     for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.respect and asked.base == base:
-            lines.append(f"- {asked.respect} ({id_}): {_outcome(history, id_, asked.base)}")
+            told = _order(id_)[0] == history.rounds and history.find(id_) and not history.find(f"{id_}t")
+            lines.append(
+                f"- {asked.respect} ({id_})" + ("" if told else f": {_outcome(history, id_, asked.base)}")
+            )
     if not lines:
         return ""
     return "\n".join([f"# What {base} was to be improved in before", "", *lines[-MOST:]])
@@ -74,7 +80,9 @@ def _outcome(history: History, id_: str, base: str) -> str:
     if other is None or other is best:
         return f"{name}{score}" + (", the best so far" if best.id == history.leader_id else "")
     against = f"{other.id} (tuned)" if other.candidate.tuned and tuned else other.id
-    return f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+    again = scores.on_bad_starts(history, best, other)
+    text = f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+    return "; ".join(filter(None, [text, again]))
 
 
 def _numbers(history: History, attempt: Attempt) -> str:

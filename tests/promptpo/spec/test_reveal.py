@@ -13,6 +13,8 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import TaskSpec, describe, describe_env
+from promptpo.spec.parts import Parts, RewardCode
+from promptpo.spec.reveal import revealed
 from tests.promptpo.envs.test_building import needs
 
 ANYWHERE = [
@@ -191,3 +193,15 @@ def test_dynamics_stay_withheld(env_id: Any) -> None:
         assert not MOVING.search(text), MOVING.search(text)
         for statement in moving_statements(env_id):
             assert statement.replace("self.", "env.") not in text
+
+
+@pytest.mark.parametrize("name", ["NailSlideJoint", "leftpad"])
+@pytest.mark.parametrize("call", ["env.data.joint('{}').qpos > 0.09", 'env.get_body_com("{}")[1]'])
+def test_the_simulators_names_of_parts_are_numbered(name: str, call: str) -> None:
+    """A joint that code looks up by its name would say which environment it is; the same one is called the same."""
+    env = make_env(Task("CartPole-v1"))
+    code = RewardCode([f"def reward():\n    return {call.format(name)} + {call.format(name)}"])
+    hidden = revealed(Parts(title="x", reward_code=code), env, "anonymous").reward_code
+    assert hidden is not None
+    assert name not in hidden.functions[0]
+    assert hidden.functions[0].count("part1") == 2
