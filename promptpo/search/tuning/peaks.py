@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -41,6 +42,12 @@ class Peaks:
             worst = min(self._returns, key=lambda key: max(self._returns[key][1]))
             del self._returns[worst]
 
+    def steady(self) -> Mapping[str, float] | None:
+        """The values whose whole episodes, two at least, have the highest mean less its standard error."""
+        several = [(values, returns) for values, returns in self._returns.values() if len(returns) > 1]
+        found = max(several, key=lambda one: _surely(one[1]), default=None)
+        return found[0] if found is not None else None
+
     def best(self) -> Peak:
         """The best single episode so far."""
         found = max(self._returns.values(), key=lambda one: max(one[1]), default=None)
@@ -49,3 +56,7 @@ class Peaks:
         values, returns = found
         ordered = sorted(returns, reverse=True)
         return Peak(ordered[0], values, tuple(ordered[1:]))
+
+
+def _surely(returns: Sequence[float]) -> float:
+    return statistics.fmean(returns) - statistics.stdev(returns) / math.sqrt(len(returns))
