@@ -40,13 +40,13 @@ def benchmark(
     methods: Annotated[
         str,
         typer.Option(
-            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, llm-agent, random, zero, oracle."
+            help="promptpo, promptpo-paper, promptpo-anonymous, promptpo-bare, best-of-n, search, tune, ppo, trpo, sac, icpi, llm-agent, random, zero, oracle."
         ),
     ] = "promptpo,search,random,zero",
     models: Annotated[
         str,
         typer.Option(
-            help="For promptpo and llm-agent: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
+            help="For promptpo, best-of-n and llm-agent: models as --model of optimize takes them; {task}, {method} and {seed} stand for those of a run. By default the provider whose key is set."
         ),
     ] = "",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each task and method, from seed 0 on.")] = 1,
@@ -61,10 +61,22 @@ def benchmark(
         int | None, typer.Option(min=1, help="Held-out episodes; by default the suite's.")
     ] = None,
     max_usd: Annotated[float | None, typer.Option(help="Money for each run that asks a model.")] = None,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Answers of language models, all runs and passes together; runs that need more are not begun.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
     max_seconds: Annotated[
-        float, typer.Option(min=1, help="Wall time of a run, after which it is ended and has failed.")
-    ] = 14_400,
+        float | None,
+        typer.Option(
+            min=1,
+            help="Wall time of a run, after which it is ended and has failed.  [default: 14400; none for inbox:]",
+            show_default=False,
+        ),
+    ] = None,
     executor: Annotated[str, typer.Option(help="Where promptpo's rollouts run: local, or ray.")] = "local",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the benchmark; runs/benchmark-SUITE when not given.")
@@ -127,7 +139,8 @@ def benchmark(
         return
     asked = _asked(
         suite, methods, models, seeds, out, publish,
-        steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd, executor=executor,
+        steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd,
+        calls=max_calls, executor=executor,
     )  # fmt: skip
     if dry_run:
         _show_estimate(asked, jobs, as_json=as_json)

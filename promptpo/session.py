@@ -42,9 +42,10 @@ from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender, check_wishes, completion_of
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
-from promptpo.search.asked_for import asked_for
+from promptpo.search.asked_for import Winner, asked_for
 from promptpo.search.given import check_given
 from promptpo.search.goal import GoalReward
+from promptpo.search.preferring import succeeded_in_words
 from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
 from promptpo.spec import TaskSpec, describe, with_hint
@@ -202,7 +203,9 @@ class Session:
             )
         if config.goal and outcome.best is not None:
             spender = Spender(llm, executor, config, journal, ledger)
-            judged = await asked_for(config.goal, spec, spender, outcome.best.candidate, horizon)
+            winner = Winner(outcome.best.candidate, outcome.test, outcome.held_out, outcome.references)
+            filmed = camera(config.task) if config.shows_frames(llm) else None
+            judged = await asked_for(config.goal, spec, spender, winner, horizon, filmed)
             outcome = replace(outcome, judged=judged)
         if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
@@ -244,8 +247,16 @@ class Session:
 
                 judge = PersonJudge(config.task, config.goal, names_of(spec.text), self.observer.warn)
                 person = stack.enter_context(judge).ask
-            found = GoalReward(config.goal, spec, spender, config, horizon, with_reward, person)
-            chosen = await found.choose()
+            filmed = camera(config.task)
+            asking = GoalReward(
+                config.goal, spec, spender, config, horizon, with_reward, person=person, camera=filmed
+            )
+            chosen = await asking.choose()
+            if chosen.always_succeeds:
+                self.observer.warn(
+                    "the reward that was written says success in every episode, whatever is done "
+                    f"({succeeded_in_words(chosen.succeeded)}): shares of success say nothing in this run."
+                )
         config = replace(
             config,
             task=replace(config.task, reward=chosen.reward),
@@ -311,7 +322,8 @@ class Session:
             content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
         content["preflight"] = ahead.as_json()
         if config.goal:
-            content["goal"] = {"text": config.goal, **(outcome.judged or {})}
+            first = (journal.find("decision", "goal") or {}).get("succeeded", {})
+            content["goal"] = {"text": config.goal, **(outcome.judged or {}), "succeeded_at_start": first}
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
             if best:

@@ -45,7 +45,7 @@ def inbox(
 ) -> None:
     """List the questions that a run with --model inbox:DIR waits for, or answer one.
 
-    Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
+    Inboxes in subdirectories are listed too. Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
     through --answer. The run goes on as soon as the answer is there. Exit code 0, whether or not any wait.
     """
     from promptpo.llm.inbox import put_answer, someone_asks, waiting
@@ -117,7 +117,7 @@ def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
     lines += [
         "",
         f"Give the whole text of a file to a chat or an agent, and its whole answer to {first.answer.name}",
-        f"beside it, or to: promptpo inbox {directory} --answer {first.number} < ANSWER.md",
+        f"beside it, or to: promptpo inbox {first.directory} --answer {first.number} < ANSWER.md",
     ]
     if not alive:
         runs = " ".join(dict.fromkeys(clean_name(item.run) for item in found if item.run)) or "RUN"

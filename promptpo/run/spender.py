@@ -43,9 +43,9 @@ UNTOLD = "untold"
 MOST_VALUES = 2_000_000
 """Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
 
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "revisit"]
 
-PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
+PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test", "revisit": "validation"}
 """What steps of a kind of event count for, where the purpose has another name."""
 
 

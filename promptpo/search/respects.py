@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.run.evidence import far_below
 from promptpo.telling import scores
-from promptpo.telling.feedback import far_below, number
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence

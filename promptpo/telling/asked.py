@@ -80,7 +80,9 @@ def _outcome(history: History, id_: str, base: str) -> str:
     if other is None or other is best:
         return f"{name}{score}" + (", the best so far" if best.id == history.leader_id else "")
     against = f"{other.id} (tuned)" if other.candidate.tuned and tuned else other.id
-    return f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+    again = scores.on_bad_starts(history, best, other)
+    text = f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+    return "; ".join(filter(None, [text, again]))
 
 
 def _numbers(history: History, attempt: Attempt) -> str:

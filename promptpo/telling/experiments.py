@@ -41,9 +41,26 @@ def modules_in(text: str) -> tuple[str, ...]:
     return answers.every(text, class_name="Probe", method="act")
 
 
-def as_policy(source: str) -> str:
-    """The module with its experiment under the name by which the sandbox looks for what acts."""
-    return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
+def as_policy(source: str, episode: int) -> str:
+    """The module with its experiment under the name by which the sandbox looks for what acts.
+
+    Args:
+        source: The module.
+        episode: Which one it plays, counted from 1; told to an experiment whose ``__init__`` asks for ``episode``.
+    """
+    if not _asks_for_episode(source):
+        return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
+    made = f"class Policy(Probe):\n    def __init__(self):\n        Probe.__init__(self, {episode})\n"
+    return f"{source.rstrip()}\n\n\n{made}"
+
+
+def target_of(source: str) -> str:
+    """What is called in such a module for the report."""
+    return "Policy.report" if _asks_for_episode(source) else "Probe.report"
+
+
+def _asks_for_episode(source: str) -> bool:
+    return Program.parse(source).arguments("Probe", "__init__") == ("self", "episode")
 
 
 def refusal(text: str) -> str:

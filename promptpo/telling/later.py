@@ -122,7 +122,10 @@ def _result(attempt: Attempt, known: Known, *, asked: bool = False) -> str:
         if scores.bad_starts(evidence, names):  # which say what is low, and where
             failing = "; ".join(part for part in failing.split("; ") if "below its median" not in part)
         text[0] = f"Return {scores.score(evidence)}: {'; '.join(filter(None, [difference, failing]))}."
+    before = history.find(_base_of(attempt, history))
+    again = scores.on_bad_starts(history, attempt, before) if before is not None else ""
     text += [
+        f"{again[0].upper()}{again[1:]}." if again else "",
         feedback.endings(evidence.episodes),
         scores.returns(evidence, names),
         "" if known.one_start or asked else scores.bad_starts(evidence, names),  # the request names them
@@ -130,6 +133,12 @@ def _result(attempt: Attempt, known: Known, *, asked: bool = False) -> str:
     if leader is attempt or leader is None:
         text.append(seconds_in_words(attempt))
     return " ".join(filter(None, text))
+
+
+def _base_of(attempt: Attempt, history: History) -> str:
+    """The program that a candidate, or what it was tuned from, was to improve; empty where there was none."""
+    names = (attempt.id, *attempt.candidate.parents) if attempt.candidate.tuned else (attempt.id,)
+    return next((history.asked[name].base for name in names if name in history.asked), "")
 
 
 def _code(attempt: Attempt) -> str:

@@ -181,7 +181,8 @@ def _compared(attempt: Attempt, known: Known) -> str:
     text = scores.score(history.evidence(attempt))
     if leader is None or leader is attempt:
         return text
-    return f"{text}, {difference(attempt, leader, history)}"
+    again = scores.on_bad_starts(history, attempt, leader)
+    return "; ".join(filter(None, [f"{text}, {difference(attempt, leader, history)}", again]))
 
 
 def _origin(attempt: Attempt, most: int = 200) -> str:

@@ -23,23 +23,32 @@ MOST_COLUMNS, ROWS = 30, 8
 
 MOST_IN_ROWS = 10
 
+EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
+"""Names of numbers of ``info`` that say what was earned, and not what was done."""
 
-def told(episode: Episode, names: Mapping[str, str]) -> str:
+
+def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:
     """What was seen and done in an episode, as two tables, without what it earned.
+
+    Numbers of the environment's ``info`` are told where they were recorded, but for those about rewards.
 
     Args:
         episode: Recorded.
         names: From `promptpo.spec.reading.names_of`.
+        horizon: Longest episode in steps, where this one may have been cut before.
     """
     seen = episode.trajectory
     steps = 0 if seen is None else len(seen.actions)
     ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
+    if not episode.terminated and horizon is not None and steps < horizon:
+        ending = f"it was cut there, of {horizon} steps that it might have lasted"
     head = f"{steps} step{'' if steps == 1 else 's'}; {ending}."
     if seen is None or not steps:
         return head
-    observed = _table(seen.observations, "obs", names)
+    numbers = _info(seen.infos)
+    observed = {**numbers, **_most_changing(_table(seen.observations, "obs", names), MOST_COLUMNS)}
     done = _table(seen.actions, "action", names)
-    whole = {**_most_changing(observed, MOST_COLUMNS), **_most_changing(done, MOST_COLUMNS // 3)}
+    whole = {**observed, **_most_changing(done, MOST_COLUMNS // 3)}
     lines = ["over the episode|first|last|least|mean|most"]
     lines += [
         "|".join([name, *map(brief, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
@@ -51,6 +60,16 @@ def told(episode: Episode, names: Mapping[str, str]) -> str:
     lines += ["", "|".join(["step", *shown])]
     lines += ["|".join([str(t), *(brief(column[t]) for column in shown.values())]) for t in at]
     return "\n".join([head, *lines])
+
+
+def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    """Name to one number for each step, of those entries that every step has."""
+    found = {}
+    for name in dict.fromkeys(name for info in infos for name in info):
+        column = np.array([info.get(name, np.nan) for info in infos], float)
+        if np.isfinite(column).all() and not EARNED.search(name):
+            found[f"info {name}"] = column
+    return _most_changing(found, MOST_COLUMNS // 2)
 
 
 def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -60,5 +60,9 @@ def test_planning_in_the_true_environment_leaves_it_as_it_is(env_id: str) -> Non
 
 def test_steps_saved_are_told_by_environment_and_recipe() -> None:
     """A row says how many seeds reached the target and after how many steps."""
-    rows = [WorldRow("A-v0", "model", seed, reached, 900, 1.0) for seed, reached in ((1, 300), (2, None))]
-    assert list(table(rows))[2] == "| A-v0 | model | 1 of 2 | 300, - | 1, 1 |"
+    rows = [
+        WorldRow("A-v0", 10.0, "model", seed, reached, 900, 9.5, 1.0, "solved: at last")
+        for seed, reached in ((1, 300), (2, None))
+    ]
+    [line] = table(rows)
+    assert line == ("A-v0", "10", "model", "1 of 2", "300, -", "9.5, 9.5", "solved, solved", "1, 1")

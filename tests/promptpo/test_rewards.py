@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,12 +112,13 @@ def test_a_run_with_a_reward_is_resumed(done: tuple[Any, Model], tmp_path: Path)
 def test_a_policy_is_evaluated_with_the_reward_of_its_run(
     done: tuple[Any, Model], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run's directory says it; for an exported file it is named; without either the environment's counts."""
+    """A run's directory says it, and its exported file; where another task is named the environment's own counts."""
     directory = done[0].directory
     by_run = promptpo.evaluate(directory, episodes=2).evaluation
     by_file = promptpo.evaluate(directory / "best.py", episodes=2, reward=folder / "left.py").evaluation
-    own = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
-    assert by_run.returns == by_file.returns
+    alone = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
+    own = promptpo.evaluate(directory / "best.py", "CartPole-v1", episodes=2).evaluation
+    assert by_run.returns == by_file.returns == alone.returns
     assert by_run.env_mean_return == own.mean_return
     assert own.env_mean_return is None
     arguments = ["evaluate", str(directory / "best.py"), "--episodes", "2", "--json"]
@@ -123,6 +126,30 @@ def test_a_policy_is_evaluated_with_the_reward_of_its_run(
     told = json.loads(capsys.readouterr().out)
     assert told["returns"] == list(by_run.returns)
     assert set(told["reward_parts"]) == {"left", "right"}
+
+
+def test_an_exported_file_reports_both_returns_by_itself(done: tuple[Any, Model]) -> None:
+    """With numpy and gymnasium alone, the same as the sandbox says, by parts and with successes."""
+    path = done[0].directory / "best.py"
+    alone = "import sys; sys.modules['promptpo'] = sys.modules['sandbox'] = None; sys.argv = sys.argv[1:]; "
+    code = alone + "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(path), "--episodes", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    both = promptpo.evaluate(path, episodes=2).evaluation
+    first, own = both.episodes[0], both.env_mean_return
+    assert (
+        f"episode 1: return by the reward program {first.return_:.6g}, left {first.parts['left']:.6g}"
+        in said.stdout
+    )
+    assert f"mean return of 2 episodes by the reward program: {both.mean_return:.6g}" in said.stdout
+    assert f"mean return of 2 episodes by the environment: {own:.6g}" in said.stdout
+    assert f"success in {sum(bool(e.success) for e in both.episodes)} of 2 episodes" in said.stdout
+    assert "Returns are by the program REWARD below" in path.read_text()
 
 
 def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_path: Path) -> None:

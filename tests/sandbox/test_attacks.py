@@ -77,11 +77,12 @@ def test_corpus_is_large_and_labelled() -> None:
 def test_attack_comes_to_nothing(
     path: Path, hostile_box: Sandbox, canaries: Canaries, unharmed: list[float]
 ) -> None:
-    """Canaries untouched, the host alive, the next policy unharmed."""
+    """Canaries untouched, the host alive, the next policy unharmed (where the gate has let anything run)."""
     envs = [CanaryEnv(), CanaryEnv()]
     before = zygotes(hostile_box)
     rollout = hostile_box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])
     assert canaries.harm(texts_of(rollout), rollout.output, envs) == []
     assert len(rollout.output) <= TIGHT.output_bytes
-    assert control(hostile_box) == unharmed
+    if rollout.failure is None or rollout.failure.kind != "rejected":
+        assert control(hostile_box) == unharmed
     assert before.items() <= zygotes(hostile_box).items(), "the zygote had to be replaced"

@@ -15,13 +15,14 @@ from promptpo.search.tuning.arms import (
     nothing_better,
     unchanged,
 )
-from promptpo.search.tuning.batches import NO_PEAK, Batch, SeedSource, Start, Tuned
+from promptpo.search.tuning.batches import Batch, SeedSource, Start, Tuned
 from promptpo.search.tuning.choosing import FINALISTS, FinalChoice
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
+from promptpo.search.tuning.peaks import Peak
 from promptpo.search.tuning.target import Proof
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Tuning:
         arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
         if arm is None:
             return tuned
-        peak = arm.peak if isinstance(arm, CmaSearch) else NO_PEAK
+        peak = arm.whole_episodes.best() if isinstance(arm, CmaSearch) else Peak()
         told = replace(tuned, evaluations=arm.evaluations, peak=peak)
         if tuned.program is not arm.start.program:
             return replace(told, outcome="better")

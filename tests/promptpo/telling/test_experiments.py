@@ -112,7 +112,7 @@ def test_the_example_runs_as_it_stands(box: Sandbox, env_id: str) -> None:
     """In tasks of all common kinds it acts, and says something of what it saw."""
     env = gymnasium.make(env_id)
     source = example(env.observation_space, env.action_space)
-    rollout = box.rollout(experiments.as_policy(source), [env], [Trial(0, None, 60)], record=True)
+    rollout = box.rollout(experiments.as_policy(source, 1), [env], [Trial(0, None, 60)], record=True)
     assert rollout.failure is None
     data = for_feedback_class(rollout.episodes[0], sees_all=True)
     result = box.call(source, "Probe.report", data)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from promptpo.run.records import Diagnosis, Told
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.records import SEEDS_PER_PURPOSE, Diagnosis, Told
 from promptpo.search.history import History
 from promptpo.search.strategies import Asked
 from promptpo.spec.promises import Promise
@@ -249,7 +250,7 @@ def test_a_promise_that_nobody_has_seen_kept_is_told() -> None:
     told.history.attempts = [OLD, WRITTEN, poor]
     text = prompting.policy_prompt(plan("improve", parents=(poor,), aspect="x"), told, max_tokens=10_000)
     assert (
-        "No step of any episode that is told has earned more than -0.1 so far (least -10), but the task text says: "
+        "No step of any episode has earned more than -0.1 so far (least -10), but the task text says: "
         '"Reaching the goal gives a large bonus."' in text
     )
     kept = replace(poor, diagnosis=replace(poor.diagnosis, rewards=(-10.0, 1000.0)))
@@ -301,3 +302,25 @@ def test_an_episode_of_validation_is_not_called_one_of_training() -> None:
     assert "The worst episode (start v1, " in text
     assert "# From the worst episode of r2c2t" in text
     assert "The best training episode (start 2, " in text
+
+
+def test_what_became_of_named_starts_is_told() -> None:
+    """Before and now, beside the difference on all starts, where a candidate played the bad starts of the best."""
+    told = known()
+    history = told.history
+    seeds = [e.seed for e in BEST.evaluation.episodes]
+    low = Evaluation("ok", tuple(EpisodeRecord(seed, 95.0, 100) for seed in (*seeds, 50)), 400)
+    bad = replace(low, episodes=(*low.episodes, EpisodeRecord(SEEDS_PER_PURPOSE + 6, -20.0, 100)))
+    best = replace(BEST, evaluation=low)
+    history.attempts[history.attempts.index(BEST)] = best
+    history.looks = {best.id: [replace(bad, episodes=bad.episodes[-1:])]}
+    history.asked = {"r2c1": Asked("improve", best.id, "", "Robustness")}
+    history.alike.clear()
+    other = next(a for a in history.attempts if a.id == "r2c1")
+    assert history.runs(other)
+    history.revisits = {"r2c1": (EpisodeRecord(SEEDS_PER_PURPOSE + 6, 210.0, 100),)}
+    text = prompting.policy_prompt(plan("improve", parents=(best,), aspect="x"), told, max_tokens=10_000)
+    others = text[text.index("# The other candidates") :]
+    assert f"on the bad starts of {best.id}: v7: -20 before, now 210" in others
+    asked = text[text.index(f"# What {best.id} was to be improved in before") :]
+    assert f"on the bad starts of {best.id}: v7: -20 before, now 210" in asked.split("\n#")[0]

@@ -206,7 +206,7 @@ def test_the_range_of_single_rewards_is_known() -> None:
 
 
 def test_the_range_of_single_rewards_is_that_of_all_programs() -> None:
-    """The least and the most; programs of which it is not known are left out."""
+    """The least and the most, of episodes of tuning too; programs of which it is not known are left out."""
 
     def attempt(n: int, rewards: tuple[float, ...]) -> Attempt:
         evaluation = Evaluation("ok", (EpisodeRecord(1, -10.0, 10),), 10)
@@ -215,6 +215,8 @@ def test_the_range_of_single_rewards_is_that_of_all_programs() -> None:
     past = History([attempt(1, (-10.0, -1.0)), attempt(2, ()), attempt(3, (-2.0, -1.0))])
     assert steps_earned(past) == (-10.0, -1.0)
     assert steps_earned(History([attempt(1, ())])) == ()
+    past.earned = (-1.0, 1000.0)
+    assert steps_earned(past) == (-10.0, 1000.0)
 
 
 def fall(n: int = 200) -> Any:

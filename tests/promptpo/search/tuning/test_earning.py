@@ -35,6 +35,22 @@ def test_numbers_that_do_not_matter_take_few_steps(drive: Any) -> None:
     assert max(trial.horizon for job in jobs for trial in job.trials) == 100
 
 
+def test_an_array_is_tuned_number_by_number_and_told_as_one(drive: Any) -> None:
+    """Its values are found and written in place; notes and what mattered have one line for it."""
+    source = 'PARAMS = {"W": ([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], -1, 1), "idle": (0.5, 0, 1)}\n'
+
+    def near(trial: Any) -> Any:
+        return -sum((trial.params[f"W[1,{i}]"] - 0.5) ** 2 for i in range(3))
+
+    (tuned,), _ = drive([start("array", source)], near, steps=STEPS, earning=True)
+    found = tuned.program.params
+    assert all(abs(found[f"W[1,{i}]"][0] - 0.5) < 0.2 for i in range(3))
+    assert tuned.program.arrays == {"W": (2, 3)}
+    assert set(tuned.sensitivity) == {"W", "idle"}
+    assert tuned.sensitivity["W"].share > 0.3
+    assert sum(note.startswith("W (2 x 3): 6 numbers, mean size 0 -> ") for note in tuned.notes) == 1
+
+
 def test_noise_is_no_gain(drive: Any) -> None:
     """Where returns are noise alone, looks in pairs on fresh seeds show it, and most steps are left."""
 
@@ -261,3 +277,11 @@ def test_long_episodes_that_are_rare_do_not_keep_the_last_steps_from_use() -> No
             tuning.step(rollouts)
     assert spent[False] < spent[True] <= 20_000
     assert spent[True] > 15_000
+
+
+def test_whole_episodes_after_short_ones_are_paid_in_full(drive: Any) -> None:
+    """A generation that may be eight times as long as any before takes no more than there is; longer ones show more."""
+    starts = [start("a", many(6).program.source), start("b", many(6).program.source + "\nx = 3\n")]
+    _, jobs = drive(starts, lambda _: 7.0, steps=12_000, length=1000, horizon=1000, earning=True)
+    assert taken(jobs, 1000) <= 12_000
+    assert max(trial.horizon for job in jobs for trial in job.trials) > 200
