@@ -16,7 +16,7 @@ from sandbox.text import clean
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment
 
-MOST_REPORT = 3000
+MOST_REPORT = 1800
 """Characters that an experiment reports of all its episodes together."""
 
 MOST_TOLD = 4800
