@@ -28,13 +28,18 @@ def respects_in_words(history: History, base: str) -> str:
     for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.respect and asked.base == base:
-            told = _order(id_)[0] == history.rounds and history.find(id_) and not history.find(f"{id_}t")
-            lines.append(
-                f"- {asked.respect} ({id_})" + ("" if told else f": {_outcome(history, id_, asked.base)}")
-            )
+            outcome = "" if _told_elsewhere(history, id_) else f": {_outcome(history, id_, asked.base)}"
+            lines.append(f"- {asked.respect} ({id_}){outcome}")
     if not lines:
         return ""
     return "\n".join([f"# What {base} was to be improved in before", "", *lines[-MOST:]])
+
+
+def _told_elsewhere(history: History, id_: str) -> bool:
+    """Whether the list of the last round's candidates says what came of a request."""
+    if _order(id_)[0] != history.rounds or history.find(id_) is None:
+        return False
+    return history.find(f"{id_}t") is None and id_ not in history.revisits
 
 
 def strategies_in_words(history: History, *, short: bool = False) -> str:

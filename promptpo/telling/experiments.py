@@ -16,7 +16,7 @@ from sandbox.text import clean
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment
 
-MOST_REPORT = 3000
+MOST_REPORT = 1800
 """Characters that an experiment reports of all its episodes together."""
 
 MOST_TOLD = 4800
@@ -156,10 +156,19 @@ def _in_words(one: Experiment, most: int) -> str:
     room = most - len(head) - 1
     text = told_once(one.report)
     if len(text) > room:  # one episode that is whole tells more than the beginnings of two
-        first, _, others = text.partition("\nEpisode 2:\n")
-        text = first if len(first) <= room else at_items(first, max(60, room - SLACK))
-        text = f"{text}\n{OTHERS}" if others and len(text) + len(OTHERS) < room else text
+        text = _first_episodes(text, room)
     return f"{head}\n{text}"
+
+
+def _first_episodes(text: str, room: int) -> str:
+    """As many whole episodes of a report as there is room for, or the beginning of the first one."""
+    first, *others = re.split(r"\n(?=Episode \d+:\n)", text)
+    kept = first if len(first) <= room else at_items(first, max(60, room - SLACK))
+    left = len(others)
+    while left and len(kept) + len(others[-left]) + len(OTHERS) + 2 < room:
+        kept = f"{kept}\n{others[-left]}"
+        left -= 1
+    return f"{kept}\n{OTHERS}" if left and len(kept) + len(OTHERS) < room else kept
 
 
 def part(experiments: Sequence[Experiment]) -> Part:

@@ -164,7 +164,7 @@ def _numbers(plan: Plan, base: Attempt, history: History) -> Part:
     if moved:
         head += f" {moved[0].upper()}{moved[1:]}."
     old = changes(base.candidate.source, written.candidate.source)
-    told = f"{head}\nWhat they were: {old}." if old else head
+    told = f"{head}\nBefore -> after: {old}." if old else head
     if plan.direction in {"fresh", "different"}:  # which print no program
         told = head
     return Part(["\n".join([told, *remarks]), told, head], [25, 71])

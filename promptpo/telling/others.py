@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((600, 400), (320, 320), (160, 320), (0, 0))
+FORMS = ((600, 400), (320, 320), (120, 240), (0, 0))
 """Forms of what is told of the last round's candidates: characters of the worst episode's summary, and of that of an
 episode in which one beats the best."""
 
@@ -153,7 +153,7 @@ def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collect
         tried = idea(attempt, 160)
         text += f" What it tries: {tried}" if tried else ""
         return "\n  ".join([text, *attempt.diagnosis.beginning.splitlines()])
-    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most else 120)}"
+    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most > FEW else 120)}"
     tuning = _tuning(attempt, history)
     if tuning and tuning not in said:
         text += f" {tuning}."

@@ -149,3 +149,16 @@ def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     assert len(experiments.modules_in(PROBE + PROBE.replace("0", "2") + PROBE)) == 2
     bare = PROBE.replace("```python\n", "").replace("```\n", "")
     assert len(experiments.modules_in(bare)) == 1
+
+
+def test_as_many_whole_episodes_are_told_as_there_is_room_for() -> None:
+    """Of ten short ones more than the first, and that others are left out is said."""
+    report = experiments.report_of([f"n {n}{'!' * n} it fell to the left and lay there" for n in range(10)])
+    one = Experiment("p0.1", SOURCE, report)
+    text = experiments.section([one], 1000)
+    assert "Episode 10:" in text
+    text = experiments.section([one], 500)
+    shown = text.count("Episode ")
+    assert 3 < shown < 10
+    assert f"Episode {shown}:" in text
+    assert text.endswith(experiments.OTHERS)

@@ -30,7 +30,7 @@ def test_of_two_programs_that_differ_in_numbers_one_is_printed() -> None:
     """The tuned one; what its numbers were stands beside them, with a mark at a bound."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     assert text.count("class Policy:") == 1
-    assert "What they were: gain 1.2 -> 3.7 at its upper bound." in text
+    assert "Before -> after: gain 1.2 -> 3.7 at its upper bound." in text
     assert "the first two episodes were cut" in text
     merged = prompting.policy_prompt(
         plan("merge", parents=(BEST, WRITTEN), aspect="x"), known(), max_tokens=10_000
