@@ -127,7 +127,7 @@ class StudyFlags:
     seeds: Annotated[
         str,
         typer.Option(
-            metavar="N|SEED,SEED", help="Runs of each network, from seed 0 on; or the seeds, such as 543,100."
+            metavar="N|SEED,SEED", help="Runs of each network, from seed 0 on; or the seeds, such as 543,100; one alone as 543,"
         ),
     ] = "3"
     out: Out = Path("runs/llm-study")
@@ -214,8 +214,10 @@ def _seeds(text: str) -> list[int]:
         UsageError: It names none.
     """
     parts = [part.strip() for part in text.split(",")]
+    named = len(parts) > 1
+    parts = parts[:-1] if named and not parts[-1] else parts  # "543,": one seed
     numbers = [int(part) for part in parts if part.isdecimal()]
-    wrong = len(numbers) < len(parts) or len(set(numbers)) < len(numbers) or numbers == [0]
+    wrong = len(numbers) < len(parts) or len(set(numbers)) < len(numbers) or (numbers == [0] and not named)
     if wrong:
         raise UsageError(f"--seeds takes a number of runs, or different seeds such as 543,100, not {text!r}.")
-    return numbers if len(numbers) > 1 else list(range(numbers[0]))
+    return numbers if named else list(range(numbers[0]))

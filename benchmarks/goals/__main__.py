@@ -39,7 +39,8 @@ OWN, WRITTEN = "its own reward", "the written reward"
 JUDGED = "judged.json"
 """In a run: what its best agent does on held-out seeds, by both rewards."""
 
-VALIDATION, EVALUATIONS = 5, 8
+VALIDATION, EVALUATIONS = 5, 5
+"""Episodes of a look at validation seeds, and looks in a training."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,15 @@ ANSWERS = Path(__file__).parents[1] / "results" / "goals" / "answers"
 """Answers of a large language model to the prompts, beside them."""
 
 GOALS: Mapping[str, tuple[str, int]] = {
-    "MountainCarContinuous-v0": (
-        "drive the car up the right hill to the flag, as fast as possible and with little force",
-        20_000,
-    ),
+    "Acrobot-v1": ("swing the free end of the lower link above the line as fast as possible", 40_000),
     "Pendulum-v1": (
         "swing the pendulum up and hold it upright and still, with as little torque as that takes",
-        40_000,
+        30_000,
     ),
-    "Acrobot-v1": ("swing the free end of the lower link above the line as fast as possible", 60_000),
+    "MountainCarContinuous-v0": (
+        "drive the car up the right hill to the flag, as fast as possible and with little force",
+        12_000,
+    ),
 }
 """What the environment's own reward asks for, in words, and how long is trained for it, in steps."""
 

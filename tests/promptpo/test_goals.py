@@ -22,6 +22,7 @@ from promptpo.run.journal import read_run
 from promptpo.search.preferring import Preferences
 from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Episode, Trajectory
+from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 from tests.promptpo.rewards import CONSTANT, LEFT
@@ -280,8 +281,9 @@ def test_the_first_policy_is_told_by_the_feedback_class(done: tuple[Any, Judge])
     assert attempts["r0c1"]["diagnosis"]["by"] == "feedback"
 
 
-def test_a_judge_that_sees_is_shown_strips(tmp_path: Path) -> None:
+def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
+    monkeypatch.setattr("promptpo.session.camera", lambda _task: lambda e: (png(e.steps % 250), (0, e.steps)))
     model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
     llm = ScriptedLLM(model, sees=True)
     promptpo.optimize("CartPole-v1", llm=llm, out=tmp_path / "run", **{**QUICK, **SETTINGS})
@@ -350,3 +352,22 @@ def test_numbers_of_info_are_told_but_for_rewards() -> None:
     assert "it was cut there, of 100 steps" in text
     assert "7.2" not in text
     assert "late" not in text
+
+
+def test_rows_show_where_the_body_was_and_no_noise_of_rounding() -> None:
+    """Of many numbers those that change are shown in single steps, numbers of info among them; 1e-16 is nought."""
+    import numpy as np
+
+    n = 60
+    noise = np.random.default_rng(0).normal(size=(n + 1, 20)) * 1e-16
+    seen = noise.copy()
+    seen[:, 17] = np.linspace(0, 1, n + 1)
+    infos = [{"x_position": -0.1 * i} for i in range(n)]
+    text = told(
+        Episode(0, 0.0, n, False, True, None, 0, 0.0, Trajectory(list(seen), [0] * n, [0.0] * n, (), infos)),
+        {},
+    )
+    head = next(line for line in text.splitlines() if line.startswith("step|"))
+    assert head.split("|")[1] == "info x_position"
+    assert "obs[17]" in head
+    assert "e-1" not in text
