@@ -127,7 +127,8 @@ class StudyFlags:
     seeds: Annotated[
         str,
         typer.Option(
-            metavar="N|SEED,SEED", help="Runs of each network, from seed 0 on; or the seeds, such as 543,100; one alone as 543,"
+            metavar="N|SEED,SEED",
+            help="Runs of each network, from seed 0 on; or the seeds, such as 543,100; one alone as 543,",
         ),
     ] = "3"
     out: Out = Path("runs/llm-study")
