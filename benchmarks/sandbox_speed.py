@@ -1,4 +1,6 @@
-"""What the sandbox costs: ``python -m benchmarks.sandbox_speed [--json] [--quick]``.
+"""What the sandbox costs: ``python -m benchmarks.sandbox_speed [--json] [--quick] [--seconds N]``.
+
+It ends after 160 seconds, on a busy machine with fewer repeats, and prints what it has even where a part fails.
 
 - ``ratios``: environment steps per CPU second through the sandbox (host and guest together) over the same
   policy in a plain Python loop; the median of interleaved pairs, for K episodes in lockstep.
@@ -8,14 +10,17 @@
 - ``short_evaluations``: candidates per second where each runs three short episodes.
 - ``candidate``: CPU time of a candidate of ten 500-step CartPole episodes through parsing, gate, rollout and
   journal over that of the plain rollout, with an empty and with a long journal.
+- ``problems``: parts that failed or that time ran out for.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -35,6 +40,8 @@ from promptpo.run.journal import Journal
 from sandbox import Sandbox, Trial
 
 LANES = (1, 8, 16, 32)
+RATIOS_SHARE = 0.6
+"""Of the time for everything; the rest is for the other parts."""
 
 LINEAR = """
 class Policy:
@@ -133,6 +140,7 @@ class Ratio:
     workers: int
     ratio: float
     plain_steps_per_cpu_second: float
+    pairs: int
 
 
 def plain_steps_per_second(case: Case, env: gymnasium.Env[Any, Any], episodes: int) -> float:
@@ -167,20 +175,34 @@ def boxed_steps_per_second(
     return rollout.steps / seconds
 
 
-def measure_ratios(case: Case, lanes: Sequence[int], repeats: int, share: float) -> Iterator[Ratio]:
-    """Interleaved pairs for each number of lanes."""
+def measure_ratios(
+    case: Case, lanes: Sequence[int], repeats: int, share: float, *, until: float = math.inf
+) -> Iterator[Ratio]:
+    """Interleaved pairs for each number of lanes, which take turns, so that all have some when time is over.
+
+    Args:
+        case: What runs.
+        lanes: Episodes in lockstep.
+        repeats: Pairs for each.
+        share: Of the case's episodes.
+        until: When to stop, by `time.monotonic`; a pair that has begun is finished.
+    """
     episodes = max(*lanes, int(case.episodes * share))
+    plain: dict[int, list[float]] = {k: [] for k in lanes}
+    ratios: dict[int, list[float]] = {k: [] for k in lanes}
     with Sandbox() as box:
         envs = case.envs(max(lanes))
-        for k in lanes:
-            boxed_steps_per_second(case, box, envs[:k], k)
-            pairs, plain = [], []
-            for _ in range(repeats):
-                plain.append(plain_steps_per_second(case, envs[0], max(1, episodes // 4)))
-                pairs.append(boxed_steps_per_second(case, box, envs[:k], episodes) / plain[-1])
-            yield Ratio(
-                case.env_id, k, 1, round(statistics.median(pairs), 3), round(statistics.median(plain))
-            )
+        boxed_steps_per_second(case, box, envs, max(lanes))
+        for _ in range(repeats):
+            for k in lanes:
+                if time.monotonic() < until:
+                    plain[k].append(plain_steps_per_second(case, envs[0], max(1, episodes // 4)))
+                    boxed = boxed_steps_per_second(case, box, envs[:k], episodes)
+                    ratios[k].append(boxed / plain[k][-1])
+    for k in lanes:
+        if ratios[k]:
+            middle, speed = statistics.median(ratios[k]), statistics.median(plain[k])
+            yield Ratio(case.env_id, k, 1, round(middle, 3), round(speed), len(ratios[k]))
 
 
 def _steady(case: Case, k: int, seconds: float, start: Any, results: Any) -> None:
@@ -207,9 +229,12 @@ def measure_scaling(case: Case, k: int, seconds: float, repeats: int) -> dict[st
         ]
         for process in processes:
             process.start()
-        rates = [results.get() for _ in processes]
-        for process in processes:
-            process.join()
+        try:
+            rates = [results.get(timeout=10 * seconds + 30) for _ in processes]
+        finally:
+            for process in processes:
+                process.terminate()
+                process.join()
         return float(sum(rates))
 
     ratio = statistics.median(together(2) / together(1) for _ in range(repeats))
@@ -318,39 +343,89 @@ def _over_plain(
     return statistics.median(ratios)
 
 
+class _OutOfTimeError(Exception):
+    """The time for all of it is over."""
+
+
+def measure_all(
+    parts: Mapping[str, Callable[[], Any]], seconds: float, result: dict[str, Any]
+) -> dict[str, Any]:
+    """Every part's measurement, in order; what fails, or has no time left, is named instead.
+
+    Args:
+        parts: What measures, by the name of its entry.
+        seconds: For all of it; a part that is at work then is broken off.
+        result: Taken over, and filled in.
+    """
+    result["problems"] = {}
+
+    def ring(*_: Any) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    name = ""
+    try:
+        for name, measure in parts.items():
+            try:
+                result[name] = measure()
+            except Exception as error:
+                if isinstance(error, _OutOfTimeError):
+                    raise
+                result["problems"][name] = f"{type(error).__name__}: {error}"
+    except (_OutOfTimeError, KeyboardInterrupt):
+        done = list(parts).index(name)
+        result["problems"] |= dict.fromkeys(list(parts)[done:], "no time was left")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return result
+
+
+def _all_ratios(
+    cases: Sequence[Case], lanes: Sequence[int], repeats: int, share: float, seconds: float, rows: list[Any]
+) -> list[Any]:
+    """Ratios of all cases, each of which has its part of what is left of the time; rows that are done are added at once."""
+    ends = time.monotonic() + seconds
+    print(f"{'environment':20} {'K':>3} {'ratio':>7} {'plain steps/CPU s':>18} {'pairs':>6}", file=sys.stderr)
+    for i, case in enumerate(cases):
+        until = time.monotonic() + (ends - time.monotonic()) / (len(cases) - i)
+        for row in measure_ratios(case, lanes, repeats, share, until=until):
+            rows.append(asdict(row))
+            print(
+                f"{row.env:20} {row.k:3} {row.ratio:7.3f} {row.plain_steps_per_cpu_second:18.0f} {row.pairs:6}",
+                file=sys.stderr,
+            )
+    return rows
+
+
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--pictures", action="store_true", help="only observations that are pictures")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter repeats")
+    parser.add_argument("--seconds", type=float, default=160.0, help="wall time for all of it")
     options = parser.parse_args()
-    repeats, share, seconds = (3, 0.1, 2.0) if options.quick else (7, 1.0, 6.0)
-    ratios: list[Ratio] = []
-    print(f"{'environment':16} {'K':>3} {'ratio':>7} {'plain steps/CPU s':>18}", file=sys.stderr)
-    for case in PICTURES if options.pictures else CASES:
-        for row in measure_ratios(case, LANES[:2] if options.pictures else LANES, repeats, share):
-            ratios.append(row)
-            print(
-                f"{row.env:16} {row.k:3} {row.ratio:7.3f} {row.plain_steps_per_cpu_second:18.0f}",
-                file=sys.stderr,
-            )
-    if options.pictures:
-        print(json.dumps([asdict(row) for row in ratios], indent=2) if options.json else "")
-        return
-    result = {
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "ratios": [asdict(row) for row in ratios],
-        "scaling": [measure_scaling(case, 16, seconds, 3) for case in CASES[:2]],
-        "start": measure_start(20),
-        "short_evaluations": measure_short_evaluations(seconds),
-        "candidate": measure_candidate(1000, repeats),
+    repeats, share, seconds = (3, 0.1, 1.0) if options.quick else (7, 1.0, 2.0)
+    cases, lanes = (PICTURES, LANES[:2]) if options.pictures else (CASES, LANES)
+    rows: list[Any] = []
+    parts: dict[str, Callable[[], Any]] = {
+        "start": lambda: measure_start(20),
+        "short_evaluations": lambda: measure_short_evaluations(seconds),
+        "candidate": lambda: measure_candidate(1000, repeats),
+        "ratios": lambda: _all_ratios(cases, lanes, repeats, share, RATIOS_SHARE * options.seconds, rows),
+        "scaling": lambda: [measure_scaling(case, 16, seconds, 3) for case in CASES[:2]],
     }
+    if options.pictures:
+        parts = {"ratios": parts["ratios"]}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    result = measure_all(parts, options.seconds, {"cores": cores, "ratios": rows})
     if options.json:
         print(json.dumps(result, indent=2))
         return
-    for name in ("scaling", "start", "short_evaluations", "candidate"):
-        print(f"{name}: {json.dumps(result[name])}")
+    for name, found in result.items():
+        print(f"{name}: {json.dumps(found)}")
 
 
 if __name__ == "__main__":

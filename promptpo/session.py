@@ -191,7 +191,7 @@ class Session:
             )
         ahead = preflight(spec, config, llm, horizon)
         self.observer.prepared(ahead)
-        with Interrupts(self.control), paid_for(self.directory):
+        with Interrupts(self.control), paid_for(self.directory, llm):
             outcome = await search(
                 spec,
                 horizon=horizon,
@@ -240,7 +240,7 @@ class Session:
 
         spender = Spender(llm, executor, config, journal, ledger)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(paid_for(self.directory))
+            stack.enter_context(paid_for(self.directory, llm))
             person = None
             if config.judge == "me":
                 from promptpo.output.judging import PersonJudge
@@ -436,8 +436,8 @@ def writing(directory: Path, then: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def paid_for(directory: Path) -> Iterator[None]:
-    """Say where the answers are that were paid for, when a reward program fails.
+def paid_for(directory: Path, llm: LLM) -> Iterator[None]:
+    """Say where the answers are that were paid for, when a reward program fails; a search without a model paid for none.
 
     Raises:
         RewardFaultError: It does, and there is no result.
@@ -445,6 +445,8 @@ def paid_for(directory: Path) -> Iterator[None]:
     try:
         yield
     except RewardFaultError as fault:
+        if not llm.language_model:
+            raise
         raise RewardFaultError(
             f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
             f"--model replay:{directory}"

@@ -106,7 +106,7 @@ class Trial:
 
     Attributes:
         seed: For ``env.reset(seed=seed)``; the policy's own random numbers derive from it.
-        params: Given to ``Policy(params)``.
+        params: Given to ``Policy(params)``; numbers that are named as elements (``W[0,1]``) as arrays.
         horizon: The episode is truncated after this many steps.
     """
 
@@ -184,6 +184,7 @@ class Episode:
         failure: Why it ended early, if it did.
         env_return: Sum of the environment's own rewards where those of a reward program count; None elsewhere.
         parts: Sums of what the reward program calls the parts of its reward, by name.
+        extremes: The least and the most that one step earned; empty where no step earned a finite number.
     """
 
     seed: int
@@ -198,6 +199,7 @@ class Episode:
     failure: Failure | None = None
     env_return: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    extremes: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

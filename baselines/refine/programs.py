@@ -87,12 +87,9 @@ class Prior:
     @property
     def asking(self) -> str:
         """Classes and functions that ask the program safely and give numbers."""
-        values = repr(self.program.values or {})
-        if self.program.values and self.program.params_are_triples:
-            values = "{name: value[0] for name, value in PARAMS.items()}"
         reset = "\n            self.program.reset()" if self.program.contract.resets else ""
         return textwrap.dedent(_ASKING).format(
-            values=values,
+            values=self.program.given(),
             making=self.making,
             reset=reset,
             size=self.actions.size,

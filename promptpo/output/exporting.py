@@ -321,21 +321,27 @@ class _Construction:
         takes_params: Whether the constructor is given it.
         unknown: Whether only the running module can tell.
         resets: Whether ``reset`` is called; None where only the running module can tell.
+        needs_numpy: Whether the expression does.
     """
 
     values: str
     takes_params: bool
     unknown: bool
     resets: bool | None
+    needs_numpy: bool
 
     @classmethod
     def of(cls, program: Program) -> _Construction:
         """What the program's text says."""
         contract = program.contract
-        values = repr(program.values or {})
-        if program.values and program.params_are_triples:
-            values = "{name: value[0] for name, value in PARAMS.items()}"
-        return cls(values, bool(contract.takes_params), contract.takes_params is None, contract.resets)
+        needs_numpy = bool(program.arrays) and contract.takes_params is not False
+        return cls(
+            program.given(),
+            bool(contract.takes_params),
+            contract.takes_params is None,
+            contract.resets,
+            needs_numpy,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.program import Program
+from promptpo.program.blocks import blocks, label, size
 
 if TYPE_CHECKING:
     from promptpo.run.records import Candidate
@@ -20,12 +21,13 @@ class Importance:
 
     Attributes:
         name: Of the parameter.
-        value: In the policy.
+        value: In the policy; the mean of their sizes where it is an array.
         low: Lower bound of its range.
         high: Upper bound.
         share: Of the differences in return between what was tried, what it explains, from 0 to 1; 0 where noise
             could explain it as well.
-        at_bound: The bound that its value lies at: "lower", "upper" or "".
+        at_bound: The bound that its value, or at least a quarter of an array's numbers, lies at: "lower", "upper" or "".
+        shape: Of an array; empty for a number.
     """
 
     name: str
@@ -34,17 +36,38 @@ class Importance:
     high: float
     share: float
     at_bound: str
+    shape: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name, with the shape of an array."""
+        return label(self.name, {self.name: self.shape} if self.shape else {})
+
+
+def tuned_rows(candidate: Candidate) -> list[tuple[str, float, float]]:
+    """What tuning changed: name, value before and after; of an array their mean sizes."""
+    arrays = Program.parse(candidate.source).arrays
+    rows = []
+    for block, names in blocks(candidate.tuned, arrays).items():
+        before, after = (
+            size(values) if block in arrays else values[0]
+            for values in zip(*(candidate.tuned[name] for name in names), strict=True)
+        )
+        rows.append((label(block, arrays) + (", mean size" if block in arrays else ""), before, after))
+    return rows
 
 
 def importances(candidate: Candidate) -> tuple[list[Importance], int]:
     """The parameters that tuning tried, those that mattered most first, and the episodes that this is read from."""
-    ranges = Program.parse(candidate.source).params
-    known = candidate.sensitivity
-    found = [
-        Importance(name, *ranges[name], one.share, one.at_bound)
-        for name, one in known.items()
-        if name in ranges
-    ]
+    program, known = Program.parse(candidate.source), candidate.sensitivity
+    declared = blocks(program.params, program.arrays)
+    found = []
+    for name, one in known.items():
+        if name in declared:
+            ranges = [program.params[n] for n in declared[name]]
+            shape = program.arrays.get(name, ())
+            value = size([v for v, _, _ in ranges]) if shape else ranges[0][0]
+            found.append(Importance(name, value, *ranges[0][1:], one.share, one.at_bound, shape))
     episodes = max((one.episodes for one in known.values()), default=0)
     return sorted(found, key=lambda one: -one.share), episodes
 
@@ -52,7 +75,11 @@ def importances(candidate: Candidate) -> tuple[list[Importance], int]:
 def importance_json(candidate: Candidate) -> dict[str, Any] | None:
     """The same as a JSON value; None where nothing is known."""
     found, episodes = importances(candidate)
-    return {"episodes": episodes, "parameters": [asdict(one) for one in found]} if found else None
+    told = [asdict(one) for one in found]
+    for one in told:
+        if not one["shape"]:
+            del one["shape"]
+    return {"episodes": episodes, "parameters": told} if told else None
 
 
 def importance_in_words(candidate: Candidate) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.output.report.result import REFERENCES, TEACHER
 from promptpo.program import Program
+from promptpo.program.blocks import HELD, blocks
 from promptpo.run.evidence import Difference, Evidence
 from promptpo.telling.feedback import number, with_noise
 
@@ -294,8 +295,14 @@ def _ties(state: RunState, best: CandidateState | None) -> int:
 
 def _at_bounds(best: CandidateState) -> tuple[str, ...]:
     candidate = best.attempt.candidate
-    ranges = Program.parse(candidate.source).params
-    return tuple(name for name in candidate.tuned if name in ranges and _near_an_end(*ranges[name]))
+    program = Program.parse(candidate.source)
+    tuned = [name for name in candidate.tuned if name in program.params]
+    ends = {name for name in tuned if _near_an_end(*program.params[name])}
+    return tuple(
+        block
+        for block, names in blocks(tuned, program.arrays).items()
+        if len(ends.intersection(names)) >= max(1.0, HELD * len(names))
+    )
 
 
 def _near_an_end(value: float, low: float, high: float) -> bool:

@@ -125,7 +125,7 @@ def exported_world(run: Path, task: str) -> str:
 
 
 def _values(program: Program) -> str:
-    return "{name: entry[0] for name, entry in PARAMS.items()}, " if program.params else ""
+    return f"{program.given()}, " if program.params else ""
 
 
 def _space(data: Mapping[str, Any]) -> str:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
+from promptpo.program.literals import declared_in
 from promptpo.program.tree import parse
+from sandbox.arrays import Shape
 
 MOST_BITS = 10_000
 """Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
@@ -31,8 +35,9 @@ def skeleton(source: str) -> str:
     tree = parse(source)  # one of its own, as above
     if tree is None:
         return digest(source)
+    arrays: dict[ast.AST, Shape] = {one.node: one.shape for one in declared_in(tree).values() if one.shape}
     try:
-        return digest(ast.unparse(ast.fix_missing_locations(_WithoutNumbers().visit(tree))))
+        return digest(ast.unparse(ast.fix_missing_locations(_WithoutNumbers(arrays).visit(tree))))
     except (RecursionError, MemoryError):
         return digest(source)
 
@@ -97,6 +102,15 @@ class _Normalise(ast.NodeTransformer):
 
 
 class _WithoutNumbers(ast.NodeTransformer):
+    """Numbers become 0, and an array in ``PARAMS`` its shape, however it is written."""
+
+    def __init__(self, arrays: Mapping[ast.AST, Shape]) -> None:
+        self._arrays = arrays
+
+    def visit(self, node: ast.AST) -> Any:
+        shape = self._arrays.get(node)
+        return super().visit(node) if shape is None else ast.copy_location(ast.Constant(f"{shape}"), node)
+
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         is_number = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
         return ast.copy_location(ast.Constant(0), node) if is_number else node

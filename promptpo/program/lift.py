@@ -64,7 +64,7 @@ def lift_constants(source: str, tree: ast.Module | None) -> str:
 def unlift_constants(source: str, tree: ast.Module | None) -> str:
     """Put the values of lifted ``PARAMS`` back into the code, as plain literals."""
     policy = _policy(tree)
-    params = {name: range_ for name, (_, range_) in params_in(tree).items()}
+    params = params_in(tree)
     if tree is None or policy is None or not params or f"self.{HOLDER}[" not in source:
         return source
     edits: list[tuple[ast.expr, str]] = []

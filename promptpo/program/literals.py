@@ -8,39 +8,94 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.program.tree import assigned, literal
+from sandbox.arrays import Shape, as_text, element_names, read_array
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Mapping, Sequence
 
 Range = tuple[float, float, float]
 """Value, lower bound, upper bound."""
 
 LINE_WIDTH = 100
+NEW_LINE = "\n"
 SPREAD = 4.0
 """A parameter without bounds may become this many times smaller or larger."""
 
 
-def params_in(tree: ast.Module | None) -> dict[str, tuple[ast.expr, Range]]:
-    """Name of each declared parameter to the node that holds its value, and its range.
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One entry of ``PARAMS``: a number, or an array of them.
+
+    Attributes:
+        name: Its key.
+        node: What holds the value in the source.
+        shape: Of an array; empty for a number.
+        values: The numbers, in row order.
+        low: Lower bound of each.
+        high: Upper bound of each.
+    """
+
+    name: str
+    node: ast.expr
+    shape: Shape
+    values: tuple[float, ...]
+    low: float
+    high: float
+
+    @property
+    def names(self) -> list[str]:
+        """What its numbers are called: ``W[0,1]`` and so on in an array."""
+        return element_names(self.name, self.shape) if self.shape else [self.name]
+
+    def text(self, values: Sequence[float]) -> str:
+        """Other values as they are written in the place of `node`."""
+        if not self.shape:
+            return repr(rounded(values[0]))
+        rows = as_text(self.shape, [rounded(value) for value in values])
+        made = self.node.func if isinstance(self.node, ast.Call) else None
+        if isinstance(made, ast.Attribute) and isinstance(made.value, ast.Name):
+            indent = " " * (self.node.col_offset + len(f"{made.value.id}.array(["))
+            return f"{made.value.id}.array({rows.replace(NEW_LINE, NEW_LINE + indent)})"
+        return rows.replace(NEW_LINE, NEW_LINE + " " * (self.node.col_offset + 1))
+
+
+def declared_in(tree: ast.Module | None) -> dict[str, Declared]:
+    """Each declared parameter.
 
     A bare number instead of (value, low, high) gets bounds of its own size; a value outside its bounds
-    widens them. Entries that are not numbers are left out.
+    widens them. Entries that are neither numbers nor arrays are left out, and so is one whose numbers would be called as
+    those of one before.
     """
     node = assigned(tree, "PARAMS")
     if not isinstance(node, ast.Dict):
         return {}
-    found: dict[str, tuple[ast.expr, Range]] = {}
+    found: dict[str, Declared] = {}
     for key, item in zip(node.keys, node.values, strict=True):
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
             continue
-        range_ = _range(item)
-        if range_ is not None:
-            value_node = item.elts[0] if isinstance(item, ast.Tuple | ast.List) else item
-            found[key.value] = (value_node, range_)
+        one = _array(key.value, item) or _number(key.value, item)
+        if one is not None:
+            found[key.value] = one
+    taken: set[str] = set()
+    for name, one in list(found.items()):
+        if taken.isdisjoint(one.names):
+            taken.update(one.names)
+        else:
+            del found[name]
     return found
+
+
+def params_in(tree: ast.Module | None) -> dict[str, Range]:
+    """Value and bounds of every declared number by its name, those of arrays one by one."""
+    return {
+        name: (value, one.low, one.high)
+        for one in declared_in(tree).values()
+        for name, value in zip(one.names, one.values, strict=True)
+    }
 
 
 def table_in(tree: ast.Module | None) -> dict[Hashable, Any] | None:
@@ -92,9 +147,9 @@ def format_table(table: Mapping[Any, Any]) -> str:
     return "\n".join(["{", *lines, line, "}"]) if table else "{}"
 
 
-def _range(node: ast.expr) -> Range | None:
+def _number(name: str, item: ast.expr) -> Declared | None:
     try:
-        value = literal(node)
+        value = literal(item)
         numbers = [float(n) for n in (value if isinstance(value, tuple | list) else [value])]
     except (ValueError, TypeError, OverflowError):
         return None
@@ -102,7 +157,24 @@ def _range(node: ast.expr) -> Range | None:
         return None
     first = numbers[0]
     low, high = sorted(numbers[1:]) if len(numbers) > 1 else default_bounds(first)
-    return first, min(low, first), max(high, first)
+    node = item.elts[0] if isinstance(item, ast.Tuple | ast.List) else item
+    return Declared(name, node, (), (first,), min(low, first), max(high, first))
+
+
+def _array(name: str, item: ast.expr) -> Declared | None:
+    if not isinstance(item, ast.Tuple | ast.List) or len(item.elts) != 3:  # noqa: PLR2004 - value, low, high
+        return None
+    read = read_array(item.elts[0])
+    if read is None:
+        return None
+    shape, numbers = read
+    try:
+        low, high = sorted(float(literal(bound)) for bound in item.elts[1:])
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return Declared(name, item.elts[0], shape, tuple(numbers), min(low, *numbers), max(high, *numbers))
 
 
 def default_bounds(value: float) -> tuple[float, float]:

@@ -16,10 +16,10 @@ from promptpo.program.lift import lift_constants, unlift_constants
 from promptpo.program.literals import (
     Range,
     actions_in,
+    declared_in,
     format_table,
     number_in,
     params_in,
-    rounded,
     table_in,
 )
 from promptpo.program.renaming import identifiers, rename
@@ -67,8 +67,13 @@ class Program:
 
     @cached_property
     def params(self) -> Mapping[str, Range]:
-        """The declared parameters, name to (value, low, high), in the order of the source."""
-        return MappingProxyType({name: range_ for name, (_, range_) in params_in(self._tree).items()})
+        """The declared numbers, name to (value, low, high), in the order of the source; arrays number by number."""
+        return MappingProxyType(params_in(self._tree))
+
+    @cached_property
+    def arrays(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of each declared parameter that is an array; its numbers are in `params` as ``W[0,1]``."""
+        return MappingProxyType({n: one.shape for n, one in declared_in(self._tree).items() if one.shape})
 
     @property
     def values(self) -> dict[str, float] | None:
@@ -80,7 +85,25 @@ class Program:
         """Whether every entry of ``PARAMS`` is one of `params`, and written as (value, low, high)."""
         node = assigned(self._tree, "PARAMS")
         entries = node.values if isinstance(node, ast.Dict) else []
-        return len(entries) == len(self.params) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
+        count = len(declared_in(self._tree))
+        return len(entries) == count and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
+
+    def given(self, params: str = "PARAMS") -> str:
+        """An expression of what its constructor is to be given, for code behind it that has numpy as ``np``.
+
+        Args:
+            params: What the module calls ``PARAMS`` now.
+        """
+        if self.values and self.params_are_triples:
+            value = "np.array(value[0], dtype=float) if np.ndim(value[0]) else value[0]"
+            return f"{{name: {value if self.arrays else 'value[0]'} for name, value in {params}.items()}}"
+        entries = (
+            f"{one.name!r}: np.array({list(one.values)!r}).reshape({one.shape!r})"
+            if one.shape
+            else f"{one.name!r}: {one.values[0]!r}"
+            for one in declared_in(self._tree).values()
+        )
+        return f"{{{', '.join(entries)}}}"
 
     @cached_property
     def table(self) -> Mapping[Hashable, Any] | None:
@@ -135,6 +158,13 @@ class Program:
         if owner is None:
             return ()
         return tuple(name for name in methods if find_method(self._tree, owner, name) is False)
+
+    def arguments(self, class_name: str, method: str) -> tuple[str, ...]:
+        """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
+        owner = class_called(self._tree, class_name)
+        body = owner.body if owner is not None else []
+        found = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == method), None)
+        return tuple(argument.arg for argument in found.args.args) if found is not None else ()
 
     @property
     def docstring(self) -> str:
@@ -195,11 +225,13 @@ class Program:
             values: Name to new value; names that are not declared and values that are no finite numbers
                 are ignored. Six significant digits are kept.
         """
-        edits = [
-            (node, repr(rounded(values[name])))
-            for name, (node, _) in params_in(self._tree).items()
-            if name in values and abs(values[name]) < float("inf")
-        ]
+        finite = {name: value for name, value in values.items() if abs(value) < float("inf")}
+        edits = []
+        for one in declared_in(self._tree).values():
+            names = one.names
+            if not finite.keys().isdisjoint(names):
+                new = [finite.get(name, old) for name, old in zip(names, one.values, strict=True)]
+                edits.append((one.node, one.text(new)))
         return Program.parse(replace_nodes(self.source, edits)) if edits else self
 
     def with_table(self, table: Mapping[Any, Any]) -> Program:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import check_price
+from promptpo.run.adapters import adapter
 from promptpo.run.config import Budget, Config, Recipe
 
 T = TypeVar("T")
@@ -102,12 +103,13 @@ def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
 
 
 def _typed(of: type[T], values: Mapping[str, Any]) -> T:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(of).validate_python(dict(values))
+        value: T = adapter(of).validate_python(dict(values))
     except ValidationError as error:
         raise UsageError(_sentence(error.errors()[0])) from error
+    return value
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

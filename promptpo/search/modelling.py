@@ -11,7 +11,7 @@ from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.spender import MOST_VALUES, values_in
+from promptpo.run.untold import MOST_VALUES, values_in
 from promptpo.telling import prompting
 from promptpo.world.baseline import write_world
 from promptpo.world.data import Experience, Shelf, recorded_in, some_of

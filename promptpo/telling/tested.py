@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.telling.feedback import endings, far_below, number
+from promptpo.run.evidence import far_below
+from promptpo.telling.feedback import endings, number
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

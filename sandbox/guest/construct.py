@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sandbox.arrays import assembled
 from sandbox.guest.errors import ContractError
 
 
@@ -14,7 +15,8 @@ def construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
         raise ContractError("the module defines no class Policy; define class Policy with act(self, obs)")
     if not callable(getattr(policy_class, "act", None)):
         raise ContractError("the class Policy has no method act; define act(self, obs)")
-    policy = policy_class(dict(params or {})) if _takes_params(policy_class) else policy_class()
+    takes_params = _takes_params(policy_class)
+    policy = policy_class(assembled(params, module.get("PARAMS"))) if takes_params else policy_class()
     reset = getattr(policy, "reset", None)
     if callable(reset) and getattr(getattr(reset, "__code__", None), "co_argcount", 0) == 1:
         reset()

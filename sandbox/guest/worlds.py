@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sandbox.arrays import assembled
 from sandbox.guest.actions import InvalidActionError, Layout, coerce, sample
 from sandbox.guest.errors import ContractError
 
@@ -45,10 +46,11 @@ def maker(module: dict[str, Any], params: dict[str, float] | None) -> Make:
             raise ContractError(f"the class World has no method {method}; define step(action) and sync(obs)")
     code = getattr(getattr(world, "__init__"), "__code__", None)  # noqa: B009 - of the class, not of an instance
     takes_params = code is not None and code.co_argcount > 3  # noqa: PLR2004 - self, params, obs, rng
+    declared = module.get("PARAMS")
 
     def make(obs: Any, digest: bytes) -> Any:
         rng = np.random.default_rng([*digest])
-        return world(dict(params or {}), obs, rng) if takes_params else world(obs, rng)
+        return world(assembled(params, declared), obs, rng) if takes_params else world(obs, rng)
 
     return make
 

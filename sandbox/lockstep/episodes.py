@@ -309,6 +309,8 @@ class GuestEpisodes:
         for lane, action in zip(lanes, actions, strict=True):
             obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
+            if not lane.least <= reward <= lane.most:
+                lane.widen(reward)
             lane.steps += 1
             lane.obs = obs
             if type(obs) is np.ndarray and obs.dtype is dtype:
@@ -333,6 +335,8 @@ class GuestEpisodes:
                 lane.clipped += 1
             lane.obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
+            if not lane.least <= reward <= lane.most:
+                lane.widen(reward)
             lane.steps += 1
             self.progress.steps += 1
             lane.note_success(info)

@@ -32,6 +32,8 @@ class Lane:
         steps: Steps taken.
         last_round: The round whose step the horizon makes the last; -1 for none.
         total: Sum of rewards.
+        least: The least reward of a step; infinity before the first.
+        most: The most; minus infinity before the first.
         success: See `Episode`.
         clipped: See `Episode`.
         seconds: Policy time charged to this lane alone.
@@ -53,6 +55,8 @@ class Lane:
     steps: int = 0
     last_round: int = -1
     total: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
     success: bool | None = None
     clipped: int = 0
     seconds: float = 0.0
@@ -88,6 +92,7 @@ class Lane:
             policy_seconds=seconds,
             trajectory=None if self.recorded is None else self._trajectory(*self.recorded),
             failure=failure,
+            extremes=(self.least, self.most) if self.least <= self.most else (),
         )
         return episode if self.rewarded is None or self.obs is None else self._scored(episode, self.rewarded)
 
@@ -102,6 +107,7 @@ class Lane:
             env_return=episode.return_,
             parts=scored.parts,
             success=scored.success,
+            extremes=(min(scored.rewards), max(scored.rewards)) if scored.rewards else (),
             trajectory=None if seen is None else replace(seen, rewards=scored.rewards),
         )
 
@@ -114,6 +120,11 @@ class Lane:
         infos: list[Mapping[str, float]],
     ) -> Trajectory:
         return Trajectory(observations, actions, rewards, debug if any(debug) else (), infos)
+
+    def widen(self, reward: float) -> None:
+        """Take a reward beyond those so far into account; one that is not finite is none."""
+        if math.isfinite(reward):
+            self.least, self.most = min(self.least, float(reward)), max(self.most, float(reward))
 
     def note_success(self, info: dict[str, Any]) -> None:
         """Remember what an info says about success."""

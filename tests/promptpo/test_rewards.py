@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command
-from promptpo.cli.show import overview
+from promptpo.cli.show import overview, overview_json
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -25,7 +26,11 @@ from promptpo.program.rewards import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
+from promptpo.search.programs import SearchLLM
+from promptpo.session import paid_for
 from promptpo.spec import describe
+from promptpo.spec.rewarded import without_purpose
+from promptpo.telling.feedback import number
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
@@ -177,6 +182,25 @@ def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, 
     assert corrected.data["best"]["candidate"] == "r1c1"
 
 
+def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
+    """A program search asks nobody, so there is nothing to hear again."""
+    fault = RewardFaultError("late.py failed.")
+    with pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"), paid_for(tmp_path, SearchLLM()):
+        raise fault
+    with pytest.raises(RewardFaultError, match="--model replay:"), paid_for(tmp_path, ScriptedLLM([])):
+        raise fault
+
+
+def test_what_is_shown_of_the_best_is_what_the_result_says(done: tuple[Any, Model]) -> None:
+    """The number that judged it is one, whoever tells it."""
+    best = done[0].data["best"]["candidate"]
+    shown = next(one for one in overview_json(done[0].directory)["candidates"] if one["id"] == best)
+    judged = done[0].data["validation"]["mean_return"]
+    assert shown["judged_by"]["mean_return"] == judged
+    assert shown["validation_mean_return"] == judged
+    assert f"judged by {number(judged)} over" in overview(done[0].directory)
+
+
 def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path) -> None:
     """Before the first policy is asked for, as a warning: it may be meant."""
 
@@ -228,6 +252,24 @@ def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -
     assert "env_reward`" in with_it
     assert "def reward(" not in without
     assert without.rstrip().endswith("return self.steps > 100")
+
+
+@pytest.mark.parametrize("builds", [False, True])
+def test_a_goal_comes_first_and_the_environments_own_purpose_is_not_told(builds: bool) -> None:
+    """The documentation says to balance the pole, which is not what is asked for; what the parts are stays."""
+    source = LEFT.replace("2 * left - 1", "env_reward + left") if builds else LEFT
+    asked = replace(reward_program(source), goal="let the pole \n fall to the left")
+    head = describe(Task("CartPole-v1", reward=asked)).text.partition("class State")[0]
+    assert head.splitlines()[2] == "What is asked for, in the user's words: let the pole fall to the left"
+    assert "A pole is hinged to a cart" in " ".join(head.split())
+    assert "goal is" not in head
+
+
+def test_what_a_description_asks_for_is_told_from_what_there_is() -> None:
+    """Sentences on purpose and reward go, whole; the others stay in their order."""
+    text = "A robot has two legs. The goal is to run as\nfast as possible. It is rewarded for speed. Each leg has a foot."
+    assert without_purpose(text) == "A robot has two legs. Each leg has a foot."
+    assert without_purpose("") == ""
 
 
 def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:

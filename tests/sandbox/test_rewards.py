@@ -98,6 +98,7 @@ def test_every_step_earns_what_the_program_says(box: Sandbox, form: str, lanes: 
         assert episode.success is True
         assert episode.trajectory is not None
         assert list(episode.trajectory.rewards) == pytest.approx([11.5] * LENGTH)
+        assert episode.extremes == pytest.approx((11.5, 11.5))
 
 
 def test_it_counts_up_to_the_horizon_and_up_to_a_failure(box: Sandbox) -> None:

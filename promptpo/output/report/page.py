@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from promptpo.files import write_atomically
 from promptpo.output.baseline_run import is_baseline, read_baseline
-from promptpo.output.importance import importances
+from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
@@ -133,6 +133,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             goal=goal_in_words(result),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
             importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
+            tuned_rows=tuned_rows(run.best.attempt.candidate) if run.best else [],
             models=brought(run.state),
             ancestors=ancestry(run),
             outcome_words=OUTCOME_WORDS,

@@ -124,9 +124,22 @@ class Clock:
         """Double the shortest horizon: the present one tells too little."""
         self.stretch *= 2
 
-    def whole(self) -> None:
-        """Cut no more episodes."""
-        self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
+    def lengthen_within(self, most: int) -> bool:
+        """Cut no more episodes, or only those above a length that can be paid; whether they may be of use so.
+
+        How long episodes that were cut would have been is not known from these.
+
+        Args:
+            most: Steps that one episode may take.
+        """
+        if not self.cut or self.horizon is None or self.horizon <= most:
+            self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
+            return True
+        before = self.stretch
+        while self.stage_horizon() != self.horizon and (self.stage_horizon() or 0) <= most:
+            self.stretch *= 2
+        self.stretch = max(before, self.stretch // 2)
+        return self.stretch > before
 
     def close(self, *, in_vain: bool = False) -> None:
         """End the search: what is left, but for the final choice, is not spent."""
@@ -169,13 +182,19 @@ class Clock:
 
     def stage_horizon(self) -> int | None:
         """Episode length to use now."""
+        shortest = self.shortest()
+        if self.horizon is None or shortest is None:
+            return self.horizon
+        middle = math.ceil(math.sqrt(shortest * self.horizon))
+        return (shortest, middle, self.horizon)[self.stage]
+
+    def shortest(self) -> int | None:
+        """Episode length of the first stage."""
         ends = self.endings > ENDINGS * self.episodes
         if self.horizon is None or (ends and not self.failing):
             return self.horizon
         affordable = self.steps * STAGES[0] / (self.population * GENERATIONS)
-        shortest = min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable), self.survived()))
-        middle = math.ceil(math.sqrt(shortest * self.horizon))
-        return (shortest, middle, self.horizon)[self.stage]
+        return min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable), self.survived()))
 
     def survived(self) -> int:
         """Twice the mean length at which episodes failed, rounded up to a power of two, so that it is steady."""

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.program.blocks import blocks, bound_of_block, label, size
 from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.peaks import Peaks
 from promptpo.search.tuning.sensitivity import Trials
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
@@ -101,6 +103,7 @@ class CmaSearch:
         self._seen_worse = False
         self.ran = False
         self.peak = NO_PEAK
+        self.whole_episodes = Peaks()
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
@@ -163,8 +166,10 @@ class CmaSearch:
         self._tried.add(self._asked, means[:asked])
         lucky: Vector | None = None
         for vector, row in zip([*self._asked, *self._extra], rows, strict=False):
-            if self._at_full_length and max(row) > self.peak[0]:  # a short one may have lost less
-                self.peak, lucky = (max(row), self.space.decode(vector)), vector
+            if self._at_full_length:  # a short one may have lost less
+                self.whole_episodes.add(self.space.decode(vector), row)
+                if max(row) > self.peak[0]:
+                    self.peak, lucky = (max(row), self.space.decode(vector)), vector
         for vector, row in zip(self._extra, rows[asked:], strict=True):
             self._again(vector, row)
         self._begin_warm(dict(zip(map(id, self._extra), means[asked:], strict=True)))
@@ -188,8 +193,10 @@ class CmaSearch:
                 self._again(vector, row)
             elif math.isfinite(mean_or_worst(row)):
                 self.archive.offer(vector, row)
-            if self._at_full_length and max(row) > self.peak[0]:
-                self.peak = (max(row), self.space.decode(vector))
+            if self._at_full_length:
+                self.whole_episodes.add(self.space.decode(vector), row)
+                if max(row) > self.peak[0]:
+                    self.peak = (max(row), self.space.decode(vector))
 
     @property
     def outstanding(self) -> bool:
@@ -295,24 +302,45 @@ class CmaSearch:
         self._begin(np.full(len(self.space), 0.5), self.population, WIDEST_STEP)
 
     def sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
-        """How much each parameter moved the return; nothing where too little was tried."""
+        """How much each parameter, an array as a whole, moved the return; nothing where too little was tried."""
+        shares = dict(zip(self.space.names, self._tried.shares(), strict=False))
+        bounds = self.space.bounds_of(values)
         return {
-            name: Sensitivity(round(share, 3), self.space.bound_of(name, values[name]), self.evaluations)
-            for name, share in zip(self.space.names, self._tried.shares(), strict=False)
+            block: Sensitivity(
+                round(min(1.0, sum(shares[n] for n in names)), 3),
+                bound_of_block([bounds[n] for n in names]),
+                self.evaluations,
+            )
+            for block, names in blocks(shares, self.start.program.arrays).items()
         }
 
     def tuned(self, finalist: Finalist, score: float) -> Tuned:
         """The result with some parameter values."""
         before, values = self.space.defaults, finalist.params
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
-        notes = [f"{n} {a:.4g} -> {b:.4g}{self._at_bound(n, b)}" for n, (a, b) in changes.items()]
+        notes = self._changes(changes)
         program = self.start.program.with_values({n: b for n, (_, b) in changes.items()})
         sensitivity = self.sensitivity(values)
         return Tuned(self.start.id, program, changes, score, self.steps, tuple(notes), sensitivity)
 
-    def _at_bound(self, name: str, value: float) -> str:
-        bound = self.space.bound_of(name, value)
-        return f", at its {bound} bound" if bound else ""
+    def _changes(self, changes: Mapping[str, tuple[float, float]]) -> list[str]:
+        """A line for each parameter that changed, an array as a whole."""
+        arrays = self.start.program.arrays
+        bounds = self.space.bounds_of({**self.space.defaults, **{n: b for n, (_, b) in changes.items()}})
+        notes = []
+        for block, names in blocks(changes, arrays).items():
+            if block in arrays:
+                before, after = (size([changes[n][i] for n in names]) for i in (0, 1))
+                held = sum(bounds[n] != "" for n in names)
+                at = f", {held} at a bound" if held else ""
+                notes.append(
+                    f"{label(block, arrays)}: {len(names)} numbers, mean size {before:.4g} -> {after:.4g}{at}"
+                )
+            else:
+                a, b = changes[block]
+                at = f", at its {bounds[block]} bound" if bounds[block] else ""
+                notes.append(f"{block} {a:.4g} -> {b:.4g}{at}")
+        return notes
 
     def _begin(self, mean: Vector, population: int | None = None, sigma: float | None = None) -> None:
         """A fresh distribution around a point."""

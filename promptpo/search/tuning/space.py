@@ -63,12 +63,13 @@ class ParamSpace:
             **{name: rounded(v) for name, v in zip(self.names, raw.tolist(), strict=True)},
         }
 
-    def bound_of(self, name: str, value: float) -> str:
-        """Which bound a value lies at: "lower", "upper" or ""."""
-        place = float(self.encode({**self.defaults, name: value})[self.names.index(name)])
-        if place <= AT_BOUND:
-            return "lower"
-        return "upper" if place >= 1 - AT_BOUND else ""
+    def bounds_of(self, values: Mapping[str, float]) -> dict[str, str]:
+        """Which bound each value lies at: "lower", "upper" or ""."""
+        places = self.encode(values)
+        return {
+            name: "lower" if place <= AT_BOUND else "upper" if place >= 1 - AT_BOUND else ""
+            for name, place in zip(self.names, places.tolist(), strict=True)
+        }
 
     def _warp(self, raw: Any) -> Vector:
         safe = np.where(self._log, raw, 1.0)

@@ -52,6 +52,7 @@ PLANNERS_OWN = frozenset(
         "SAMPLES",
         "ROUNDS",
         "ELITES",
+        "FINE",
         "AHEAD",
         "MOST_STATES",
         "DRAWS",
@@ -127,7 +128,7 @@ def _written(
         takes_params = bool(program.params)
         apart, called = _apart(program, taken)
         taken |= apart.names
-        values = f"{{name: entry[0] for name, entry in {called['PARAMS']}.items()}}, " if takes_params else ""
+        values = f"{program.given(called['PARAMS'])}, " if takes_params else ""
         models.append((called["World"], values))
         sources.append(apart.without_docstring.strip())
     world = "\n".join(sources)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.importance import importance_in_words, importance_json, importances
+from promptpo.output.importance import importance_in_words, importance_json, importances, tuned_rows
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
 from promptpo.run.records import Candidate, Sensitivity
@@ -30,6 +30,20 @@ class Policy:
 def candidate(**known: Sensitivity) -> Candidate:
     """A candidate whose tuning told this."""
     return Candidate("r1c1t", SOURCE, 1, sensitivity=known)
+
+
+def test_an_array_is_one_row() -> None:
+    """Its shape is with its name, and its value is the mean size of its numbers."""
+    source = "PARAMS = {'W': ([1.0, -2.0], -4, 4), 'kp': (1, 0, 2)}\n"
+    changes = {"W[0]": (0.0, 1.0), "W[1]": (1.0, -2.0), "kp": (0.5, 1.0)}
+    one = Candidate("r1c1t", source, 1, tuned=changes, sensitivity={"W": Sensitivity(0.5, "", 9)})
+    assert tuned_rows(one) == [("W (2 numbers), mean size", 0.5, 1.5), ("kp", 0.5, 1.0)]
+    told = importance_json(one)
+    assert told is not None
+    assert told["parameters"] == [
+        {"name": "W", "value": 1.5, "low": -4, "high": 4, "share": 0.5, "at_bound": "", "shape": (2,)}
+    ]
+    assert importances(one)[0][0].label == "W (2 numbers)"
 
 
 def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:

@@ -39,6 +39,7 @@ def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
     assert done == sorted(done)
     assert all(batch["of"] >= batch["done"] > 0 for batch in batches)
     assert all(batch["seconds"] > 0 for batch in batches)
+    assert all(batch["earned"] == [1.0, 1.0] for batch in batches)
     tuned = from_json(Attempt, events["attempt"][-1].data).candidate
     assert tuned.id == "r1c1t"
     assert set(tuned.sensitivity) == {"angle", "rate"}
@@ -162,6 +163,23 @@ def test_a_child_begins_at_what_its_parent_was_tuned_to() -> None:
         child = attempt("r2c1", params, parents=(parent,))
         history = History([old, tuned, child])
         assert list(inherited(Program.parse(child.candidate.source), child, history)) == expected
+
+
+def test_a_child_begins_at_tuned_arrays_of_its_shape() -> None:
+    """An array is inherited whole where its shape is the same, and not at all where it is another."""
+
+    def attempt(id_: str, params: str, **more: Any) -> Attempt:
+        return Attempt(Candidate(id_, f"PARAMS = {{{params}}}\n", 1, **more), Evaluation("ok", (), 0))
+
+    tuned = attempt(
+        "r1c1t",
+        "'W': ([[1.0, 2.0]], -9, 9), 'V': ([3.0, 4.0], -9, 9)",
+        parents=("r1c1",),
+        tuned={"W[0,0]": (0.0, 1.0)},
+    )
+    child = attempt("r2c1", "'W': (np.zeros((1, 2)), -9, 9), 'V': (np.zeros(3), -9, 9)", parents=("r1c1t",))
+    program = Program.parse(child.candidate.source)
+    assert list(inherited(program, child, History([tuned, child]))) == [{"W[0,0]": 1.0, "W[0,1]": 2.0}]
 
 
 def test_time_ends_tuning_and_a_resumed_run_decides_the_same(

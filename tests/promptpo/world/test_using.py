@@ -144,7 +144,7 @@ def test_plans_are_made_in_several_models(
     alone = planning_policy(greedy, None, LINE, action_space)
     both = planning_policy(greedy, None, LINE, action_space, others=[right])
     assert check_source(both) is None
-    assert "lambda obs, rng: World_({name: entry[0] for name, entry in PARAMS_.items()}, obs, rng)" in both
+    assert "lambda obs, rng: World_({name: value[0] for name, value in PARAMS_.items()}, obs, rng)" in both
     found = [box.rollout(source, [env], [Trial(0, None, 15)], record=True) for source in (alone, both)]
     assert [rollout.failure for rollout in found] == [None, None]
     furthest = [

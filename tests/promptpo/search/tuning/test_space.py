@@ -37,9 +37,9 @@ def test_decoded_values_are_inside_their_bounds(a: Any, b: Any) -> None:
 
 def test_bounds_are_named() -> None:
     """For the notes of the next prompt."""
-    assert SPACE.bound_of("b", 100.0) == "upper"
-    assert SPACE.bound_of("b", 0.1) == "lower"
-    assert SPACE.bound_of("a", 1.0) == ""
+    assert SPACE.bounds_of({**SPACE.defaults, "b": 100.0})["b"] == "upper"
+    assert SPACE.bounds_of({**SPACE.defaults, "b": 0.1})["b"] == "lower"
+    assert SPACE.bounds_of({**SPACE.defaults, "a": 1.0})["a"] == ""
 
 
 def test_a_lucky_vector_does_not_beat_a_reliable_one() -> None:

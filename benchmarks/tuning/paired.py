@@ -1,0 +1,164 @@
+"""The tuner alone, on one recorded structure each: `python -m benchmarks.tuning.paired --label NAME --out FILE`.
+
+Two versions of the tuner are compared by running this with both, over the same seeds; `--report` prints them beside
+each other. Nothing but the tuner spends steps, and no limit on time cuts it, so a busy machine changes no figure. Rows
+that are in the file are not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.tuning.__main__ import ENVS
+from benchmarks.tuning.run import supplied
+from promptpo.envs.building import make_env
+from promptpo.program import Program
+from promptpo.run.records import Seeds
+from promptpo.search.tuning import Start, Tuning
+from sandbox import Sandbox, Trial
+
+if TYPE_CHECKING:
+    import gymnasium
+
+STRUCTURES = {
+    "HalfCheetah": ("hand", "clock"),
+    "Hopper": ("model", "2"),
+    "Walker2d": ("model", "1"),
+    "Swimmer": ("model", "2"),
+    "Ant": ("model", "1"),
+    "Reacher": ("model", "1"),
+    "BipedalWalker": ("model", "2"),
+    "LunarLanderContinuous": ("model", "2"),
+}
+"""Which recorded structure of each environment is tuned; see `benchmarks.tuning.run.supplied`."""
+
+LANES, TEST_EPISODES = 8, 10
+
+
+def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
+    """Tune one structure and test it on held-out seeds."""
+    task = ENVS[name]
+    label, which = STRUCTURES[name]
+    program = Program.parse(supplied(task, label)[which])
+    envs = [make_env(task) for _ in range(LANES)]
+    horizon = envs[0].spec.max_episode_steps if envs[0].spec else None
+    seeds = Seeds(seed)
+    began = time.process_time()
+    with Sandbox() as box:
+        before, steps = _play(box, envs, program, seeds.train(5))
+        tuning = Tuning(
+            [Start("r1c1", program, before)],
+            steps=budget - steps,
+            seeds=lambda start, n: seeds.train(n, start=start),
+            horizon=horizon,
+            seed=seed,
+            earning=True,
+            last=True,
+        )
+        while tuning.batches:
+            rollouts = [
+                box.rollout(b.source, envs, b.trials, clip_actions=True, stop_on_failure=False)
+                for b in tuning.batches
+            ]
+            steps += sum(rollout.steps for rollout in rollouts)
+            tuning.step(rollouts)
+        (tuned,) = tuning.result()
+        test = seeds.test(TEST_EPISODES)
+        untuned, _ = _play(box, envs, program, test)
+        after, _ = _play(box, envs, tuned.program, test)
+    for env in envs:
+        env.close()
+    return {
+        "env": name, "budget": budget, "seed": seed, "untuned": untuned, "after": after, "steps": steps,
+        "cpu_seconds": round(time.process_time() - began, 1),
+    }  # fmt: skip
+
+
+def _play(
+    box: Sandbox, envs: Sequence[gymnasium.Env[Any, Any]], program: Program, seeds: Sequence[int]
+) -> tuple[float, int]:
+    rollout = box.rollout(
+        program.source,
+        envs,
+        [Trial(seed, program.values) for seed in seeds],
+        clip_actions=True,
+        stop_on_failure=False,
+    )
+    return statistics.fmean(episode.return_ for episode in rollout.episodes), rollout.steps
+
+
+def report(rows: Sequence[dict[str, Any]], budget: int) -> str:
+    """A table: per environment the mean and the seeds of each label, then the normalised mean and tenth percentile.
+
+    A return counts from 0, that of the numbers as written, to 1, the best that any label's mean came to; only seeds that
+    all labels have are compared.
+    """
+    rows = [row for row in rows if row["budget"] == budget]
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    found = {(row["label"], row["env"], row["seed"]): row for row in rows}
+    lines = [f"| {budget:,} steps | untuned | {' | '.join(labels)} |", "|---|---|" + "---|" * len(labels)]
+    scores: dict[str, list[float]] = {label: [] for label in labels}
+    tails: dict[str, list[float]] = {label: [] for label in labels}
+    for env in dict.fromkeys(row["env"] for row in rows):
+        seeds = sorted({row["seed"] for row in rows if row["env"] == env})
+        shared = [seed for seed in seeds if all((label, env, seed) in found for label in labels)]
+        if not shared:
+            continue
+        floor = found[labels[0], env, shared[0]]["untuned"]
+        got = {label: [found[label, env, seed]["after"] for seed in shared] for label in labels}
+        top = max(statistics.fmean(values) for values in got.values())
+        cells = [f"{statistics.fmean(v):,.4g} ({', '.join(f'{x:,.4g}' for x in v)})" for v in got.values()]
+        lines.append(f"| {env} | {floor:,.4g} | {' | '.join(cells)} |")
+        for label, values in got.items():
+            scaled = [(value - floor) / ((top - floor) or 1.0) for value in values]
+            scores[label].append(statistics.fmean(scaled))
+            tails[label].append(float(np.percentile(scaled, 10)))
+    means = (f"{statistics.fmean(scores[label]):.3f}" for label in labels)
+    tenths = (f"{statistics.fmean(tails[label]):.3f}" for label in labels)
+    return "\n".join(
+        [
+            *lines,
+            f"| normalised mean | | {' | '.join(means)} |",
+            f"| tenth percentile over seeds | | {' | '.join(tenths)} |",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is not there yet, or print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning.paired", description=__doc__)
+    parser.add_argument("--label", default="today", help="what this version of the tuner is called")
+    parser.add_argument("--out", type=Path, default=Path("runs/paired.jsonl"), help="rows")
+    parser.add_argument("--envs", nargs="*", choices=STRUCTURES, default=list(STRUCTURES))
+    parser.add_argument("--steps", nargs="*", type=int, default=[131_072])
+    parser.add_argument("--first-seed", type=int, default=600)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--report", action="store_true", help="measure nothing, print what is there")
+    options = parser.parse_args(arguments)
+    text = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
+    rows = [json.loads(line) for line in text.splitlines()]
+    if options.report:
+        print("\n\n".join(report(rows, budget) for budget in sorted({row["budget"] for row in rows})))
+        return
+    known = {(row["label"], row["env"], row["budget"], row["seed"]) for row in rows}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for budget in options.steps:
+            for env in options.envs:
+                if (options.label, env, budget, seed) not in known:
+                    row = {"label": options.label, **measure(env, budget, seed)}
+                    with options.out.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(row) + "\n")
+                    print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

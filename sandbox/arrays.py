@@ -1,0 +1,231 @@
+"""Arrays of numbers in ``PARAMS``: read off the source, named number by number, put together for the policy.
+
+Outside of the policy every number has a name of its own, ``W[1,3]`` for the fourth of the second row of ``W``, so that
+whatever holds parameter values holds names and floats. The policy is given ``W`` as an array.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+MOST_NUMBERS = 1000
+"""Numbers that an array may have; more can be neither tuned in our budgets nor read."""
+
+MOST_AXES = 3
+
+MAKERS = ("zeros", "ones", "full", "array", "asarray")
+"""Functions of numpy that may stand for the numbers of an array."""
+
+_ELEMENT = re.compile(r"(.*)\[(\d{1,4}(?:,\d{1,4})*)\]", re.DOTALL)
+
+Shape = tuple[int, ...]
+
+_NONE: frozenset[str] = frozenset()
+
+
+def read_array(node: ast.expr) -> tuple[Shape, list[float]] | None:
+    """Shape and numbers, in row order, of an expression that writes an array down; nothing is run.
+
+    Nested lists, repeated ones (``[0.0] * 17``, ``[[0.0] * 17 for _ in range(2)]``), and what `MAKERS` make of literals.
+    None for everything else: a single number, ragged lists, no numbers or more than `MOST_NUMBERS`.
+    """
+    try:
+        return _array(node)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return None
+
+
+def is_meant_as_array(node: ast.expr) -> bool:
+    """Whether an expression looks like an array, read or not."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return is_meant_as_array(node.left) or is_meant_as_array(node.right)
+    return isinstance(node, ast.List | ast.Tuple | ast.ListComp) or _maker(node) != ""
+
+
+def element_names(name: str, shape: Shape) -> list[str]:
+    """The name of each number of an array, in row order."""
+    return [f"{name}[{','.join(map(str, place))}]" for place in product(*map(range, shape))]
+
+
+def array_of(name: Any) -> str:
+    """The array that a number's name belongs to; empty for a number by itself."""
+    found = _ELEMENT.fullmatch(name) if isinstance(name, str) else None
+    return found[1] if found else ""
+
+
+def assembled(params: Mapping[str, float] | None, declared: Any = None) -> dict[str, Any]:
+    """What a constructor is given: the numbers by themselves, and arrays of those that are named as their elements.
+
+    Args:
+        params: Name to value.
+        declared: The module's ``PARAMS``, since a name may look like an element's and be none.
+    """
+    params = params or {}
+    if not any(name.endswith("]") for name in params):
+        return dict(params)
+    known = (
+        frozenset(n for n in declared if array_of(n) not in declared) if isinstance(declared, dict) else _NONE
+    )
+    given: dict[str, Any] = {}
+    for name, shape, parts in _layout(tuple(params), known):
+        if shape:
+            given[name] = np.array([params[part] for part in parts], dtype=float).reshape(shape)
+        else:
+            given[name] = params[name]
+    return given
+
+
+def as_text(shape: Shape, numbers: Sequence[float]) -> str:
+    """Numbers as nested lists: a row of the innermost lists on a line of its own where there are several."""
+    if len(shape) == 1:
+        return f"[{', '.join(map(repr, numbers))}]"
+    size = math.prod(shape[1:])
+    rows = [as_text(shape[1:], numbers[i : i + size]) for i in range(0, len(numbers), size)]
+    return f"[{(',' + chr(10)).join(rows)}]"
+
+
+@lru_cache(maxsize=64)
+def _layout(names: tuple[str, ...], known: frozenset[str]) -> list[tuple[str, Shape, list[str]]]:
+    """The names that a constructor is given, with shape and parts of arrays; a group that is no whole array stays apart."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        array = "" if name in known else array_of(name)
+        groups.setdefault(array or name, []).append(name)
+    found: list[tuple[str, Shape, list[str]]] = []
+    for name, parts in groups.items():
+        shape = () if parts == [name] else _shape_of(parts)
+        if shape and parts == element_names(name, shape):
+            found.append((name, shape, parts))
+        else:
+            found += [(part, (), []) for part in parts]
+    return found
+
+
+def _shape_of(parts: Collection[str]) -> Shape:
+    places = [tuple(map(int, match[2].split(","))) for match in map(_ELEMENT.fullmatch, parts) if match]
+    if len({len(place) for place in places}) != 1:
+        return ()
+    shape = tuple(max(axis) + 1 for axis in zip(*places, strict=True))
+    return shape if math.prod(shape) == len(parts) else ()
+
+
+def _array(node: ast.expr) -> tuple[Shape, list[float]] | None:
+    maker = _maker(node)
+    if maker and isinstance(node, ast.Call):
+        return _made(maker, node)
+    value = _nested(node)
+    if not isinstance(value, list):
+        return None
+    shape = _shape(value)
+    if not 0 < math.prod(shape) <= MOST_NUMBERS or len(shape) > MOST_AXES:
+        return None
+    numbers = [float(number) for number in _flat(value)]
+    return (shape, numbers) if all(map(math.isfinite, numbers)) else None
+
+
+def _maker(node: ast.expr) -> str:
+    """Which function of numpy a call is of; empty where it is none that is understood."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in {"np", "numpy"}
+        and node.func.attr in MAKERS
+    ):
+        return node.func.attr
+    return ""
+
+
+def _made(maker: str, call: ast.Call) -> tuple[Shape, list[float]] | None:
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg != "dtype"}
+    if not _floats(call):
+        return None
+    arguments = list(call.args)
+    if maker in {"array", "asarray"}:
+        return _array(arguments[0]) if len(arguments) == 1 and not given else None
+    arguments += [given.pop(name) for name in ("shape", "fill_value") if name in given]
+    if given or len(arguments) != 1 + (maker == "full"):
+        return None
+    size = ast.literal_eval(arguments[0])
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    plain = all(type(n) is int and n > 0 for n in shape)
+    if not plain or not 0 < len(shape) <= MOST_AXES or math.prod(shape) > MOST_NUMBERS:
+        return None
+    value = float(_nested(arguments[1])) if maker == "full" else float(maker == "ones")
+    return (shape, [value] * math.prod(shape)) if math.isfinite(value) else None
+
+
+def _floats(call: ast.Call) -> bool:
+    """Whether a call asks for floats, as it does by default."""
+    kinds = [keyword.value for keyword in call.keywords if keyword.arg == "dtype"]
+    names = [kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds]
+    return all(name.startswith("float") for name in names)
+
+
+def _nested(node: ast.expr) -> Any:
+    """A number, or lists of what is one, repeated ones written out.
+
+    Raises:
+        ValueError: It is something else, or too long.
+    """
+    if isinstance(node, ast.List | ast.Tuple) and len(node.elts) <= MOST_NUMBERS:
+        return [_nested(item) for item in node.elts]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _nested(node.left), _nested(node.right)
+        return _repeated(left, right) if isinstance(left, list) else _repeated(right, left)
+    if isinstance(node, ast.ListComp) and len(node.generators) == 1:
+        return _repeated([_nested(node.elt)], _count(node.generators[0]))
+    value = ast.literal_eval(node)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("no number")  # noqa: TRY004 - one error for all that is not read
+    return value
+
+
+def _repeated(value: Any, times: Any) -> list[Any]:
+    if not isinstance(value, list) or type(times) is not int or not 0 < times * len(value) <= MOST_NUMBERS:
+        raise ValueError("no list that is repeated")
+    return value * times
+
+
+def _count(generator: ast.comprehension) -> Any:
+    """How often ``for _ in range(n)`` goes round; the loop's variable is no number, so nobody reads it."""
+    call = generator.iter
+    if (
+        generator.ifs
+        or not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Name)
+        or call.func.id != "range"
+        or len(call.args) != 1
+    ):
+        raise ValueError("no plain range")
+    return ast.literal_eval(call.args[0])
+
+
+def _shape(value: Any) -> Shape:
+    """The shape of nested lists.
+
+    Raises:
+        ValueError: They are ragged.
+    """
+    if not isinstance(value, list):
+        return ()
+    shapes = {_shape(item) for item in value}
+    if len(shapes) != 1:
+        raise ValueError("ragged")
+    return (len(value), *shapes.pop())
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
