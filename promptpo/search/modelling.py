@@ -289,9 +289,8 @@ class Modeller:
         places = [(one, t) for one in episodes for t in range(len(one))]
         rewards = np.concatenate([one.rewards for one in episodes]) if episodes else np.empty(0)
         _, kind, counts = np.unique(rewards.round(6), return_inverse=True, return_counts=True)
-        seldom = (
-            np.flatnonzero(counts[kind] <= SELDOM * len(rewards)) if len(counts) <= len(rewards) // 10 else []
-        )
+        few = len(counts) <= len(rewards) // 10  # else rewards are numbers of many values
+        seldom = np.flatnonzero((counts[kind] <= SELDOM * len(rewards)) & few)
         ends = [n for n, (one, t) in enumerate(places) if one.terminated and t == len(one) - 1]
         chosen: dict[tuple[float, bool], list[int]] = {}
         for n in sorted({*ends, *(int(n) for n in seldom)}):
