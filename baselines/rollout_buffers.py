@@ -6,6 +6,7 @@ from typing import Any
 
 from stable_baselines3.common.buffers import DictRolloutBuffer
 from stable_baselines3.common.type_aliases import DictRolloutBufferSamples
+from stable_baselines3.common.vec_env import VecNormalize
 
 
 class Parts(dict[str, Any]):
@@ -20,6 +21,8 @@ class Parts(dict[str, Any]):
 class SlicedRolloutBuffer(DictRolloutBuffer):
     """Its samples can be thinned out as TRPO's ``sub_sampling_factor`` does it, which knows of arrays only."""
 
-    def _get_samples(self, *arguments: Any, **options: Any) -> DictRolloutBufferSamples:
-        samples = super()._get_samples(*arguments, **options)
+    def _get_samples(  # type: ignore[override]  # as its superclass has it
+        self, batch_inds: Any, env: VecNormalize | None = None
+    ) -> DictRolloutBufferSamples:
+        samples = super()._get_samples(batch_inds, env)
         return samples._replace(observations=Parts(samples.observations))
