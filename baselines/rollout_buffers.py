@@ -9,12 +9,12 @@ from stable_baselines3.common.type_aliases import DictRolloutBufferSamples
 from stable_baselines3.common.vec_env import VecNormalize
 
 
-class Parts(dict[str, Any]):
+class SlicedObservations(dict[str, Any]):
     """Observations in several parts; a slice takes those of all parts."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return Parts({name: part[key] for name, part in self.items()})
+            return SlicedObservations({name: part[key] for name, part in self.items()})
         return super().__getitem__(key)
 
 
@@ -25,4 +25,4 @@ class SlicedRolloutBuffer(DictRolloutBuffer):
         self, batch_inds: Any, env: VecNormalize | None = None
     ) -> DictRolloutBufferSamples:
         samples = super()._get_samples(batch_inds, env)
-        return samples._replace(observations=Parts(samples.observations))
+        return samples._replace(observations=SlicedObservations(samples.observations))
