@@ -6,14 +6,14 @@ PYTHON ?= python
 check: lint types contracts test
 
 test:
-	$(PYTHON) -m pytest -n auto
+	$(PYTHON) -m pytest -n logical
 
 # Property tests on new examples, many of them; one that fails becomes an @example.
 explore:
-	HYPOTHESIS_PROFILE=explore $(PYTHON) -m pytest -n auto -m "hypothesis and not slow"
+	HYPOTHESIS_PROFILE=explore $(PYTHON) -m pytest -n logical -m "hypothesis and not slow"
 
 slow:
-	$(PYTHON) -m pytest -m slow -n auto --timeout 900
+	$(PYTHON) -m pytest -m slow -n logical --timeout 900
 
 format:
 	$(PYTHON) -m ruff format .

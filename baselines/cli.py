@@ -6,25 +6,28 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from promptpo.cli.arguments import (
-    AsJson,
-    EnvId,
-    HeldOutKwargs,
-    Horizon,
-    ManyEnvKwargs,
-    Quiet,
-    RewardFile,
-    ShowVariant,
-    TasksFile,
-    Wrappers,
-    task_from_flags,
+from baselines.flags import (
+    MaxSeconds,
+    Out,
+    PlaceFlags,
+    Seed,
+    Steps,
+    TestEpisodes,
+    TrainingFlags,
+    ValidationEpisodes,
 )
+from promptpo.cli.arguments import AsJson, EnvId, Quiet
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
+
+if TYPE_CHECKING:
+    from baselines.settings import TrainingSettings
 
 LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("baselines.llm_policy.cli", "llm_policy"),
@@ -62,44 +65,6 @@ app = typer.Typer(
     epilog="Example: promptpo baseline ppo CartPole-v1 --steps 60000",
 )
 
-Steps = Annotated[int, typer.Option(help="Environment steps of training, at most.")]
-Seed = Annotated[int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")]
-Out = Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one.")
-]
-Rows = Annotated[
-    str,
-    typer.Option(
-        metavar="default|zoo|ours|FILE",
-        help="zoo: tuned values where RL Baselines3 Zoo has them, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
-    ),
-]
-NEnvs = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Environments stepped together; by default what the hyperparameters say, else 1."
-    ),
-]
-EvalEvery = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Steps between evaluations, each with a checkpoint; by default a twentieth of --steps."
-    ),
-]
-ValidationEpisodes = Annotated[int, typer.Option(min=1, help="Episodes of such an evaluation.")]
-TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
-Threads = Annotated[
-    int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
-]
-MaxSeconds = Annotated[
-    float | None,
-    typer.Option(
-        min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on as if it had not."
-    ),
-]
-Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
-
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line of ``promptpo baseline`` and return the exit code."""
@@ -113,55 +78,15 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
 
     def command(
         env_id: EnvId,
-        steps: Steps = 100_000,
-        seed: Seed = 0,
-        hyperparams: Rows = "zoo",
-        n_envs: NEnvs = None,
-        env_kwargs: ManyEnvKwargs = None,
-        max_episode_steps: Horizon = None,
-        wrapper: Wrappers = None,
-        tasks: TasksFile = None,
-        show_variant: ShowVariant = False,
-        held_out_kwargs: HeldOutKwargs = None,
-        reward: RewardFile = None,
-        eval_every: EvalEvery = None,
-        validation_episodes: ValidationEpisodes = 20,
-        test_episodes: TestEpisodes = 100,
-        threads: Threads = 1,
-        device: Device = "cpu",
+        training: TrainingFlags,
+        task: TestedFlags,
+        place: PlaceFlags,
         max_seconds: MaxSeconds = None,
-        out: Out = None,
-        resume: Resume = False,
-        quiet: Quiet = False,
-        as_json: AsJson = False,
     ) -> None:
         from baselines.extras import BASELINES, require
-        from baselines.settings import TrainingSettings
 
         require(BASELINES, what=algorithm.upper())
-        settings = TrainingSettings(
-            algorithm=algorithm,
-            task=task_from_flags(
-                env_id,
-                env_kwargs,
-                max_episode_steps,
-                wrappers=wrapper,
-                tasks=tasks,
-                show_variant=show_variant,
-                held_out_kwargs=held_out_kwargs,
-                reward=reward,
-            ),
-            steps=steps,
-            seed=seed,
-            hyperparameters=hyperparams,
-            n_envs=n_envs,
-            eval_every=eval_every,
-            validation_episodes=validation_episodes,
-            test_episodes=test_episodes,
-            threads=threads,
-            device=device,
-        )
-        run_training(settings, out, resume=resume, quiet=quiet, as_json=as_json, max_seconds=max_seconds)
+        run_training(training.settings(algorithm, task.task(env_id)), place, max_seconds)
 
     command.__doc__ = f"""Train {about}.
 
@@ -169,7 +94,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
 
     The agent that is best on validation seeds is reported and saved as RUN/best_model.zip.
     """
-    return command
+    return grouped(command)
 
 
 def _scorer(method: str, about: str) -> Callable[..., None]:
@@ -177,85 +102,57 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
 
     def command(
         env_id: EnvId,
+        task: TestedFlags,
+        place: PlaceFlags,
         steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0,
         seed: Seed = 0,
-        env_kwargs: ManyEnvKwargs = None,
-        max_episode_steps: Horizon = None,
-        wrapper: Wrappers = None,
-        tasks: TasksFile = None,
-        show_variant: ShowVariant = False,
-        held_out_kwargs: HeldOutKwargs = None,
-        reward: RewardFile = None,
         validation_episodes: ValidationEpisodes = 20,
         test_episodes: TestEpisodes = 100,
-        out: Out = None,
-        resume: Resume = False,
-        quiet: Quiet = False,
-        as_json: AsJson = False,
     ) -> None:
         from baselines.fixed import run_fixed
 
         del steps
-        task = task_from_flags(
-            env_id,
-            env_kwargs,
-            max_episode_steps,
-            wrappers=wrapper,
-            tasks=tasks,
-            show_variant=show_variant,
-            held_out_kwargs=held_out_kwargs,
-            reward=reward,
-        )
-        directory = out or _default_directory(task)
+        made = task.task(env_id)
+        directory = place.directory(made)
         content = run_fixed(
             method,
-            task,
+            made,
             directory,
             seed=seed,
             validation_episodes=validation_episodes,
             test_episodes=test_episodes,
-            resume=resume,
+            resume=place.resume,
             command=" ".join(sys.argv),
         )
-        show(content, directory, quiet=quiet, as_json=as_json)
+        show(content, directory, quiet=place.quiet, as_json=place.as_json)
 
     command.__doc__ = f"Score {about} on held-out seeds."
-    return command
+    return grouped(command)
 
 
-def run_training(
-    settings: Any,
-    out: Path | None,
-    *,
-    resume: bool,
-    quiet: bool,
-    as_json: bool,
-    max_seconds: float | None = None,
-) -> dict[str, Any]:
-    """Train by `baselines.training.train` with a display that fits, and print the result."""
+def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: float | None) -> None:
+    """Train by `baselines.training.train` with a display that fits, and print the result.
+
+    Raises:
+        UsageError: The run cannot be gone on with, or is there already.
+    """
     from baselines.progress import choose_display
     from baselines.training import train
-    from promptpo.errors import UsageError
     from promptpo.run.control import obey_interrupts
 
-    if resume and out is None:
-        raise UsageError("--resume needs the run directory: --out DIR.")
-    directory = out or _default_directory(settings.task)
+    directory = place.directory(settings.task)
     obey_interrupts()
-    with choose_display(quiet=quiet or as_json) as display:
+    with choose_display(quiet=place.quiet or place.as_json) as display:
         content = train(
             settings,
             directory,
-            resume=resume,
+            resume=place.resume,
             display=display,
             command=" ".join(sys.argv),
             max_seconds=max_seconds,
         )
-    if "test" not in content:
-        _show_pause(content, directory, quiet=quiet, as_json=as_json)
-        return content
-    show(content, directory, quiet=quiet, as_json=as_json)
-    return content
+    tell = show if "test" in content else _show_pause
+    tell(content, directory, quiet=place.quiet, as_json=place.as_json)
 
 
 def _show_pause(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
@@ -292,12 +189,6 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
                 f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
             )
         print(f"{steps['train']:,} training steps, {content['wall_seconds']:.1f} s; {directory}")
-
-
-def _default_directory(task: Any) -> Path:
-    from promptpo.api import default_directory
-
-    return default_directory(task)
 
 
 @app.command()

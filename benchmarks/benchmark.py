@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,13 +13,14 @@ from benchmarks.report.sections import sections
 from benchmarks.report.writing import Report, publish, write_report
 from benchmarks.runner.cells import Cell, plan
 from benchmarks.runner.methods import BenchmarkMethod, CellBudget
-from benchmarks.runner.processes import LIMIT, CellRunner, FailedCell, read_failures, write_failures
+from benchmarks.runner.processes import CellRunner, FailedCell, read_failures, write_failures
 from benchmarks.runner.suite import Suite
 from benchmarks.statistics.anchors import anchors_of
-from benchmarks.statistics.rows import CSV, read_rows, write_csv
+from benchmarks.statistics.rows import CSV, FinishedCell, read_rows, write_csv
 from benchmarks.statistics.summary import summarise
 from promptpo.errors import UsageError
 from promptpo.output.report import write_atomically
+from promptpo.run.recording import SUFFIX, recording
 
 PLAN = "plan.json"
 
@@ -54,7 +55,7 @@ class Benchmark:
 
 
 def run(
-    benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float = LIMIT
+    benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float | None = None
 ) -> list[FailedCell]:
     """Run what is not finished, write the report after every pass, and return the cells that failed.
 
@@ -101,15 +102,29 @@ def report(benchmark: Benchmark) -> None:
     written = Report(title, lead, command.replace(" --report-only", ""), redraw, found)
     write_report(benchmark.root, written)
     if benchmark.published is not None:
-        publish(benchmark.published, written, (benchmark.root / CSV).read_text(encoding="utf-8"))
+        csv = (benchmark.root / CSV).read_text(encoding="utf-8")
+        publish(benchmark.published, written, csv, _recordings(rows))
+
+
+def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
+    """What language models said in finished runs, where it was not a recording already."""
+    return {
+        f"{row.cell.task.slug}--{row.cell.directory.parent.name}--{row.cell.directory.name}{SUFFIX}": recording(
+            row.cell.directory
+        )
+        for row in rows
+        if row.llm and row.cell.method.kind == "optimize" and not (row.cell.model or "").startswith("replay:")
+    }
 
 
 def _keep_to_plan(benchmark: Benchmark) -> None:
     """Cells of one folder have one budget; methods, models and seeds may be added."""
     path = benchmark.root / PLAN
-    wanted = {"suite": benchmark.suite.name, "budget": asdict(benchmark.budget)}
+    # The cap on answers is that of a pass, not of what a cell may do.
+    wanted = {"suite": benchmark.suite.name, "budget": asdict(replace(benchmark.budget, calls=None))}
     if path.exists():
         held = json.loads(path.read_text(encoding="utf-8"))
+        held["budget"].setdefault("calls", None)  # folders of older versions
         if held != wanted:
             raise UsageError(
                 f"{benchmark.root} holds a benchmark of suite {held['suite']} with another budget; choose another --out."

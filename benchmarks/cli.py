@@ -8,12 +8,15 @@ import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchmarks.flags import CellFlags, ComparedFlags, KeptFlags, ProbeFlags, WorkFlags
 from promptpo.cli.arguments import AsJson
+from promptpo.cli.groups import grouped
 from promptpo.cli.terminal import print_json
+from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from benchmarks.benchmark import Benchmark
     from benchmarks.runner.processes import FailedCell
 
-AgentWhen = Literal["passed", "always", "never"]
 SHOWN_VERSIONS = ("python", "promptpo", "numpy", "gymnasium")
 
 app = typer.Typer(
@@ -33,75 +35,16 @@ app = typer.Typer(
 
 
 @app.command(epilog="Example: promptpo benchmark classic --methods search,tune,random --seeds 3 --jobs 2")
+@grouped
 def benchmark(
     suite: Annotated[
         str, typer.Argument(help="A suite by name, or a TOML file; 'list' shows the suites that there are.")
     ],
-    methods: Annotated[
-        str,
-        typer.Option(
-            help="promptpo, promptpo-paper, search, tune, ppo, trpo, sac, icpi, llm-agent, random, zero, oracle."
-        ),
-    ] = "promptpo,search,random,zero",
-    models: Annotated[
-        str,
-        typer.Option(
-            help="For promptpo and llm-agent: models as --model of optimize takes them; {task} stands for the task's name. By default the provider whose key is set."
-        ),
-    ] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each task and method, from seed 0 on.")] = 1,
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Environment steps of a run; by default the suite's.")
-    ] = None,
-    rounds: Annotated[
-        int | None, typer.Option(min=1, help="Prompts of a run; by default the suite's.")
-    ] = None,
-    candidates: Annotated[int | None, typer.Option(min=1, help="Policies asked for in each round.")] = None,
-    test_episodes: Annotated[
-        int | None, typer.Option(min=1, help="Held-out episodes; by default the suite's.")
-    ] = None,
-    max_usd: Annotated[float | None, typer.Option(help="Money for each run that asks a model.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
-    max_seconds: Annotated[
-        float, typer.Option(min=1, help="Wall time of a run, after which it is ended and has failed.")
-    ] = 14_400,
-    executor: Annotated[str, typer.Option(help="Where promptpo's rollouts run: local, or ray.")] = "local",
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the benchmark; runs/benchmark-SUITE when not given.")
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume/--fresh", help="Go on with what the folder holds; --fresh refuses a folder in use."
-        ),
-    ] = True,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it will take, and run nothing.")
-    ] = False,
-    report_only: Annotated[
-        bool, typer.Option("--report-only", help="Write the report from what is on disk.")
-    ] = False,
-    publish: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Also write what is worth keeping in a repository there: report.md, its figures as pictures, results.csv.",
-        ),
-    ] = None,
-    probe: Annotated[
-        bool,
-        typer.Option(
-            "--probe",
-            help="For icpi: ask each of --models (any engine of ICPI; SIZE=ENGINE@ADDRESS) its four questions, and run it where it passes.",
-        ),
-    ] = False,
-    agent: Annotated[AgentWhen, typer.Option(help="With --probe: when ICPI runs.")] = "passed",
-    domains: Annotated[str, typer.Option(help="With --probe: ICPI's domains.")] = "Chain",
-    examples: Annotated[str, typer.Option(help="With --probe: sizes of the memory.")] = "20,60",
-    questions: Annotated[
-        int, typer.Option(min=2, help="With --probe: questions of each kind, size and domain.")
-    ] = 20,
-    prompt_tokens: Annotated[int, typer.Option(min=50, help="With --probe: budget of a prompt.")] = 3800,
+    compared: ComparedFlags,
+    cell: CellFlags,
+    work: WorkFlags,
+    kept: KeptFlags,
+    probing: ProbeFlags,
     as_json: AsJson = False,
 ) -> None:
     """Compare methods and models on a suite of tasks.
@@ -110,48 +53,45 @@ def benchmark(
     goes on where it stopped. A run that fails is reported and does not stop the others. The folder gets
     results.csv, report.md and report.html.
     """
-    from benchmarks.benchmark import report, run
-    from benchmarks.runner.processes import read_failures
-    from promptpo.errors import UsageError
-
     if suite == "list":
         _list(as_json=as_json)
         return
-    if probe:
+    if probing.probe:
         if suite != "icpi":
             raise UsageError(f"--probe is for icpi, not {suite}.")
-        _probe_sizes(
-            models, domains, examples, out or Path("runs/benchmark-icpi-sizes"), dry_run=dry_run,
-            questions=questions, prompt_tokens=prompt_tokens, agent=agent, seeds=seeds, usd=max_usd,
-        )  # fmt: skip
+        _probe_sizes(compared, probing, kept, dry_run=work.dry_run, usd=cell.max_usd)
         return
-    asked = _asked(
-        suite, methods, models, seeds, out, publish,
-        steps=steps, rounds=rounds, candidates=candidates, test_episodes=test_episodes, usd=max_usd, executor=executor,
-    )  # fmt: skip
-    if dry_run:
-        _show_estimate(asked, jobs, as_json=as_json)
+    asked = _asked(suite, compared, cell, kept)
+    if work.dry_run:
+        _show_estimate(asked, work.jobs, as_json=as_json)
         return
-    if not resume and asked.root.exists():
-        raise UsageError(f"{asked.root} exists; leave --fresh out to go on with it, or choose another --out.")
-    failures = []
-    if report_only:
-        report(asked)
-        failures = read_failures(asked.root)
-    else:
-        failures = run(
-            asked,
-            jobs,
-            lambda line: print(f"{datetime.now(UTC):%H:%M:%S} {line}", file=sys.stderr, flush=True),
-            max_seconds,
-        )
-        for failure in failures:
-            print(f"failed: {failure.cell}: {failure.message} (all of it in {failure.log})", file=sys.stderr)
+    failures = _worked(asked, work)
     page = asked.root / "report.html"
     if as_json:
         print_json({"out": str(asked.root), "report": str(page), **_told(asked, failures)}, indent=2)
     else:
         print(page)
+
+
+def _worked(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
+    """Run what is missing, or only write the report; what has failed."""
+    from benchmarks.benchmark import report, run
+    from benchmarks.runner.processes import read_failures
+
+    if not work.resume and asked.root.exists():
+        raise UsageError(f"{asked.root} exists; leave --fresh out to go on with it, or choose another --out.")
+    if work.report_only:
+        report(asked)
+        return read_failures(asked.root)
+    failures = run(
+        asked,
+        work.jobs,
+        lambda line: print(f"{datetime.now(UTC):%H:%M:%S} {line}", file=sys.stderr, flush=True),
+        work.max_seconds,
+    )
+    for failure in failures:
+        print(f"failed: {failure.cell}: {failure.message} (all of it in {failure.log})", file=sys.stderr)
+    return failures
 
 
 def _told(asked: Benchmark, failures: Sequence[FailedCell]) -> dict[str, Any]:
@@ -161,66 +101,63 @@ def _told(asked: Benchmark, failures: Sequence[FailedCell]) -> dict[str, Any]:
     return {"runs": read_csv(asked.root), "failed": [asdict(failure) for failure in failures]}
 
 
-def _asked(
-    suite: str,
-    methods: str,
-    models: str,
-    seeds: int,
-    out: Path | None,
-    published: Path | None,
-    **budget: float | str | None,
-) -> Benchmark:
+def _asked(suite: str, compared: ComparedFlags, cell: CellFlags, kept: KeptFlags) -> Benchmark:
     from benchmarks.benchmark import Benchmark
     from benchmarks.runner.methods import CellBudget, choose
     from benchmarks.runner.suite import load_suite
     from promptpo.llm.choose import choose as choose_model
 
-    chosen = choose(_split(methods))
-    named = _split(models)
+    chosen = choose(_split(compared.methods))
+    named = _split(compared.models)
     if not named and any(method.asks_model for method in chosen):
         named = [choose_model().name]
     for name in named:
         choose_model(name)
     loaded = load_suite(suite)
-    root = out or Path("runs") / f"benchmark-{loaded.name}"
+    root = kept.out or Path("runs") / f"benchmark-{loaded.name}"
     arguments = sys.argv[1:]
     if "benchmark" in arguments:
         arguments = arguments[arguments.index("benchmark") + 1 :]
-    return Benchmark(loaded, chosen, named, seeds, CellBudget(**budget), root, arguments, published)  # type: ignore[arg-type] # as declared
+    budget = CellBudget(
+        steps=cell.steps,
+        rounds=cell.rounds,
+        candidates=cell.candidates,
+        test_episodes=cell.test_episodes,
+        usd=cell.max_usd,
+        calls=cell.max_calls,
+        executor=cell.executor,
+    )
+    return Benchmark(loaded, chosen, named, compared.seeds, budget, root, arguments, kept.publish)
 
 
 def _probe_sizes(
-    models: str,
-    domains: str,
-    examples: str,
-    folder: Path,
-    *,
-    dry_run: bool,
-    usd: float | None,
-    **options: Any,
+    compared: ComparedFlags, probing: ProbeFlags, kept: KeptFlags, *, dry_run: bool, usd: float | None
 ) -> None:
     """Which models are large enough for ICPI: a table and a figure."""
     from benchmarks.icpi.__main__ import full_id
     from benchmarks.icpi.sizes import SizesStudy, sized_models
     from benchmarks.icpi.sizes_report import HEAD, table, write
     from benchmarks.measuring.tables import aligned
-    from promptpo.errors import UsageError
     from promptpo.output.report import versions
     from promptpo.run.config import Budget
 
-    sizes = [int(part) if part.strip().isdecimal() else 0 for part in examples.split(",")]
+    folder = kept.out or Path("runs/benchmark-icpi-sizes")
+    sizes = [int(part) if part.strip().isdecimal() else 0 for part in probing.examples.split(",")]
     if min(sizes) < 1:
         raise UsageError(
-            f"--examples takes numbers with commas between them, such as 20,60, not {examples!r}."
+            f"--examples takes numbers with commas between them, such as 20,60, not {probing.examples!r}."
         )
-    env_ids = [full_id(name) for name in domains.split(",")]
+    env_ids = [full_id(name) for name in probing.domains.split(",")]
     study = SizesStudy(
-        sized_models(models),
+        sized_models(compared.models),
         env_ids,
         sorted(set(sizes)),
         folder=folder,
         budget=Budget(steps=None, usd=usd),
-        **options,
+        questions=probing.questions,
+        prompt_tokens=probing.prompt_tokens,
+        agent=probing.agent,
+        seeds=compared.seeds,
     )
     if not dry_run:
         study.check()

@@ -34,7 +34,7 @@ def cannot_write(path: Path, error: OSError) -> PromptPOError:
     return kind(f"cannot write {path}: {error.strerror}.")
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that a kill leaves the old one or the new one, never half of either.
 
     Raises:
@@ -42,7 +42,7 @@ def write_atomically(path: Path, text: str) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -7,14 +7,14 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import RewardProgram, Task
-from promptpo.errors import RewardFaultError, RunError, UsageError
+from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
@@ -30,21 +30,24 @@ from promptpo.output.verdict import facts_of, verdict
 from promptpo.output.world import MODEL, model_module, usable_world
 from promptpo.rollouts import Settings, make_executor
 from promptpo.rollouts.rewarded import RewardedExecutor
+from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
-from promptpo.run.journal import JOURNAL, Journal, read_run
+from promptpo.run.journal import Journal
+from promptpo.run.keeping import answered, paid_for, writing
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.origin import key_path, made_here, save_own
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.records import Attempt
-from promptpo.run.spender import Spender, check_wishes, completion_of
+from promptpo.run.spender import Spender, check_wishes
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
-from promptpo.search.asked_for import asked_for
+from promptpo.search.asked_for import Winner, asked_for
 from promptpo.search.given import check_given
 from promptpo.search.goal import GoalReward
+from promptpo.search.preferring import succeeded_in_words
 from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
 from promptpo.spec import TaskSpec, describe, with_hint
@@ -52,7 +55,7 @@ from promptpo.spec.reading import names_of
 from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import LLM, Completion
+    from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
 
 
@@ -190,7 +193,7 @@ class Session:
             )
         ahead = preflight(spec, config, llm, horizon)
         self.observer.prepared(ahead)
-        with Interrupts(self.control), paid_for(self.directory):
+        with Interrupts(self.control), paid_for(self.directory, asked=llm.language_model):
             outcome = await search(
                 spec,
                 horizon=horizon,
@@ -202,7 +205,9 @@ class Session:
             )
         if config.goal and outcome.best is not None:
             spender = Spender(llm, executor, config, journal, ledger)
-            judged = await asked_for(config.goal, spec, spender, outcome.best.candidate, horizon)
+            winner = Winner(outcome.best.candidate, outcome.test, outcome.held_out, outcome.references)
+            filmed = camera(config.task) if config.shows_frames(llm) else None
+            judged = await asked_for(config.goal, spec, spender, winner, horizon, filmed)
             outcome = replace(outcome, judged=judged)
         if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
@@ -237,15 +242,23 @@ class Session:
 
         spender = Spender(llm, executor, config, journal, ledger)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(paid_for(self.directory))
+            stack.enter_context(paid_for(self.directory, asked=llm.language_model))
             person = None
             if config.judge == "me":
                 from promptpo.output.judging import PersonJudge
 
                 judge = PersonJudge(config.task, config.goal, names_of(spec.text), self.observer.warn)
                 person = stack.enter_context(judge).ask
-            found = GoalReward(config.goal, spec, spender, config, horizon, with_reward, person)
-            chosen = await found.choose()
+            filmed = camera(config.task)
+            asking = GoalReward(
+                config.goal, spec, spender, config, horizon, with_reward, person=person, camera=filmed
+            )
+            chosen = await asking.choose()
+            if chosen.always_succeeds:
+                self.observer.warn(
+                    "the reward that was written says success in every episode, whatever is done "
+                    f"({succeeded_in_words(chosen.succeeded)}): shares of success say nothing in this run."
+                )
         config = replace(
             config,
             task=replace(config.task, reward=chosen.reward),
@@ -311,7 +324,8 @@ class Session:
             content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
         content["preflight"] = ahead.as_json()
         if config.goal:
-            content["goal"] = {"text": config.goal, **(outcome.judged or {})}
+            first = (journal.find("decision", "goal") or {}).get("succeeded", {})
+            content["goal"] = {"text": config.goal, **(outcome.judged or {}), "succeeded_at_start": first}
         with writing(self.directory, f"promptpo resume {self.directory}"):
             write_policies(self.directory, history.attempts)
             if best:
@@ -329,13 +343,6 @@ class Session:
         return RunResult(self.directory, content, source)
 
 
-def answered(directory: Path) -> tuple[Completion, ...]:
-    """Answers that earlier processes of this run have had."""
-    if not (directory / JOURNAL).exists():
-        return ()
-    return tuple(completion_of(event.data) for event in read_run(directory).get("completion", []))
-
-
 def described(config: Config) -> TaskSpec:
     """What the model is told about a run's task."""
     spec = describe(
@@ -346,26 +353,6 @@ def described(config: Config) -> TaskSpec:
         clip_actions=config.clip_actions,
     )
     return with_hint(spec, config.hint)
-
-
-def check_goal(config: Config, llm: LLM) -> None:
-    """Refuse a goal that nobody can write a reward for.
-
-    Raises:
-        UsageError: No language model is asked, it is a recording without one, or there is a reward already.
-    """
-    reward = config.task.reward
-    if not config.goal and config.judge != "model":
-        raise UsageError("--judge me is for --goal: it asks you which of two episodes comes closer to it.")
-    if not config.goal:
-        return
-    if reward is not None and reward.goal != config.goal:
-        raise UsageError("--goal has the model write the reward, and --reward gives one: use one of the two.")
-    if not (llm.language_model and (reward is not None or "reward" in llm.purposes)):
-        raise UsageError(
-            "--goal needs a language model, which writes the reward: name one with --model, or write the reward "
-            "yourself and give it with --reward."
-        )
 
 
 def default_name(task: Task) -> str:
@@ -404,39 +391,6 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     # a policy is passed on: it need not show where its author keeps recordings
     name = f"{kind}:{Path(asked).name}" if kind in {"replay", "inbox"} else llm.name
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
-
-
-@contextlib.contextmanager
-def writing(directory: Path, then: str) -> Iterator[None]:
-    """Tell what to do where the disk does not take what is written.
-
-    Args:
-        directory: The run.
-        then: The command that goes on when there is room.
-
-    Raises:
-        RunError: It is full, or gone, or not ours.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
-
-
-@contextlib.contextmanager
-def paid_for(directory: Path) -> Iterator[None]:
-    """Say where the answers are that were paid for, when a reward program fails.
-
-    Raises:
-        RewardFaultError: It does, and there is no result.
-    """
-    try:
-        yield
-    except RewardFaultError as fault:
-        raise RewardFaultError(
-            f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
-            f"--model replay:{directory}"
-        ) from fault
 
 
 def write_policies(directory: Path, attempts: list[Attempt]) -> None:

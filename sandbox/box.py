@@ -124,7 +124,7 @@ class Sandbox:
             envs: Environments of one kind; the caller owns and may reuse them.
             trials: The episodes.
             record: Whether to keep trajectories; "seen" keeps what ``perceive`` returned in the place of observations,
-                which may be pictures.
+                which may be pictures; "info" keeps the numeric entries of the environment's ``info`` as well.
             clip_actions: Whether continuous actions outside their bounds are clipped and counted; they are
                 a failure otherwise.
             stop_on_failure: Whether the first failing trial, in order, ends the rollout: those before it

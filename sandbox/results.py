@@ -11,8 +11,9 @@ from sandbox.text import clean
 FailureKind: TypeAlias = Literal["rejected", "crashed", "timeout", "memory", "invalid_action"]
 Level: TypeAlias = Literal["strong", "medium", "weak"]
 
-Record: TypeAlias = bool | Literal["seen"]
-"""Whether to keep trajectories; "seen": with what policies' ``perceive`` returned in the place of observations."""
+Record: TypeAlias = bool | Literal["seen", "info"]
+"""Whether to keep trajectories; "seen": with what policies' ``perceive`` returned in the place of observations; "info": with
+the numeric entries of the environment's ``info``."""
 
 PlainData: TypeAlias = Any
 """None, bool, int, float, str, bytes, numeric numpy arrays, and lists, tuples and dicts of them."""
@@ -150,12 +151,14 @@ class Trajectory:
         rewards: T.
         debug: T: what the policy kept in ``self.debug``, a few numbers and short texts by name; empty where it
             never kept anything.
+        infos: T: the numeric entries of the environment's ``info``; empty where they were not asked for.
     """
 
     observations: Sequence[Any]
     actions: Sequence[Any]
     rewards: Sequence[float]
     debug: Sequence[Mapping[str, Any]] = ()
+    infos: Sequence[Mapping[str, float]] = ()
 
     @property
     def perceived(self) -> bool:
@@ -181,6 +184,7 @@ class Episode:
         failure: Why it ended early, if it did.
         env_return: Sum of the environment's own rewards where those of a reward program count; None elsewhere.
         parts: Sums of what the reward program calls the parts of its reward, by name.
+        extremes: The least and the most that one step earned; empty where no step earned a finite number.
     """
 
     seed: int
@@ -195,6 +199,7 @@ class Episode:
     failure: Failure | None = None
     env_return: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    extremes: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,9 @@ class RewardedEpisode:
         reward: The program.
         lane: A number that no other user of the program has.
         env: The environment.
+
+    Attributes:
+        numbers: The numeric entries of the latest step's ``info``.
     """
 
     def __init__(self, reward: AskedReward, lane: int, env: gymnasium.Env[Any, Any]) -> None:
@@ -171,6 +174,7 @@ class RewardedEpisode:
         self._actions: list[Any] = []
         self._rewards: list[float] = []
         self._infos: list[dict[str, float]] = []
+        self.numbers: dict[str, float] = {}
         self._earned: list[float] = []
         self._parts: dict[str, float] = {}
         first = self._observations[0]
@@ -188,7 +192,8 @@ class RewardedEpisode:
         self._observations.append(plain_observation(self._space, obs))
         self._actions.append(done)
         self._rewards.append(float(reward))
-        self._infos.append(numbers_in(info))
+        self.numbers = numbers_in(info)
+        self._infos.append(self.numbers)
         if len(self._rewards) >= self._block:
             self.earned()
         return obs, reward, terminated, truncated, {}

@@ -78,7 +78,7 @@ def load_backbone(design: Design) -> nn.Module:
             config.num_hidden_layers = design.layers or config.num_hidden_layers
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(design.seed)
-                model: Any = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+                model: Any = transformers.AutoModel.from_config(config)
         else:
             model = transformers.AutoModel.from_pretrained(
                 where, dtype=torch.float32, attn_implementation="eager", **options
@@ -147,7 +147,7 @@ def _with_adapters(model: Any, design: Design) -> Any:
 @contextlib.contextmanager
 def _one_sentence(backbone: str) -> Iterator[None]:
     """Turn what transformers raises for a missing or unreadable model into one sentence, and keep it quiet."""
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.set_verbosity_error()
     try:
         with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")

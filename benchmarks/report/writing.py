@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from benchmarks.statistics.rows import CSV
 from promptpo.output.report import write_atomically
 
 TEMPLATES = Path(__file__).with_name("templates")
-MARKDOWN, PAGE, FIGURES = "report.md", "report.html", "figures"
+MARKDOWN, PAGE, FIGURES, RECORDINGS = "report.md", "report.html", "figures", "recordings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,23 @@ def write_report(root: Path, report: Report) -> None:
     write_atomically(root / PAGE, as_html(report))
 
 
-def publish(folder: Path, report: Report, rows: str) -> None:
-    """Write what is worth keeping in a repository: the page, its figures as pictures, and one table of all rows.
+def publish(folder: Path, report: Report, rows: str, recordings: Mapping[str, bytes]) -> None:
+    """Write what is worth keeping in a repository: the page, its figures as pictures, one table of all rows, recordings.
 
     Args:
         folder: Where; it need not be there.
         report: What it says. What leads to run directories is left out, since those stay behind.
         rows: The table, as CSV.
+        recordings: What language models were asked and answered, by file name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for figure in (figure for section in report.sections for figure in section.figures):
         (folder / f"{figure.name}.png").write_bytes(figure.drawing.png)
     write_atomically(folder / MARKDOWN, as_markdown(report, published=True))
     write_atomically(folder / CSV, rows)
+    for name, content in recordings.items():
+        (folder / RECORDINGS / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / RECORDINGS / name, content)
 
 
 def as_html(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.runner.methods import BenchmarkMethod, CellBudget, command
+from benchmarks.runner.methods import METHODS, BenchmarkMethod, CellBudget, command
 from benchmarks.runner.suite import Suite, SuiteTask
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT
@@ -46,8 +47,11 @@ class Cell:
 
     @property
     def asked(self) -> str | None:
-        """The model with the task's name filled in."""
-        return self.model.replace("{task}", self.task.slug) if self.model else None
+        """The model with the names of task, method and seed filled in."""
+        if not self.model:
+            return None
+        filled = {"{task}": self.task.slug, "{method}": self.method.name, "{seed}": str(self.seed)}
+        return functools.reduce(lambda text, part: text.replace(*part), filled.items(), self.model)
 
     @property
     def name(self) -> str:
@@ -69,8 +73,13 @@ class Cell:
         interrupted = str(content.get("stop_reason", "")).startswith(INTERRUPTED)
         return None if interrupted else content
 
-    def command(self, suite: Suite, budget: CellBudget) -> list[str]:
-        """The command line that runs the cell, or goes on with it."""
+    @property
+    def by_hand(self) -> bool:
+        """Whether its answers are given by hand, which takes as long as it takes."""
+        return (self.model or "").startswith("inbox:")
+
+    def command(self, suite: Suite, budget: CellBudget, calls: int | None = None) -> list[str]:
+        """The command line that runs the cell, or goes on with it; `calls` bounds those of a language model."""
         if self.method.kind == "optimize" and (self.directory / CONFIG).exists():
             return [
                 sys.executable,
@@ -82,7 +91,7 @@ class Cell:
                 "--quiet",
                 "--json",
             ]
-        return command(self.method, self.asked, suite, self.task, self.seed, budget, self.directory)
+        return command(self.method, self.asked, suite, self.task, self.seed, budget, self.directory, calls)
 
 
 def plan(
@@ -93,8 +102,8 @@ def plan(
     Args:
         suite: Tasks.
         methods: Columns.
-        models: For methods that ask a model. ``{task}`` stands for the name of the task, so that one
-            recording for each task is one model: ``replay:recordings/{task}``.
+        models: For methods that ask a model. ``{task}``, ``{method}`` and ``{seed}`` stand for those of the
+            cell, so that one recording for each task is one model: ``replay:recordings/{task}``.
         seeds: Runs of each task and method, from seed 0 on.
         root: Directory of the benchmark.
 
@@ -105,7 +114,8 @@ def plan(
     if models and not asking:
         hint = " (icpi asks the oracle; promptpo baseline icpi --engine MODEL asks a model)"
         raise UsageError(
-            f"--models is for promptpo, promptpo-paper and llm-agent, and --methods has none of them"
+            f"--models is for {', '.join(name for name, method in METHODS.items() if method.asks_model)}, and "
+            f"--methods has none of them"
             f"{hint if any(method.name == 'icpi' for method in methods) else ''}; leave --models out, or add one."
         )
     if asking and not models:
@@ -119,7 +129,7 @@ def plan(
     return [
         Cell(task, method, model, seed, _directory(root, task, method, model, seed))
         for seed, task, (method, model) in itertools.product(range(seeds), suite.tasks, columns)
-        if method.covers(task.env) and (method.seeds or seed == 0)
+        if method.covers(task.env) and suite.has(task, method.name) and (method.seeds or seed == 0)
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.runner.cells import Cell
-from benchmarks.runner.methods import CellBudget
+from benchmarks.runner.methods import CellBudget, samples_of
 from benchmarks.runner.suite import Suite, SuiteTask
 from promptpo.llm.base import Usage
 from promptpo.run.config import RECIPES
@@ -78,15 +78,12 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
     """Calls of a cell that writes policies, without repairs: policies, feedback class, experiments, reflections."""
     if not cell.method.asks_model or cell.method.kind != "optimize":
         return 0
-    rounds = budget.rounds or suite.rounds
+    rounds, samples = samples_of(cell.method, suite, budget)
+    if cell.method.at_once:
+        return samples
     paper = "paper" in cell.method.options
     recipe = RECIPES["paper" if paper else "default"]
-    return (
-        rounds * (budget.candidates or suite.candidates)
-        + recipe.feedback_class
-        + recipe.probe
-        + (rounds - 1) * recipe.reflection
-    )
+    return rounds * samples + recipe.feedback_class + recipe.probe + (rounds - 1) * recipe.reflection
 
 
 def pace(task: SuiteTask) -> Pace:

@@ -34,6 +34,7 @@ class BenchmarkMethod:
         model_flag: How its command takes the model.
         takes: Models that it can be asked with, as ``--models`` says them.
         covers: Environment ids that it can be asked for.
+        at_once: Whether all its policies answer one and the same prompt: no round learns from another.
     """
 
     name: str
@@ -47,6 +48,7 @@ class BenchmarkMethod:
     model_flag: str = "--model"
     takes: Callable[[str], bool] = lambda _: True
     covers: Callable[[str], bool] = lambda _: True
+    at_once: bool = False
 
 
 NO_LANGUAGE_MODELS = ("search", "replay")
@@ -64,6 +66,28 @@ METHODS: Mapping[str, BenchmarkMethod] = {
             "optimize",
             ("--recipe", "paper"),
             asks_model=True,
+        ),
+        BenchmarkMethod(
+            "promptpo-anonymous",
+            "promptpo, without the names of the environment and its parts",
+            "optimize",
+            ("--reveal", "anonymous"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
+            "promptpo-bare",
+            "promptpo, told the spaces only",
+            "optimize",
+            ("--reveal", "bare"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
+            "best-of-n",
+            "as many policies, all asked for at once: no feedback, no experiments; numbers tuned",
+            "optimize",
+            ("--option", "feedback_class=false", "--option", "probe=false"),
+            asks_model=True,
+            at_once=True,
         ),
         BenchmarkMethod(
             "search",
@@ -137,6 +161,7 @@ class CellBudget:
         candidates: Samples of a prompt; None takes the suite's.
         test_episodes: Held-out episodes; None takes the suite's.
         usd: Money of a cell that asks a model; None sets no limit.
+        calls: Answers of a language model, all cells together; None sets no limit.
         executor: "local", or "ray" for rollouts on a Ray cluster.
     """
 
@@ -145,7 +170,14 @@ class CellBudget:
     candidates: int | None = None
     test_episodes: int | None = None
     usd: float | None = None
+    calls: int | None = None
     executor: str = "local"
+
+
+def samples_of(method: BenchmarkMethod, suite: Suite, budget: CellBudget) -> tuple[int, int]:
+    """(rounds, policies asked for in each) of a cell that writes policies."""
+    rounds, samples = budget.rounds or suite.rounds, budget.candidates or suite.candidates
+    return (1, rounds * samples) if method.at_once else (rounds, samples)
 
 
 def command(
@@ -156,8 +188,9 @@ def command(
     seed: int,
     budget: CellBudget,
     out: Path,
+    calls: int | None = None,
 ) -> list[str]:
-    """The command line that runs a cell into `out`."""
+    """The command line that runs a cell into `out`; `calls` bounds those of a language model."""
     steps = budget.steps or suite.steps_of(task)
     episodes = str(budget.test_episodes or suite.test_episodes)
     words = [sys.executable, "-m", "promptpo"]
@@ -168,8 +201,9 @@ def command(
         words += ["--resume", "--quiet"] if method.resumes else ["--quiet"]
     else:
         words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
-        words += ["--rounds", str(budget.rounds or suite.rounds)]
-        words += ["--candidates", str(budget.candidates or suite.candidates)]
+        rounds, samples = samples_of(method, suite, budget)
+        words += ["--rounds", str(rounds), "--candidates", str(samples)]
+        words += ["--max-calls", str(calls)] if calls else []
         words += ["--jobs", "1", "--executor", budget.executor, "--no-film", "--quiet"]
     if method.kind != "oracle":
         words += [method.model_flag, model] if model else []

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.runner.answers import AnswerCap
 from benchmarks.runner.cells import Cell
 from benchmarks.runner.methods import CellBudget
 from benchmarks.runner.suite import Suite
@@ -24,6 +25,7 @@ from promptpo.rollouts.local import die_with_parent
 FAILURES = "failures.json"
 LIMIT = 4 * 3600.0
 """What a cell may take when nobody says otherwise."""
+NO_ANSWERS_LEFT = "not begun: --max-calls leaves fewer answers than it needs"
 GRACE_SECONDS = 20
 """What an interrupted cell gets to write down what it has."""
 
@@ -53,17 +55,24 @@ class CellRunner:
         budget: What replaces them.
         jobs: Processes at the same time.
         tell: Told one line whenever a cell ends.
-        limit: Seconds after which a cell is ended and has failed, so that one that hangs stops nobody.
+        limit: Seconds after which a cell is ended and has failed, so that one that hangs stops nobody; None takes
+            `LIMIT`, but for cells that are answered by hand.
     """
 
     def __init__(
-        self, suite: Suite, budget: CellBudget, jobs: int, tell: Callable[[str], None], limit: float = LIMIT
+        self,
+        suite: Suite,
+        budget: CellBudget,
+        jobs: int,
+        tell: Callable[[str], None],
+        limit: float | None = None,
     ) -> None:
         self._suite, self._budget, self._jobs, self._tell = suite, budget, jobs, tell
         self._limit = limit
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._answers = AnswerCap([], suite, budget)
 
     def run(self, cells: Sequence[Cell]) -> list[FailedCell]:
         """Run those cells that have no result yet.
@@ -75,6 +84,7 @@ class CellRunner:
             The cells that failed, in the order of `cells`.
         """
         todo = [cell for cell in cells if cell.result is None]
+        self._answers = AnswerCap(cells, self._suite, self._budget)
         failures: dict[str, FailedCell] = {}
         with ThreadPoolExecutor(self._jobs) as pool, _terminable():
             futures = {pool.submit(self._one, cell): cell for cell in todo}
@@ -93,10 +103,14 @@ class CellRunner:
     def _one(self, cell: Cell) -> FailedCell | None:
         if self._stopped:
             return None
+        calls = self._answers.grant(cell)
+        if calls == 0:
+            return FailedCell(cell.name, 0, NO_ANSWERS_LEFT, str(cell.log))
+        limit = self._limit or (None if cell.by_hand else LIMIT)
         cell.directory.parent.mkdir(parents=True, exist_ok=True)
         with cell.log.open("wb") as log:
             process = subprocess.Popen(
-                cell.command(self._suite, self._budget),
+                cell.command(self._suite, self._budget, calls),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -105,10 +119,11 @@ class CellRunner:
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock
             )
             with self._registered(process):
-                in_time = _ended(process, self._limit)
+                in_time = _ended(process, limit)
+        self._answers.settle(cell)
         if cell.result is not None:
             return None
-        message = _last_line(cell.log) if in_time else f"not finished after {self._limit:g} seconds"
+        message = _last_line(cell.log) if in_time else f"not finished after {limit:g} seconds"
         return FailedCell(cell.name, process.returncode, message, str(cell.log))
 
     @contextmanager
@@ -145,7 +160,7 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _ended(process: subprocess.Popen[bytes], limit: float) -> bool:
+def _ended(process: subprocess.Popen[bytes], limit: float | None) -> bool:
     """Wait for a process; after the limit, kill it with all that it has started and return False."""
     try:
         process.wait(limit)

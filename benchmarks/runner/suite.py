@@ -66,6 +66,7 @@ class Suite:
         candidates: Samples of a prompt.
         test_episodes: Held-out episodes.
         score: What counts where a task does not say.
+        only: Methods that play some tasks only, and the names of those.
     """
 
     name: str
@@ -77,6 +78,11 @@ class Suite:
     candidates: int = 4
     test_episodes: int = 100
     score: Score = "return"
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def has(self, task: SuiteTask, method: str) -> bool:
+        """Whether a method plays a task."""
+        return task.label in self.only.get(method, (task.label,))
 
     def score_of(self, task: SuiteTask) -> Score:
         """What counts for a task."""
@@ -158,6 +164,9 @@ def _checked(suite: Suite, path: Path) -> Suite:
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice:
         raise UsageError(f"{path} has two tasks called {twice}; give one of them another name.")
+    unknown = next((name for names in suite.only.values() for name in names if name not in labels), None)
+    if unknown:
+        raise UsageError(f"{path} names {unknown} under only, and has no task called that.")
     return suite
 
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import csv
-import dataclasses
 import resource
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from benchmarks.measuring.tables import markdown
 from benchmarks.world_models import cost, cwmb, steps
-from promptpo.world.planners import Planner
+from benchmarks.world_models.rows import read_rows, write_rows
 
 HEADER = (
     "environment", "planner", "steps known", "accuracy", "random", "in the model", "in the true environment",
-    "planning score",
+    "planning score", "seconds an action",
 )  # fmt: skip
 
 
@@ -31,18 +28,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     first = kinds.add_parser("steps", description=steps.__doc__, formatter_class=plain)
     steps.add_arguments(first)
     second = kinds.add_parser("cwmb", description=cwmb.__doc__, formatter_class=plain)
-    second.add_argument("envs", nargs="*", metavar="ENV", help=f"default: {' '.join(cwmb.CHEAP)}")
+    second.add_argument("envs", nargs="*", metavar="ENV", help=f"default: {' '.join(cwmb.ENVIRONMENTS)}")
     second.add_argument("--episodes", type=int, default=2, help="for each return, at least")
     second.add_argument("--model", default="", help="a language model that writes the world models")
-    second.add_argument("--out", type=Path, help="a CSV file for the rows; a table goes beside it")
+    second.add_argument(
+        "--out", type=Path, help="a CSV file for the rows, where it goes on; a table goes beside it"
+    )
     kinds.add_parser("cost", description=cost.__doc__, formatter_class=plain)
     given = parser.parse_args(arguments)
     if given.what == "steps":
         steps.run(given)
     elif given.what == "cwmb":
-        unknown = [env for env in given.envs if env not in cwmb.CHEAP]
+        unknown = [env for env in given.envs if env not in cwmb.ENVIRONMENTS]
         if unknown:
-            parser.error(f"{unknown[0]} is none of: {', '.join(cwmb.CHEAP)}")
+            parser.error(f"{unknown[0]} is none of: {', '.join(cwmb.ENVIRONMENTS)}")
         command = shlex.join(["python", "-m", "benchmarks.world_models", *(arguments or sys.argv[1:])])
         _cwmb(given, command)
     else:
@@ -50,18 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _cwmb(given: argparse.Namespace, command: str) -> None:
-    rows = []
+    rows = read_rows(given.out, cwmb.CwmbRow)
     before = _cpu()
-    for env in given.envs or cwmb.CHEAP:
-        kind = cast("Planner", cwmb.CHEAP[env])
-        rows.append(asyncio.run(cwmb.measure(env, kind, given.episodes, given.model)))
+    for env in given.envs or cwmb.ENVIRONMENTS:
+        if any(row.env == env for row in rows):
+            continue
+        rows.append(asyncio.run(cwmb.measure(env, cwmb.ENVIRONMENTS[env], given.episodes, given.model)))
         print(rows[-1], file=sys.stderr, flush=True)
         if given.out is not None:
-            given.out.parent.mkdir(parents=True, exist_ok=True)
-            with given.out.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, [field.name for field in dataclasses.fields(cwmb.CwmbRow)])
-                writer.writeheader()
-                writer.writerows(dataclasses.asdict(row) for row in rows)
+            write_rows(given.out, rows)
     text = markdown(HEADER, [_line(row) for row in rows])
     if given.out is not None:
         about = (
@@ -85,7 +81,7 @@ def _line(row: cwmb.CwmbRow) -> list[str]:
 
     return [
         row.env, row.planner, f"{row.steps:,}", told(row.accuracy, ".3f"), told(row.random),
-        told(row.model), told(row.true), told(row.score, ".2f"),
+        told(row.model), told(row.true), told(row.score, ".2f"), told(row.act, ".3f"),
     ]  # fmt: skip
 
 

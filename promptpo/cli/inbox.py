@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.5
 
+SIBLINGS_SECONDS = 1.0
+"""Questions of one round come together: they are listed when no further one came for so long."""
+
+GRACE_SECONDS = 10.0
+"""A run that asked here and is not alive for so long has ended; one that was just started takes some seconds."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
@@ -39,7 +45,7 @@ def inbox(
 ) -> None:
     """List the questions that a run with --model inbox:DIR waits for, or answer one.
 
-    Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
+    Inboxes in subdirectories are listed too. Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
     through --answer. The run goes on as soon as the answer is there. Exit code 0, whether or not any wait.
     """
     from promptpo.llm.inbox import put_answer, someone_asks, waiting
@@ -51,18 +57,30 @@ def inbox(
         else:
             print(f"wrote {path}")
         return
-    end, was_alive = time.monotonic() + wait, False
-    while time.monotonic() < end and not (directory.exists() and waiting(directory)):
-        alive = someone_asks(directory)
-        if was_alive and not alive:
-            break  # the run has ended
-        was_alive = alive
-        time.sleep(LOOK_SECONDS)
+    _wait(directory, wait)
     found, alive = waiting(directory), someone_asks(directory)
     if as_json:
         print_json({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]})
     else:
         print(_told(directory, found, alive=alive))
+
+
+def _wait(directory: Path, seconds: float) -> None:
+    """Until a question waits and those that come with it do, or the run that asked here is over, but so long at most."""
+    from promptpo.llm.inbox import someone_asked, someone_asks, waiting
+
+    end = time.monotonic() + seconds
+    silent, found, since = time.monotonic(), 0, 0.0
+    while (now := time.monotonic()) < end:
+        if directory.exists() and (n := len(waiting(directory))):
+            found, since = (found, since) if n == found else (n, now)
+            if now - since >= SIBLINGS_SECONDS:
+                return
+        elif someone_asks(directory):
+            silent = now
+        elif now - silent > GRACE_SECONDS and someone_asked(directory):
+            return  # the run has ended
+        time.sleep(LOOK_SECONDS)
 
 
 def _facts(question: WaitingRequest) -> dict[str, Any]:
@@ -99,7 +117,7 @@ def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
     lines += [
         "",
         f"Give the whole text of a file to a chat or an agent, and its whole answer to {first.answer.name}",
-        f"beside it, or to: promptpo inbox {directory} --answer {first.number} < ANSWER.md",
+        f"beside it, or to: promptpo inbox {first.directory} --answer {first.number} < ANSWER.md",
     ]
     if not alive:
         runs = " ".join(dict.fromkeys(clean_name(item.run) for item in found if item.run)) or "RUN"

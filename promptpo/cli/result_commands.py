@@ -46,9 +46,13 @@ def export(
         Path | None,
         typer.Option(help="Write the run's world model to this file instead, as a Gymnasium environment."),
     ] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Option(help="Write the run's prompts and answers to this .jsonl.xz file instead, for replay:."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's best policy as one file, or with --world its world model.
+    """Write a run's best policy as one file, or with --world its world model, or with --recording what was said.
 
     Of a folder of --seeds it is the policy that is best by its validation episodes.
 
@@ -60,6 +64,9 @@ def export(
 
     name = _one_name(candidate, option)
     run = seeds_command.chosen_run(run, name)
+    if recording is not None:
+        _write_recording(run, recording, as_json=as_json)
+        return
     if world is not None:
         from promptpo.output.run_view import read_view
         from promptpo.output.world import exported_world
@@ -76,6 +83,19 @@ def export(
     found = load_run(run).data["best"]["candidate"] if name in (None, "best") else name
     facts = {"run": str(run), "candidate": found}
     write_output(text, output, facts if as_json else None)
+
+
+def _write_recording(run: Path, file: Path, *, as_json: bool) -> None:
+    from promptpo.files import write_atomically
+    from promptpo.run.recording import SUFFIX, recording
+
+    if not file.name.endswith(SUFFIX):
+        raise UsageError(f"--recording takes a file that ends in {SUFFIX}, not {file.name}.")
+    write_atomically(file, recording(run))
+    if as_json:
+        print_json({"run": str(run), "recording": str(file)})
+    else:
+        print(f"wrote {file}; hear it again with --model replay:{file}")
 
 
 @grouped

@@ -141,7 +141,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
         "error": evaluation.error or None,
         "returns": list(evaluation.returns),
         "mean_return": _finite(evaluation.mean_return),
-        "validation_mean_return": _finite(state.validation.mean_return) if state.validation else None,
+        "validation_mean_return": _finite(evidence.mean_return) if state.validation else None,
         "judged_by": {
             "episodes": len(evidence.episodes),
             "mean_return": _finite(evidence.mean_return),
@@ -236,7 +236,8 @@ def _line(state: CandidateState, *, best: bool) -> str:
     candidate = state.attempt.candidate
     extras = ["best"] if best else []
     if state.validation is not None:
-        extras.append(f"validation {number(state.validation.mean_return)}")
+        n = len(state.evidence.episodes)
+        extras.append(f"judged by {number(state.evidence.mean_return)} over {episodes_in_words(n)}")
     if candidate.repairs:
         extras.append(f"after {candidate.repairs} repair{'' if candidate.repairs == 1 else 's'}")
     if candidate.tuned:

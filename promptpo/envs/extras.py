@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,12 +63,15 @@ def extra_for(env_id: str) -> Extra | None:
 
 def installed(packages: Iterable[str]) -> dict[str, str]:
     """The versions of those of these packages that are installed."""
+    return {package: version for package in packages if (version := _version(package)) is not None}
+
+
+@cache
+def _version(package: str) -> str | None:
+    """Its version, read once: what is installed while this process runs is not what it has loaded."""
     from importlib import metadata
 
-    found = {}
-    for package in packages:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

@@ -202,14 +202,20 @@ def _notes(directory: Path) -> list[tuple[int, Path]]:
     return [(int(found[1]), path) for path in directory.iterdir() if (found := _NOTE.fullmatch(path.name))]
 
 
+def boxes(directory: Path) -> list[Path]:
+    """An inbox with those in its subdirectories, as several runs may have them: ``inbox:boxes/{task}``."""
+    inner = sorted(lock.parent for lock in directory.glob(f"*/**/{LOCK}")) if directory.is_dir() else []
+    return [directory, *inner]
+
+
 def waiting(directory: Path) -> list[WaitingRequest]:
-    """The questions that have no answer yet, in their order.
+    """The questions that have no answer yet, in their order, those in subdirectories after the others.
 
     Raises:
         UsageError: There is no such directory.
     """
     try:
-        found = list(questions(directory))
+        found = [question for box in boxes(directory) for question in questions(box)]
     except OSError as error:
         raise UsageError(
             f"there is no inbox {directory}; a run makes one: promptpo optimize ENV_ID --model inbox:{directory}"
@@ -232,7 +238,7 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
     Raises:
         UsageError: No such question waits, or the text is empty.
     """
-    open_ones = waiting(directory)
+    open_ones = [item for item in waiting(directory) if item.directory == directory]
     question = next((item for item in open_ones if item.number == number), None)
     if question is None:
         numbers = ", ".join(str(item.number) for item in open_ones) or "none"
@@ -246,7 +252,11 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
 
 
 def someone_asks(directory: Path) -> bool:
-    """Whether a run that waits for answers here is alive."""
+    """Whether a run that waits for answers here, or in a subdirectory, is alive."""
+    return any(_held(box) for box in boxes(directory))
+
+
+def _held(directory: Path) -> bool:
     try:
         lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -258,6 +268,11 @@ def someone_asks(directory: Path) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def someone_asked(directory: Path) -> bool:
+    """Whether a run has ever waited for answers here."""
+    return (directory / LOCK).exists()
 
 
 def _hold(directory: Path) -> int:

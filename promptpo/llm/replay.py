@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 TEXT_SUFFIXES = (".md", ".txt")
 
-_FORMS = "a run directory, a .jsonl file of answers, a .md or .txt file, or a directory of .md files"
+LINES, COMPRESSED = ".jsonl", (".jsonl.xz", ".jsonl.gz")
+
+_FORMS = "a run directory, a .jsonl file of answers (or .jsonl.xz), a .md or .txt file, or a directory of .md files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,9 @@ class ReplayLLM:
     call always gets the same answer, and each answer goes to one call.
 
     Args:
-        path: A run directory or its journal; a ``.jsonl`` file with ``text`` and optionally ``key``,
-            ``purpose``, ``model`` and ``finish`` in each line; a text file, which is one answer; or a
+        path: A run directory or its journal; a ``.jsonl`` file, compressed or not, with ``text`` and optionally
+            ``key``, ``purpose``, ``model`` and ``finish`` in each line, or what ``promptpo export --recording``
+            writes; a text file, which is one answer; or a
             directory of text files, in the order of their names. Text files are taken to be policies.
         answered: Answers that earlier processes of the same run have had; they are not served again.
 
@@ -107,7 +112,7 @@ def _read(path: Path) -> list[RecordedAnswer]:
                 return list(_read_lines(journal))
             files = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
             return [_read_text(file) for file in files]
-        if path.suffix == ".jsonl":
+        if path.name.endswith((LINES, *COMPRESSED)):
             return list(_read_lines(path))
         if path.suffix in TEXT_SUFFIXES:
             return [_read_text(path)]
@@ -128,7 +133,7 @@ def _read_text(path: Path) -> RecordedAnswer:
 def _read_lines(path: Path) -> Iterator[RecordedAnswer]:
     """The answers in a journal, or in a plain file of them; a torn last line is left out."""
     # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
-    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    lines = _content(path).removesuffix(b"\n").split(b"\n")
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -143,6 +148,21 @@ def _read_lines(path: Path) -> Iterator[RecordedAnswer]:
             if n == len(lines) and path.name == JOURNAL:
                 return
             raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
+
+
+def _content(path: Path) -> bytes:
+    """What a file of lines holds.
+
+    Raises:
+        UsageError: It is damaged, or not compressed as its name says.
+    """
+    raw = path.read_bytes()
+    try:
+        if path.name.endswith(".xz"):
+            return lzma.decompress(raw)
+        return gzip.decompress(raw) if path.name.endswith(".gz") else raw
+    except (lzma.LZMAError, EOFError, OSError) as error:
+        raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
 
 
 def _recorded(data: dict[str, Any], key: str | None) -> RecordedAnswer:

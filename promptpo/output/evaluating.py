@@ -92,7 +92,7 @@ def evaluate(
         env_kwargs: For the environment.
         wrappers: As for `optimize`.
         variants: As for `optimize`; episodes take turns.
-        reward: As for `optimize`; None takes that of the run, where the policy is a run's.
+        reward: As for `optimize`; None takes that of the run or the exported file, where `env_id` is None.
         max_episode_steps: Horizon; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.

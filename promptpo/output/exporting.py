@@ -17,13 +17,13 @@ from promptpo.errors import PromptPOError, UsageError
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.inlining import inlined
-from promptpo.program.options import option_defaults
+from promptpo.program.options import constant, option_defaults
 
 if TYPE_CHECKING:
     import gymnasium
     import jinja2
 
-    from promptpo.envs.task import Task
+    from promptpo.envs.task import RewardProgram, Task
 
 BEST = "best.py"
 """A run's best policy, in its directory."""
@@ -105,6 +105,7 @@ def exported(
         wrappers=[str(wrapping) for wrapping in task.wrappers],
         variants=json.dumps([asdict(variant) for variant in task.family], default=str),
         show_variant=task.show_variant,
+        reward=_as_text(task.reward.source) if task.reward is not None else "",
     )
     for name in sorted(program.names & _claimed(added)):
         program = program.renamed(name)
@@ -158,6 +159,31 @@ def task_of(text: str) -> Task | None:
     return Task(
         env_id, kwargs, wrappers=wrappers, variants=several, show_variant=bool(defaults.get("--show-variant"))
     )
+
+
+def reward_of(text: str, file: str) -> RewardProgram | None:
+    """The reward program that an exported file carries; None for other files. Nothing of it is run.
+
+    Args:
+        text: Of the file.
+        file: Its name.
+
+    Raises:
+        UsageError: It is refused.
+    """
+    from promptpo.program.rewards import reward_program
+
+    source = constant(_parts(text)[1], "REWARD")
+    return reward_program(source, file=file) if isinstance(source, str) else None
+
+
+def _as_text(source: str) -> str:
+    """A module as a literal that reads like it; one line where nothing else is sure to keep it."""
+    text = source.strip("\n") + "\n"
+    plain = all(c.isprintable() or c == "\n" for c in text)
+    if not plain or "'''" in text or MARKER in text:
+        return repr(text)
+    return f"{'r' if chr(92) in text else ''}'''\n{text}'''"
 
 
 def _is_built(env_id: str) -> bool:
@@ -269,6 +295,12 @@ def _facts(provenance: Provenance) -> str:
             lines.append(_line(failed))
     if provenance.success_rate is not None:
         lines.append(f"Success in {provenance.success_rate:.0%} of them.")
+    reward = provenance.task.reward
+    if reward is not None:
+        lines[:0] = [f"The goal: {_line(' '.join(reward.goal.split()))}."] if reward.goal.strip() else []
+        own = (test or {}).get("env_mean_return")
+        told = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
+        lines.append(f"Returns are by the program REWARD below{told}.")
     if provenance.references:
         lines.append(f"On the same seeds {references_in_words(provenance.references)}.")
     if provenance.verdict:

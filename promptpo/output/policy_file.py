@@ -13,7 +13,7 @@ from pathlib import Path
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import BEST, policy_part, portable, task_of
+from promptpo.output.exporting import BEST, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
@@ -47,7 +47,9 @@ def file_and_task(
     if task is not None:
         return path, task
     if found is None and path.suffix != ".zip":
-        found = task_of(read_text(path))
+        text = read_text(path)
+        found = task_of(text)
+        found = replace(found, reward=reward_of(text, path.name)) if found is not None else None
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     if not (trust or may_build(path, found)):

@@ -1,4 +1,4 @@
-"""The command-line options of an exported file, read off its text."""
+"""The command-line options and constants of an exported file, read off its text."""
 
 from __future__ import annotations
 
@@ -22,3 +22,15 @@ def option_defaults(source: str) -> dict[str, Any]:
             except ValueError:
                 continue
     return defaults
+
+
+def constant(source: str, name: str) -> Any:
+    """The literal that a module binds to a name at its top level; None where there is none."""
+    tree = parse(source)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.Assign) and [getattr(t, "id", "") for t in node.targets] == [name]:
+            try:
+                return literal(node.value)
+            except ValueError:
+                return None
+    return None

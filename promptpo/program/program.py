@@ -159,6 +159,13 @@ class Program:
             return ()
         return tuple(name for name in methods if find_method(self._tree, owner, name) is False)
 
+    def arguments(self, class_name: str, method: str) -> tuple[str, ...]:
+        """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
+        owner = class_called(self._tree, class_name)
+        body = owner.body if owner is not None else []
+        found = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == method), None)
+        return tuple(argument.arg for argument in found.args.args) if found is not None else ()
+
     @property
     def docstring(self) -> str:
         """The module's docstring, as its value, clean; empty without one."""

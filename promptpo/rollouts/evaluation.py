@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -25,6 +25,7 @@ class EpisodeRecord:
         clipped: How many actions were clipped into the action space.
         env_return: Sum of the environment's own rewards where a reward program says what steps earn; None elsewhere.
         parts: Sums of the parts of that program's rewards, by name.
+        extremes: The least and the most that one step earned; empty where that is not known.
     """
 
     seed: int
@@ -36,6 +37,13 @@ class EpisodeRecord:
     clipped: int = 0
     env_return: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    extremes: tuple[float, ...] = ()
+
+
+def extremes(parts: Iterable[Sequence[float]]) -> tuple[float, ...]:
+    """The least and the most of several such pairs; empty where all are."""
+    known = [part for part in parts if part]
+    return (min(part[0] for part in known), max(part[-1] for part in known)) if known else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,4 +99,5 @@ def record_of(episode: Episode) -> EpisodeRecord:
         clipped=episode.clipped,
         env_return=episode.env_return,
         parts=episode.parts,
+        extremes=episode.extremes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ FIRST = 3
 
 SHARE = 0.05
 """Of the step budget, which all experiments together may take, unless the user sets the steps."""
+
+SHORT = 10
+"""Episodes of one, where they end by themselves so early that its steps pay for more than were planned."""
 
 LEAST_STEPS = 100
 """An experiment of fewer steps is not worth a call."""
@@ -27,14 +30,16 @@ class Allowance:
     """What experiments may take.
 
     Attributes:
-        episodes: Of each, at most.
+        episodes: Of each; of those that end early there may be more.
         steps: Of each in all its episodes, at most, those of a version that was repaired included.
         rounds: Of the run; all but the first and the last may bring one more.
+        short: Episodes of each at most, where they end by themselves early.
     """
 
     episodes: int
     steps: int
     rounds: int
+    short: int
 
     @property
     def experiments(self) -> int:
@@ -58,12 +63,14 @@ def allowance(config: Config, llm: LLM) -> Allowance | None:
     if not recipe.probe or not llm.language_model or "probe" not in llm.purposes:
         return None
     wished = bool({"probe", "probe_steps"} & set(config.recipe_options))
-    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds)
+    own = "probe_episodes" in config.recipe_options
+    short = recipe.probe_episodes if own else max(SHORT, recipe.probe_episodes)
+    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds, short)
     if wished:
         return found
     if budget.calls is not None and budget.calls < LEAST_CALLS:
         return None
     if budget.steps is not None:
         share = int(SHARE * budget.steps) // found.experiments
-        found = Allowance(found.episodes, min(found.steps, share), found.rounds)
+        found = replace(found, steps=min(found.steps, share))
     return found if found.steps >= LEAST_STEPS else None

@@ -14,6 +14,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.llm.base import Effort
 from promptpo.llm.ensemble import ModelChoiceName
+from promptpo.run.adapters import adapter
 from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
@@ -339,16 +340,15 @@ def load_config(path: Path) -> Config:
     Raises:
         RunError: The file is missing or does not describe a run.
     """
-    from pydantic import TypeAdapter
-
     try:
-        return TypeAdapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+        config: Config = adapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     except (ValueError, RecursionError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
+    return config
 
 
 def _without_none(value: Any) -> Any:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.run.adapters import adapter
 from sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ Kind = Literal[
     "attempt",  # a candidate with its training evaluation
     "remark",  # what became known of an attempt later
     "validation",
+    "revisit",  # the leader's bad starts, played by a candidate; no part of its score
     "test",
     "probe",  # rollouts of experiments, and those that a world model learns from
     "experiment",  # an experiment that the model wrote, and what it reported
@@ -79,25 +81,14 @@ class Event:
     data: Any
 
 
-_adapters: dict[Any, Any] = {}
-
-
-def _adapter(of: Any) -> Any:
-    from pydantic import TypeAdapter
-
-    if of not in _adapters:
-        _adapters[of] = TypeAdapter(of)
-    return _adapters[of]
-
-
 def to_json(value: Any) -> Any:
     """The JSON form of a frozen dataclass (or of plain values); NaN and infinities survive."""
-    return _adapter(type(value)).dump_python(value, mode="json")
+    return adapter(type(value)).dump_python(value, mode="json")
 
 
 def from_json(of: type[T], data: Any) -> T:
     """The value that `to_json` was given."""
-    value: T = _adapter(of).validate_python(data)
+    value: T = adapter(of).validate_python(data)
     return value
 
 

@@ -42,6 +42,8 @@ def _packed_episode(episode: Episode) -> Any:
     }
     if episode.env_return is not None:
         data |= {"env_return": episode.env_return, "parts": dict(episode.parts)}
+    if episode.extremes:
+        data["extremes"] = list(episode.extremes)
     if episode.trajectory is not None:
         trajectory = episode.trajectory
         data["trajectory"] = [
@@ -74,7 +76,8 @@ def _unpacked_episode(data: dict[str, Any]) -> Episode:
             kept[0] if kept and kept[0] else (),
         )
     failure = None if data["failure"] is None else from_json(Failure, data["failure"])
-    return Episode(**{**data, "failure": failure, "trajectory": trajectory})
+    extremes = tuple(data.get("extremes", ()))
+    return Episode(**{**data, "failure": failure, "trajectory": trajectory, "extremes": extremes})
 
 
 def _tagged(value: Any) -> Any:

@@ -199,6 +199,9 @@ def _looking(config: Config) -> int:
     return config.score_episodes * (rounds * each + rounds - 1)
 
 
+GOAL_STRIPS = 5
+"""Film strips at most where episodes are judged by a goal."""
+
 STRIP = (800, 420)
 """About how many pixels a film strip has, of pictures that are about as high as wide."""
 
@@ -208,7 +211,8 @@ def picture_tokens(spec: TaskSpec, config: Config, llm: LLM) -> int:
     if not config.shows_frames(llm):
         return 0
     frames = [Still(caption, png).tokens for caption, png in spec.first_frames]
-    return max(sum(frames), sum(frames[:1]) + 2 * tokens_of(*STRIP))
+    judged = GOAL_STRIPS * tokens_of(*STRIP) if config.goal else 0
+    return max(sum(frames), sum(frames[:1]) + 2 * tokens_of(*STRIP), judged)
 
 
 def _most_usd(config: Config, llm: LLM, calls: int, prompt: int) -> float | None:

@@ -7,12 +7,9 @@ anyone uses it. A spent budget starts nothing new; what was asked is received.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
@@ -21,9 +18,9 @@ from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json
-from promptpo.run.packing import deflate, inflate
 from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
+from promptpo.run.untold import Untold
 from sandbox import Record, Rollout, Trial
 from sandbox.text import clean_name
 
@@ -37,15 +34,9 @@ if TYPE_CHECKING:
 RECEIVING_SECONDS = 30.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
-UNTOLD = "untold"
-"""Folder of a run for trajectories that feedback has not been written on yet."""
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "revisit"]
 
-MOST_VALUES = 2_000_000
-"""Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
-
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
-
-PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
+PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test", "revisit": "validation"}
 """What steps of a kind of event count for, where the purpose has another name."""
 
 
@@ -123,6 +114,7 @@ class Spender:
         self.llm, self.journal, self.ledger = llm, journal, ledger
         self._executor = executor
         self._config = config
+        self._untold = Untold(journal.directory)
         self._calls: set[asyncio.Task[Completion]] = set()
 
     @property
@@ -282,7 +274,7 @@ class Spender:
                 evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
             )
             if record:
-                self._keep(key, rollout)
+                self._untold.keep(key, rollout)
             self.journal.add(kind, key, measured)
         return Played(measured, rollout)
 
@@ -347,8 +339,9 @@ class Spender:
         """
         if not seeds:
             return Rollout((), None, 0, "", 0.0)
-        with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
-            return inflate(self._path(key).read_text(encoding="ascii"))[0]
+        kept = self._untold.read(key)
+        if kept is not None:
+            return kept
         rollout = await roll_out(
             self.executor, Job(program.source, program.trials(seeds, horizon), record=record)
         )
@@ -357,45 +350,7 @@ class Spender:
 
     def told(self, key: str) -> None:
         """The feedback on these rollouts is written: their trajectories are no longer needed."""
-        with contextlib.suppress(OSError):
-            self._path(key).unlink(missing_ok=True)
-            self._path(key).parent.rmdir()
-
-    def _keep(self, key: str, rollout: Rollout) -> None:
-        if values_in(rollout) > MOST_VALUES:
-            return
-        with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
-            path = self._path(key)
-            path.parent.mkdir(exist_ok=True)
-            temporary = path.with_suffix(".part")
-            try:
-                temporary.write_text(deflate([rollout]), encoding="ascii")
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
-
-    def _path(self, key: str) -> Path:
-        return self.journal.directory / UNTOLD / key
-
-
-def values_in(rollout: Rollout) -> int:
-    """About how many numbers the trajectories of a rollout hold."""
-    return sum(
-        len(episode.trajectory.rewards) * max(1, _size(episode.trajectory.observations[0]))
-        for episode in rollout.episodes
-        if episode.trajectory is not None and len(episode.trajectory.observations)
-    )
-
-
-def _size(observation: Any) -> int:
-    """How many numbers an observation holds, whose parts may differ in shape."""
-    import numpy as np
-
-    if isinstance(observation, Mapping):
-        return sum(map(_size, observation.values()))
-    if isinstance(observation, tuple):
-        return sum(map(_size, observation))
-    return int(np.size(observation))
+        self._untold.drop(key)
 
 
 def completion_of(data: Mapping[str, Any]) -> Completion:

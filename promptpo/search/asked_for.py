@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
@@ -10,48 +12,72 @@ from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.records import Seeds
 from promptpo.search import references
-from promptpo.search.goal import system_prompt
+from promptpo.search.filming import strips_of
+from promptpo.search.goal import record_for, system_prompt
 from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.preferences import preferences_in, told, verdict_in
+from promptpo.telling.tested import all_episodes, in_short
 from sandbox import Trial
 
 if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.records import Candidate
     from promptpo.run.spender import Spender
+    from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
     from sandbox import Episode
 
 BEST = "best"
-EPISODES = 2
+TYPICAL, WORST = f"{BEST} (typical)", f"{BEST} (worst)"
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The best of a run, and what is known of it when the search is over.
+
+    Attributes:
+        candidate: Its program.
+        test: Its held-out episodes.
+        held_out: Those on variants that are held out; None where there are none.
+        marks: What other policies earn on the same seeds, by name.
+    """
+
+    candidate: Candidate
+    test: Evaluation | None = None
+    held_out: Evaluation | None = None
+    marks: Mapping[str, Evaluation] = field(default_factory=dict)
 
 
 async def asked_for(
-    goal: str, spec: TaskSpec, spender: Spender, best: Candidate, horizon: int
+    goal: str, spec: TaskSpec, spender: Spender, winner: Winner, horizon: int, camera: Camera | None = None
 ) -> dict[str, Any]:
     """The verdict, once for each best; a run does not fail for want of it.
+
+    The model is told what all test episodes came to, and shown a typical and the worst of them.
 
     Args:
         goal: The sentence.
         spec: The task.
         spender: Asks and rolls out.
-        best: The best of the run.
+        winner: The best of the run.
         horizon: Longest episode, in steps.
+        camera: Makes film strips of episodes, for a model that sees.
 
     Returns:
         ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
         episodes of the best and of another the best is nearer to the goal, by whom; ``misleading`` parts of the reward.
     """
-    key = f"winner.{best.digest}"
+    key = f"winner.{winner.candidate.digest}"
     found: dict[str, Any] | None = spender.journal.find("preference", key)
     if found is not None:
         return found
     if not spender.can("judge"):
         return _unknown("the model judges no episodes")
     try:
-        episodes, steps = await _episodes(spec, spender, best, horizon)
-        content = await _judged(goal, spec, spender, key, episodes)
+        episodes, steps = await _episodes(spec, spender, winner, horizon)
+        content = await _judged(goal, spec, spender, winner, episodes, camera)
     except (ProviderError, BudgetSpentError) as error:
         return _unknown(f"it could not be asked: {str(error).rstrip('.')}")
     except PromptPOError as error:
@@ -61,19 +87,31 @@ async def asked_for(
 
 
 async def _judged(
-    goal: str, spec: TaskSpec, spender: Spender, key: str, episodes: dict[str, Episode]
+    goal: str,
+    spec: TaskSpec,
+    spender: Spender,
+    winner: Winner,
+    episodes: dict[str, Episode],
+    camera: Camera | None,
 ) -> dict[str, Any]:
-    first = f"{BEST} 1"
-    pairs = [(first, other) for other in episodes if first in episodes and not other.startswith(BEST)]
+    best = [name for name in episodes if name.startswith(BEST)]
+    others = [name for name in episodes if name not in best]
+    pairs = [(first, other) for first in best[:1] for other in others]
     names = names_of(spec.text)
     question = prompting.render(
         "goal_verdict",
+        tested=_tested(winner),
+        marks=in_short(winner.marks),
         episodes=[(name, told(episode, names)) for name, episode in episodes.items()],
         pairs=pairs,
-        others=len(episodes) > EPISODES,
+        others=bool(others),
     )
+    stills = await strips_of(camera, {f"Episode {name}": episodes[name] for name in best})
     completion = await spender.ask(
-        f"goal.{key}", "judge", [Message("user", question)], system=system_prompt(goal, spec)
+        f"goal.winner.{winner.candidate.digest}",
+        "judge",
+        [Message("user", question, stills)],
+        system=system_prompt(goal, spec),
     )
     asked, because = verdict_in(completion.text)
     preferences = Preferences.of(pairs, preferences_in(completion.text, len(pairs)), episodes)
@@ -89,23 +127,45 @@ async def _judged(
     }
 
 
+def _tested(winner: Winner) -> list[tuple[str, str]]:
+    """All episodes of the best that nobody chose it by, under what they are."""
+    kinds = {"held-out test episodes": winner.test, "episodes on variants that it never met": winner.held_out}
+    return [
+        (f"all {len(one.episodes)} {name}", all_episodes(one))
+        for name, one in kinds.items()
+        if one is not None and one.episodes
+    ]
+
+
 async def _episodes(
-    spec: TaskSpec, spender: Spender, best: Candidate, horizon: int
+    spec: TaskSpec, spender: Spender, winner: Winner, horizon: int
 ) -> tuple[dict[str, Episode], int]:
-    """Episodes of the best, and one each of policies that know nothing; and the steps that they took."""
-    seeds = Seeds().validation(EPISODES)
-    sources = {BEST: best.source, **references.programs(spec.action_space)}
+    """A typical and the worst episode of the best, and one each of policies that know nothing; and their steps."""
+    chosen = _chosen(winner)
+    typical = next(iter(chosen.values()))
+    programs: list[tuple[str, dict[str, int]]] = [(winner.candidate.source, chosen)]
+    programs += [(s, {name: typical}) for name, s in references.programs(spec.action_space).items()]
     found: dict[str, Episode] = {}
     steps = 0
-    for name, source in sources.items():
+    for source, seeds in programs:
         values = Program.parse(source).values
-        chosen = seeds if name == BEST else seeds[:1]
-        trials = tuple(Trial(seed, values, horizon) for seed in chosen)
-        rollout = await roll_out(spender.executor, Job(source, trials, record=True, stop_on_failure=False))
+        trials = tuple(Trial(seed, values, horizon) for seed in seeds.values())
+        job = Job(source, trials, record=record_for(spec), stop_on_failure=False)
+        rollout = await roll_out(spender.executor, job)
         steps += rollout.steps
-        episodes = [episode for episode in rollout.episodes if episode.steps]
-        found.update((f"{name} {n}", episode) for n, episode in enumerate(episodes, 1))
+        found.update((n, e) for n, e in zip(seeds, rollout.episodes, strict=False) if e.steps)
     return found, steps
+
+
+def _chosen(winner: Winner) -> dict[str, int]:
+    """Seeds of the test episodes of the best that are shown, by name."""
+    tested = sorted(winner.test.episodes, key=lambda e: e.return_) if winner.test is not None else []
+    if not tested:
+        first: Sequence[int] = Seeds().validation(2)
+        return {f"{BEST} 1": first[0], f"{BEST} 2": first[1]}
+    worst, typical = tested[0], tested[len(tested) // 2]
+    found = {TYPICAL: typical.seed}
+    return found if worst.seed == typical.seed else {**found, WORST: worst.seed}
 
 
 def _unknown(why: str) -> dict[str, Any]:

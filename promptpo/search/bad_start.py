@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
+from promptpo.run.evidence import far_below
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Diagnosis
-from promptpo.telling.feedback import far_below
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt

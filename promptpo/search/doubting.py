@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.search.dreaming import PLANNED, plans
+from promptpo.search.dreaming import plans
 from promptpo.world.data import recorded_in, some_of
 from promptpo.world.disagreement import disagreement
 from sandbox import WorldFailedError
@@ -66,7 +66,7 @@ class Doubts:
         """How far the models differ along imagined episodes of a policy; None where that cannot be told."""
         dream = self._dreamer.dream(world.source, world.params)
         try:
-            steps = PLANNED[1] if plans(policy) else None
+            steps = self._dreamer.planned[1] if plans(policy) else None
             rollouts = await self._dreamer.played(dream, policy, IMAGINED, steps)
         except WorldFailedError:
             return None

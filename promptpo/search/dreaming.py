@@ -34,7 +34,8 @@ RECORDED = 3
 
 
 PLANNED = (2, 150)
-"""Episodes, and steps of each, in which planning policies, which take their time, are held against others in the model."""
+"""Episodes, and steps of each at least, in which planning policies, which take their time, are held against others in the
+model: half of a longer episode, since a policy that plans so far within one call plays a real episode in its time, too."""
 
 
 def plans(source: str) -> bool:
@@ -56,6 +57,12 @@ class Dreamer:
         self._modeller, self._executor, self._horizon, self._seed = modeller, executor, horizon, seed
         self._spaces, self._seeds = modeller.spaces, Seeds(seed)
         self._favoured: dict[str, list[dict[str, float]]] = {}
+
+    @property
+    def planned(self) -> tuple[int, int]:
+        """Episodes and steps of each in which planning policies are held against others."""
+        episodes, steps = PLANNED
+        return episodes, max(steps, self._horizon // 2)
 
     def dream(self, source: str, params: dict[str, float] | None) -> Dream:
         """A model with what its episodes start from."""
@@ -84,7 +91,7 @@ class Dreamer:
     async def promise(self, dream: Dream, source: str) -> float:
         """The mean return of a policy in the model, in fewer and shorter episodes where it plans."""
         return await (
-            self.promised(dream, source, *PLANNED) if plans(source) else self.promised(dream, source)
+            self.promised(dream, source, *self.planned) if plans(source) else self.promised(dream, source)
         )
 
     async def least(

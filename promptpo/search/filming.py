@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,26 @@ logger = logging.getLogger(__name__)
 
 Camera = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
 """Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
+
+
+async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
+    """A strip of each recorded episode under its name; of those that can be rendered, none without a camera.
+
+    Args:
+        camera: Makes them.
+        episodes: By what is said above each.
+    """
+    found: list[Still] = []
+    if camera is None:
+        return ()
+    for name, episode in episodes.items():
+        try:
+            png, steps = await asyncio.to_thread(camera, _actions_only(episode))
+        except RenderingError as error:
+            logger.warning("no film strips are shown: %s", error)
+            break
+        found.append(Still(f"{name}, after steps {', '.join(map(str, steps))}:", png))
+    return tuple(found)
 
 
 class Filming:
@@ -133,7 +153,7 @@ def _actions_only(episode: Episode) -> Episode:
     return (
         episode
         if trajectory is None
-        else replace(episode, trajectory=replace(trajectory, observations=(), debug=()))
+        else replace(episode, trajectory=replace(trajectory, observations=(), debug=(), infos=()))
     )
 
 

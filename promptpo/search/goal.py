@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from promptpo.envs.pictures import pictures_in
 from promptpo.envs.spaces import form_of
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
@@ -16,6 +17,7 @@ from promptpo.rollouts import Job, roll_out
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Seeds
 from promptpo.search import references
+from promptpo.search.filming import strips_of
 from promptpo.search.preferring import Preferences
 from promptpo.search.sampler import ANSWER_PROBLEMS
 from promptpo.spec.reading import names_of
@@ -25,10 +27,12 @@ from promptpo.telling.preferences import Preference, pairs_of, preferences_in, t
 from sandbox import Trial
 
 if TYPE_CHECKING:
+    from promptpo.llm.stills import Still
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
+    from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
-    from sandbox import Episode
+    from sandbox import Episode, Record
 
 AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
@@ -49,10 +53,18 @@ class Chosen:
     Attributes:
         reward: The program.
         policies: Policies that were written while it was judged; they are candidates like others.
+        succeeded: By policy: in how many of a few episodes the program's ``success`` says yes, of how many.
     """
 
     reward: RewardProgram
     policies: tuple[str, ...] = field(default=())
+    succeeded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def always_succeeds(self) -> bool:
+        """Whether every policy succeeded in every episode, those that know nothing among them."""
+        often = self.succeeded
+        return set(references.MARKS) <= often.keys() and all(yes == of for yes, of in often.values())
 
 
 class GoalReward:
@@ -66,6 +78,7 @@ class GoalReward:
         horizon: Longest episode, in steps.
         described: The task whose steps earn what a program says.
         person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
+        camera: Makes film strips of episodes, for models that see.
     """
 
     def __init__(
@@ -76,10 +89,13 @@ class GoalReward:
         config: Config,
         horizon: int,
         described: Callable[[RewardProgram], TaskSpec],
+        *,
         person: AsksPerson | None = None,
+        camera: Camera | None = None,
     ) -> None:
         self._goal, self._spec, self._spender, self._config = goal, spec, spender, config
         self._described, self._horizon, self._person = described, horizon, person
+        self._camera = camera if config.shows_frames(spender.llm) else None
         self._names = names_of(spec.text)
         self._system = system_prompt(goal, spec)
         self._programs = dict(references.programs(spec.action_space))
@@ -96,9 +112,9 @@ class GoalReward:
         found = journal.find("decision", "goal")
         if found is None:
             program, episodes = await self._written()
-            program = await self._preferred(program, episodes)
+            program, known = await self._preferred(program, episodes)
             policy = self._programs.get("policy")
-            chosen = Chosen(program, (policy,) if policy else ())
+            chosen = Chosen(program, (policy,) if policy else (), known.succeeded)
             found = journal.add("decision", "goal", to_json(chosen)).data
         return from_json(Chosen, found)
 
@@ -106,9 +122,7 @@ class GoalReward:
 
     async def _written(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
         """A program that works on a few episodes, and these."""
-        info = [(name, number(low), number(high)) for name, (low, high) in self._spec.info.items()]
-        question = prompting.render("goal_reward", horizon=self._horizon, info=info)
-        text = await self._ask("goal.reward", "reward", question)
+        text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
         repairs = self._config.repairs if self._spender.can("repair") else 0
         for n in range(1, repairs + 2):
             source, program, episodes, problem = await self._tried(text)
@@ -138,9 +152,11 @@ class GoalReward:
             return answer.source, None, {}, str(wrong)
         return answer.source, program, episodes, _flat(episodes)
 
-    async def _ask(self, key: str, purpose: Any, question: str, system: str = "") -> str:
+    async def _ask(
+        self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
+    ) -> str:
         completion = await self._spender.ask(
-            key, purpose, [Message("user", question)], system=system or self._system
+            key, purpose, [Message("user", text, stills)], system=system or self._system
         )
         return completion.text
 
@@ -167,7 +183,8 @@ class GoalReward:
             chosen = seeds[:1] if name == "zero" else seeds
             trials = tuple(Trial(seed, values, self._length) for seed in chosen)
             await self._room(len(trials) * self._length)
-            job = Job(source, trials, record=True, reward=reward.source, stop_on_failure=False)
+            kept = record_for(self._spec)
+            job = Job(source, trials, record=kept, reward=reward.source, stop_on_failure=False)
             rollout = await roll_out(self._spender.executor, job)
             spent += rollout.steps
             for n, episode in enumerate(rollout.episodes, 1):
@@ -207,24 +224,26 @@ class GoalReward:
 
     # Preferences
 
-    async def _preferred(self, program: RewardProgram, episodes: Mapping[str, Episode]) -> RewardProgram:
-        """The program, or a better one where preferences speak against it."""
+    async def _preferred(
+        self, program: RewardProgram, episodes: Mapping[str, Episode]
+    ) -> tuple[RewardProgram, Preferences]:
+        """The program, or a better one where preferences speak against it, and what is known of these episodes by it."""
+        known = Preferences.of((), (), episodes)
         if self._person is None and not self._spender.can("judge"):
-            return program
+            return program, known
         try:
             episodes = {**episodes, **await self._first_policy(program)}
-            before = await self.judged("before", episodes)
-            if not before.against:
-                return program
-            other = await self._rewritten(program, episodes, before)
+            known = await self.judged("before", episodes)
+            if known.against or known.always_succeeds:
+                return await self._rewritten(program, episodes, known)
         except (ProviderError, BudgetSpentError):  # what is there works
-            return program
-        return other or program
+            pass
+        return program, known
 
     async def _first_policy(self, program: RewardProgram) -> dict[str, Episode]:
         """Episodes of a first policy for the goal, which is a candidate of the search afterwards."""
         spec = self._described(program)
-        question = prompting.render(
+        asked = prompting.render(
             "first",
             strategy="",
             variant="",
@@ -235,7 +254,7 @@ class GoalReward:
             experiments="",
         )
         system = prompting.system_prompt_for(spec, self._config)
-        answer = answers.extract(await self._ask("goal.policy", "policy", question, system))
+        answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
         if answer.problem:
             return {}
         self._programs["policy"] = answer.source
@@ -255,10 +274,9 @@ class GoalReward:
             preferences = Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
             journal.add("preference", key, to_json(preferences))
             return preferences
-        question = prompting.render(
-            "goal_pairs", episodes=[(n, told(e, self._names)) for n, e in episodes.items()], pairs=pairs
-        )
-        text = await self._ask(f"goal.pairs.{key}", "judge", question)
+        asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
+        stills = await self._strips(episodes)
+        text = await self._ask(f"goal.pairs.{key}", "judge", asked, stills=stills)
         preferences = Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
         journal.add("preference", key, to_json(preferences))
         return preferences
@@ -280,22 +298,38 @@ class GoalReward:
 
     async def _rewritten(
         self, program: RewardProgram, episodes: Mapping[str, Episode], before: Preferences
-    ) -> RewardProgram | None:
-        """Another program, where it agrees with more of the same preferences."""
-        concerned = {name for pair in before.against for name in pair[:2]}
-        question = prompting.render(
+    ) -> tuple[RewardProgram, Preferences]:
+        """Another program where it agrees with more of the same preferences, and what is known by the one that is taken."""
+        concerned = {name for pair in before.against for name in pair[:2]} or set(episodes)
+        shown = {name: episode for name, episode in episodes.items() if name in concerned}
+        asked = prompting.render(
             "goal_rewrite",
             source=program.source.strip(),
             disagreements=before.disagreements(),
-            suspicious=before.suspicious(),
-            episodes=[(n, told(e, self._names)) for n, e in episodes.items() if n in concerned],
+            suspicious=[*before.suspicious(), *before.on_success()],
+            episodes=self._tables(shown),
         )
-        _, other, again, problem = await self._tried(await self._ask("goal.rewrite", "reward", question))
+        text = await self._ask("goal.rewrite", "reward", asked, stills=await self._strips(shown))
+        _, other, again, problem = await self._tried(text)
         if other is None or problem:
-            return None
+            return program, before
         after = before.by(again)
         self._spender.journal.add("preference", "after", to_json(after))
-        return other if len(after.against) < len(before.against) else None
+        better = (len(after.against), after.always_succeeds) < (len(before.against), before.always_succeeds)
+        return (other, after) if better else (program, before)
+
+    def _tables(self, episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
+        """Each episode with its name, told."""
+        return [(name, told(episode, self._names, self._horizon)) for name, episode in episodes.items()]
+
+    async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
+        """Pictures of the same, for a model that sees."""
+        return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
+
+
+def record_for(spec: TaskSpec) -> Record:
+    """What is kept of an episode that is told: of pictures, what a policy made of them."""
+    return "seen" if pictures_in(spec.observation_space) else "info"
 
 
 def system_prompt(goal: str, spec: TaskSpec) -> str:
@@ -307,6 +341,17 @@ def system_prompt(goal: str, spec: TaskSpec) -> str:
         observation_form=form_of(spec.observation_space),
         action_form=form_of(spec.action_space),
     )
+
+
+def question(spec: TaskSpec, horizon: int | None) -> str:
+    """What is asked for first: a reward program.
+
+    Args:
+        spec: The task.
+        horizon: Longest episode, in steps; None where that is not known.
+    """
+    info = [(name, number(low), number(high)) for name, (low, high) in spec.info.items()]
+    return prompting.render("goal_reward", horizon=horizon, info=info)
 
 
 def _flat(episodes: Mapping[str, Episode]) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.disappointment import Disappointment
-from promptpo.run.evidence import Difference, Evidence, ran
+from promptpo.run.evidence import Difference, Evidence, ran, stratified
 from promptpo.run.records import Attempt, Experiment, Remark
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class History:
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
         experiments: What the model has tried out to learn about the task, oldest first.
+        revisits: Candidate id to its episodes on bad starts of a leader, which are no part of its evidence.
+        earned: The least and the most that one step of an episode of tuning has earned; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -61,6 +63,8 @@ class History:
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
     teacher: str = ""
     experiments: list[Experiment] = field(default_factory=list)
+    earned: tuple[float, ...] = ()
+    revisits: dict[str, tuple[EpisodeRecord, ...]] = field(default_factory=dict)
 
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark
@@ -122,11 +126,38 @@ class History:
         if not difference.returns or difference.verdict or any(difference.successes):
             return False
         size = max(map(abs, (*self.evidence(one).returns, *self.evidence(other).returns)))
-        return max(map(abs, difference.returns)) <= share * size
+        again = (*self.changed(one, other), *self.changed(other, one))
+        return max(map(abs, (*difference.returns, *again))) <= share * size
+
+    def seeds_of(self, attempt: Attempt) -> set[int]:
+        """The starts that a candidate has played, bad ones of a leader included."""
+        return {e.seed for e in (*self.evidence(attempt).episodes, *self.revisits.get(attempt.id, ()))}
+
+    def changed(self, attempt: Attempt, leader: Attempt) -> tuple[float, ...]:
+        """How much more a candidate earned on each of a leader's bad starts that it played beyond its evidence."""
+        before = {e.seed: e.return_ for e in self.evidence(leader).episodes}
+        again = self.revisits.get(attempt.id, ())
+        return tuple(e.return_ - before[e.seed] for e in again if e.seed in before)
+
+    def lead(self, one: Attempt, other: Attempt) -> float:
+        """More than 0 where one candidate is put before another, less where after it.
+
+        As `Evidence.lead` says; where noise could explain the difference, bad starts of the one that the other has
+        played too count for as much as they are among all that the one has played.
+        """
+        mine, theirs = self.evidence(one), self.evidence(other)
+        if mine.against(theirs).verdict:
+            return mine.lead(theirs)
+        for first, second, sign in ((one, other, 1), (other, one, -1)):
+            again = self.revisits.get(first.id, ())
+            found = stratified(self.evidence(first), self.evidence(second), again) if again else None
+            if found is not None:
+                return sign * found[0]
+        return mine.lead(theirs)
 
     def better(self, one: Attempt, other: Attempt) -> bool:
-        """Whether one candidate is put before another: by `Evidence.lead`, then fewer steps, then the shorter source."""
-        lead = self.evidence(one).lead(self.evidence(other))
+        """Whether one candidate is put before another: by `lead`, then fewer steps, then the shorter source."""
+        lead = self.lead(one, other)
         return lead > 0 if lead else _economy(one) < _economy(other)
 
     def ranked(self) -> list[Attempt]:
@@ -186,7 +217,9 @@ class History:
         for attempt in self._running():
             for group in groups:
                 difference = self.against(attempt, group[0])
-                if difference.tie and len(difference.returns) >= len(attempt.evaluation.episodes):
+                again = (*self.changed(attempt, group[0]), *self.changed(group[0], attempt))
+                whole = len(difference.returns) >= len(attempt.evaluation.episodes)
+                if difference.tie and whole and not any(again):
                     group.append(attempt)
                     break
             else:
@@ -206,6 +239,8 @@ class History:
         if best is not None and before is not None and best.id != before.id:
             lead = self.against(best, before)
             gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
+            again = stratified(self.evidence(best), self.evidence(before), self.revisits.get(best.id, ()))
+            gained = gained or (again is not None and lead.verdict == 0 and again[0] > again[1])
         self.stalled = 0 if gained else self.stalled + 1
         self.rounds += 1
 

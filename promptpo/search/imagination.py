@@ -2,7 +2,7 @@
 
 The recorded steps become a world model (`promptpo.world`), written by program search and, where there is one, by
 the language model; whichever predicts the held-out episodes better is used, and only where its score permits it.
-In it numbers are tuned and plans are made, which costs no step of the environment. Whatever comes out plays a few
+In it numbers are tuned, and where that is not enough plans are made, which costs no step of the environment. Whatever comes out plays a few
 real episodes before it becomes a candidate: a policy that disappoints there is none, its steps join the data,
 and the model is fitted again.
 """
@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.run.records import Attempt, Candidate, Seeds
-from promptpo.search.dreaming import Dreamer, better
+from promptpo.search.dreaming import Dreamer, better, plans
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.paid_steps import FIRST_STEPS, PROBE_START, PaidSteps
 from promptpo.search.references import random_policy
 from promptpo.world.baseline import can_write
-from promptpo.world.planners import planner_for
+from promptpo.world.planners import planner_for, planning_policy
+from promptpo.world.scoring import USABLE
 from sandbox import WorldFailedError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
+    from promptpo.world.dreams import Dream
 
 STUDIES = 8
 """Times that a model is fitted, used and corrected before the first round, at most."""
@@ -54,6 +56,10 @@ give has been taken, or their promises are not kept, and the steps that are left
 
 MOST_TIMES = 4
 """Later models, which know more, are searched in so many times as long at most."""
+
+CLEARLY = 0.1
+"""A policy that plans takes its time, so it has to promise more than a tuned one, by this share of what that promises
+above chance."""
 
 UNSEEN = 900_000
 """Probes that look for what was not seen use training seeds from here on."""
@@ -132,8 +138,14 @@ class WorldSearch:
         if not language_model and not can_write(*self._spaces):
             self._paid.note(0, "program search writes no world model for such observations or actions")
             return
-        if not language_model and planner_for(*self._spaces) in (None, "values"):
-            return  # nothing here suits these spaces, or program search's own table learner does
+        planner = planner_for(*self._spaces)
+        if not language_model and planner in {None, "values"}:
+            why = (
+                "states and actions are few: a table is learnt from" if planner else "nothing here plans with"
+            )
+            what = "each step, which is a model of its own" if planner else "such actions"
+            self._paid.note(0, f"{why} {what}")
+            return
         await self._paid.look_around()
         if not language_model:
             await self._studies(history)
@@ -153,12 +165,13 @@ class WorldSearch:
             if found is None or not better(real, self._paid.chance):
                 await self._look_elsewhere(n, world)
                 continue
-            if not self._reached(real) and disappoints(found.promised, real, self._paid.chance):
-                key = f"w{n}.try"
-                lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, real)
+            key = f"w{n}.try"
+            earned = self._as_promised(key, found.source, real)
+            if not self._reached(real) and disappoints(found.promised, earned, self._paid.chance):
+                lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, earned)
                 history.disappointments.append(lesson)
                 self._paid.note(
-                    n, f"promised {found.promised:.4g}, earned {real:.4g}: corrected and fitted again"
+                    n, f"promised {found.promised:.4g}, earned {earned:.4g}: corrected and fitted again"
                 )
                 continue
             fruitless = 0
@@ -202,7 +215,7 @@ class WorldSearch:
         why = (
             "the model promises nothing better than chance"
             if world.usable
-            else "the model is not good enough"
+            else f"the model is not good enough (worth {world.worth:.2f} of 1 on held-out steps, {USABLE:g} is the least)"
         )
         self._paid.note(
             n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}"
@@ -213,6 +226,14 @@ class WorldSearch:
         """What a policy earns in a few real episodes."""
         seeds = self._seeds.train(PROBE_EPISODES, start=PROBE_START + 10_000)
         return statistics.fmean(await self._paid.play(key, source, seeds))
+
+    def _as_promised(self, key: str, source: str, earned: float) -> float:
+        """What a policy earned in as many steps as were promised: those of one that plans are the first ones."""
+        steps = self._dreamer.planned[1]
+        if not plans(source) or self._horizon <= steps:
+            return earned
+        known = self.modeller.earned(key, steps)
+        return earned if known is None else known
 
     async def _candidate(self, n: int, found: Found, history: History) -> Attempt:
         candidate = Candidate(f"w{n}c1", found.source, 0)
@@ -239,7 +260,28 @@ class WorldSearch:
             chance = max(
                 self._paid.chance, await self._dreamer.promised(dream, random_policy(self._spaces[1]))
             )
-            found = await self._dreamer.tuned_better(n, dream, chance, times=min(n, MOST_TIMES))
+            tuned = await self._dreamer.tuned_better(n, dream, chance, times=min(n, MOST_TIMES))
         except WorldFailedError:
             return None
-        return None if found is None else Found(*found)
+        found = None if tuned is None else Found(*tuned)
+        if found is not None and self._reached(found.promised):
+            return found
+        return await self._planned(world, dream, found) or found
+
+    async def _planned(self, world: Modelled, dream: Dream, tuned: Found | None) -> Found | None:
+        """A policy that plans in the model, where it promises clearly more than a tuned one; None where it takes too long."""
+        source = planning_policy(world.source, world.params, *self._spaces)
+        if not source:
+            return None
+        try:
+            chance = await self._dreamer.promised(
+                dream, random_policy(self._spaces[1]), *self._dreamer.planned
+            )
+            bar = chance
+            if tuned is not None:
+                bar = max(bar, await self._dreamer.promised(dream, tuned.source, *self._dreamer.planned))
+            promised = await self._dreamer.promised(dream, source, *self._dreamer.planned)
+        except WorldFailedError:
+            return None
+        clear = bar + CLEARLY * abs(bar - chance)
+        return Found(source, promised) if better(promised, clear) else None

@@ -20,6 +20,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.run.evidence import CLEAR
 from promptpo.run.records import Attempt, Seeds
+from promptpo.search.revisits import revisit
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
@@ -91,6 +92,15 @@ class Judge:
             round_: Its number; each round has validation seeds of its own.
             part: Names a judgement that does not close the round, as when only some samples were answered.
         """
+        if self._config.switches.directions:  # else no request names a start
+            await revisit(
+                history,
+                attempts,
+                self._sampler,
+                self._spender,
+                horizon=self._horizon,
+                round_=f"r{round_}{part}",
+            )
         history.find_alike()
         alive = self._without_the_worse(history, self._contenders(history, attempts))
         turn = len(self._config.task.family)  # a block plays each variant of a family equally often

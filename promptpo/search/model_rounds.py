@@ -17,7 +17,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.search.doubting import EPISODES, STEPS, Doubts
-from promptpo.search.dreaming import DREAM_STRUCTURES, PLANNED, Dreamer, better, plans
+from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better, plans
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.references import random_policy
 from promptpo.search.screening import Screen
@@ -146,8 +146,10 @@ class ModelRounds:
             return
         key, source = self._sampler.name_of(attempt.candidate), attempt.candidate.source
         earned, error = trained.mean_return, Evidence.of(trained.episodes).standard_error
-        if plans(source) and self._horizon > PLANNED[1]:  # what was promised is of the first steps
-            known = self._modeller.earned(key, PLANNED[1])
+        if (
+            plans(source) and self._horizon > self._dreamer.planned[1]
+        ):  # what was promised is of the first steps
+            known = self._modeller.earned(key, self._dreamer.planned[1])
             if known is None:
                 return
             earned = known
@@ -222,6 +224,6 @@ class ModelRounds:
         if not plan:
             return []
         others = [random_policy(self._spaces[1]), *others]
-        bar = max([await self._dreamer.least(dreams, one, *PLANNED) for one in others])
-        promised = await self._dreamer.least(dreams, plan, *PLANNED)
+        bar = max([await self._dreamer.least(dreams, one, *self._dreamer.planned) for one in others])
+        promised = await self._dreamer.least(dreams, plan, *self._dreamer.planned)
         return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []

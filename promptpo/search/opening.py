@@ -48,8 +48,8 @@ class Opening:
             self._spender, spec.action_space, config, horizon
         )
         taught = await teacher.learnt_from(self._spender, spec, config, horizon)
-        await self._given(history, taught)
         await self._sampler.prepare(history)
+        await self._given(history, taught)
         if taught is not None:
             await self._told(history, taught)
 

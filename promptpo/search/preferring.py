@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptpo.search.references import MARKS
 from promptpo.telling.feedback import number
 from promptpo.telling.preferences import Preference
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 MISLEADS = 2
 """Pairs in which a part of a reward must speak against the preference before it is named."""
+
+NOTICEABLE = 0.1
+"""Share of the difference in return from which the difference in a part counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,13 @@ class Preferences:
         pairs: (first, second, which is preferred) of those that were answered.
         returns: By episode.
         parts: Sums of the parts of the reward, by episode.
+        successes: What the reward's ``success`` says, by episode, of those that it says something about.
     """
 
     pairs: tuple[tuple[str, str, Preference], ...]
     returns: Mapping[str, float]
     parts: Mapping[str, Mapping[str, float]]
+    successes: Mapping[str, bool] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -40,12 +46,12 @@ class Preferences:
     ) -> Preferences:
         """Of episodes by name; pairs that nothing was said about are left out."""
         answered = [(a, b, word) for (a, b), word in zip(pairs, said, strict=True) if word is not None]
-        return cls(tuple(answered), _returns(episodes), _parts(episodes))
+        return cls(tuple(answered), _returns(episodes), _parts(episodes), _successes(episodes))
 
     def by(self, episodes: Mapping[str, Episode]) -> Preferences:
         """The same preferences beside what another program says of these episodes."""
         known = tuple(pair for pair in self.pairs if pair[0] in episodes and pair[1] in episodes)
-        return Preferences(known, _returns(episodes), _parts(episodes))
+        return Preferences(known, _returns(episodes), _parts(episodes), _successes(episodes))
 
     @property
     def clear(self) -> list[tuple[str, str]]:
@@ -77,17 +83,19 @@ class Preferences:
         return f" (by parts: {', '.join(told)})" if told else ""
 
     def misleading(self) -> dict[str, tuple[int, int]]:
-        """Parts of the reward that are larger where the goal is farther: (so many pairs, of how many) by name."""
+        """Parts of the reward that are larger where the goal is farther: (so many pairs, of how many) by name.
+
+        Differences that are small beside that of the returns do not count: any way to a goal costs something.
+        """
         found = {}
+        pairs = [(a, b) for a, b in self.clear if a in self.parts and b in self.parts]
         for name in dict.fromkeys(name for parts in self.parts.values() for name in parts):
-            differences = [
-                self.parts[a].get(name, 0.0) - self.parts[b].get(name, 0.0)
-                for a, b in self.clear
-                if a in self.parts and b in self.parts
-            ]
-            wrong, right = sum(d < 0 for d in differences), sum(d > 0 for d in differences)
+            by = [self.parts[a].get(name, 0.0) - self.parts[b].get(name, 0.0) for a, b in pairs]
+            least = [NOTICEABLE * abs(self.returns[a] - self.returns[b]) for a, b in pairs]
+            wrong = sum(d < 0 and -d >= bar for d, bar in zip(by, least, strict=True))
+            right = sum(d > 0 and d >= bar for d, bar in zip(by, least, strict=True))
             if wrong >= MISLEADS and wrong > right:
-                found[name] = (wrong, len(differences))
+                found[name] = (wrong, len(pairs))
         return found
 
     def suspicious(self) -> list[str]:
@@ -97,6 +105,35 @@ class Preferences:
             for name, (wrong, pairs) in self.misleading().items()
         ]
 
+    @property
+    def succeeded(self) -> dict[str, tuple[int, int]]:
+        """By policy: in how many of its episodes ``success`` says yes, of how many."""
+        found: dict[str, tuple[int, int]] = {}
+        for name, said in self.successes.items():
+            policy = name.split()[0]
+            yes, of = found.get(policy, (0, 0))
+            found[policy] = (yes + said, of + 1)
+        return found
+
+    @property
+    def always_succeeds(self) -> bool:
+        """Whether every policy succeeds in every episode, those that know nothing among them."""
+        return set(MARKS) <= self.succeeded.keys() and all(self.successes.values())
+
+    def on_success(self) -> list[str]:
+        """How often each policy succeeds, and what to think of it where all or none do."""
+        if not self.successes:
+            return []
+        often = f"`success()` says yes: {succeeded_in_words(self.succeeded)}."
+        if self.always_succeeds:
+            often += " So it tells nothing apart: let it say yes only where the goal is reached."
+        elif not any(self.successes.values()):
+            often += (
+                " Nothing reaches it yet: see by the tables how far these policies came, and whether what it asks for can "
+                "be reached at all; a bound that nobody reaches tells nothing apart either."
+            )
+        return [often]
+
 
 def _returns(episodes: Mapping[str, Episode]) -> dict[str, float]:
     return {name: episode.return_ for name, episode in episodes.items()}
@@ -104,3 +141,12 @@ def _returns(episodes: Mapping[str, Episode]) -> dict[str, float]:
 
 def _parts(episodes: Mapping[str, Episode]) -> dict[str, dict[str, float]]:
     return {name: dict(episode.parts) for name, episode in episodes.items()}
+
+
+def _successes(episodes: Mapping[str, Episode]) -> dict[str, bool]:
+    return {name: bool(e.success) for name, e in episodes.items() if e.success is not None}
+
+
+def succeeded_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:
+    """``random 0 of 2, zero 0 of 1``."""
+    return ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in succeeded.items())

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 ASKED = "probe"
 """Journal key of the answer to the first request."""
 
-TARGET = "Probe.report"
-
 MOST_PROBLEM = 300
 """Characters of what was wrong with one that are kept."""
 
@@ -116,7 +114,7 @@ class Experimenter:
         self._repairs = min(1, config.repairs)
         self._later = config.switches.history != "winners"
         self._allowed = allowance(config, spender.llm)
-        self._most = self._allowed or Allowance(1, 0, 0)
+        self._most = self._allowed or Allowance(1, 0, 0, 1)
         self._system = experimenting.system_prompt(spec, self._allowed) if self._allowed else ""
         self._brought: dict[int, tuple[str, str]] = {}
 
@@ -222,15 +220,14 @@ class Experimenter:
         return await self._report(trial)
 
     async def _play(self, trial: _Trial) -> _Fault | None:
-        """Its episodes one after the other, as far as its steps reach."""
-        source = experiments.as_policy(trial.source)
-        program = Subject(source, Program.parse(source).values, "", trial.repairs)
+        """Its episodes one after the other, as far as its steps reach; more than planned where they end early."""
         trial.episodes = ()
-        for n, seed in enumerate(self._seeds.train(self._most.episodes), 1):
-            share = (self._most.steps - trial.steps) // (self._most.episodes - n + 1)
-            longest = min(self._horizon, max(1, share), self._most.steps - trial.steps)
+        for n, seed in enumerate(self._seeds.train(self._most.short), 1):
+            longest = self._length(trial, n)
             if longest <= 0:
                 break
+            source = experiments.as_policy(trial.source, n)
+            program = Subject(source, Program.parse(source).values, "", trial.repairs)
             key = f"{trial.id}.{trial.repairs}.{n}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
@@ -246,17 +243,31 @@ class Experimenter:
             trial.episodes += rollout.episodes
         return None
 
+    def _length(self, trial: _Trial, n: int) -> int:
+        """Steps that the n-th episode may take; 0 where there is to be none."""
+        left = self._most.steps - trial.steps
+        share = left // max(1, self._most.episodes - n + 1)
+        if n > self._most.episodes:  # one more of those that end by themselves, if it is likely to end too
+            lengths = [episode.steps for episode in trial.episodes]
+            if not all(episode.terminated for episode in trial.episodes) or left < max(lengths, default=1):
+                return 0
+        return min(self._horizon, max(1, share), left)
+
     async def _report(self, trial: _Trial) -> _Fault | None:
         """What it says of its episodes; what it has said stays where a later one makes it fail."""
         texts: list[str] = []
         fault: _Fault | None = None
-        for episode in trial.episodes:
+        for n, episode in enumerate(trial.episodes, 1):
             data = feedback.for_feedback_class(episode, sees_all=True)
-            result = await self._spender.executor.call(Call(trial.source, TARGET, data))
+            source, target = experiments.as_policy(trial.source, n), experiments.target_of(trial.source)
+            result = await self._spender.executor.call(Call(source, target, data))
             if result.failure is not None:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break
-            texts.append(result.value or "")
+            said = [*texts, result.value or ""]
+            if n > self._most.episodes and len(experiments.report_of(said)) > MOST_REPORT:
+                break  # more than was planned may not cost what the others say
+            texts = said
         long = len(experiments.report_of(texts))
         trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
         if fault is None and not any(map(experiments.tidy, texts)):

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Space = spaces.Space[Any]
 
+MARKS = ("random", "zero")
+"""Their names."""
+
 SHARE = 0.02
 """Share of the step budget that both may take at the start of a run, in the worst case."""
 
@@ -38,7 +41,7 @@ PATIENCE = 20.0
 
 def programs(action_space: Space) -> Mapping[str, str]:
     """The sources of both policies, by name."""
-    return {"random": random_policy(action_space), "zero": zero_policy(action_space)}
+    return dict(zip(MARKS, (random_policy(action_space), zero_policy(action_space)), strict=True))
 
 
 def random_policy(action_space: Space) -> str:

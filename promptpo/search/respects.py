@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.run.evidence import far_below
 from promptpo.telling import scores
-from promptpo.telling.feedback import far_below, number
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
@@ -149,12 +150,13 @@ def _level(evidence: Evidence) -> str:
     middle = statistics.median(evidence.returns) if evidence.returns else 0.0
     if len(set(evidence.returns)) == 1:
         return (
-            f"Level: every episode earns {number(middle)}. Work out from the reward what limits it, and change that, "
-            "though it may need another way of moving or deciding."
+            f"Level: every episode earns {number(middle)}; each of them shall earn more. Work out from the reward what limits "
+            "it, and change that, though it may need another way of moving or deciding."
         )
     return (
-        f"Level: what a typical episode earns (median {number(middle)}), rather than the bad ones. Work out from the "
-        "reward what limits it, and change that, though it may need another way of moving or deciding."
+        f"Level: every episode shall earn more, the good ones too (median {number(middle)}, best "
+        f"{number(max(evidence.returns, default=0.0))}); mending the bad ones is not what is asked for here. Work out from the "
+        "reward what limits the good ones, and change that, though it may need another way of moving or deciding."
     )
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from promptpo.run.journal import from_json
 from promptpo.run.records import Measured
+from promptpo.search.references import MARKS
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Event
-
-MARKS = ("random", "zero")
 
 
 class FlatReward:

@@ -24,6 +24,7 @@ from promptpo.search.strategies import Asked
 from promptpo.spec.promises import promises
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
+from promptpo.telling.promises import EARN
 from promptpo.telling.standing import Where
 from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser
@@ -168,6 +169,7 @@ class Sampler:
             said or plan.strategy,
             plan.respect,
             plan.parents[1].id if plan.direction == "merge" and len(plan.parents) > 1 else "",
+            plan.strategy if said and plan.strategy != EARN else "",
         )
         if plan.may_revise:
             self.summariser.revise(text, key)
@@ -212,6 +214,8 @@ class Sampler:
         final = bool(answer.problem and plan.may_end and replies.ceiling(completion.text))
         if not answer.problem or final or not self._spender.can("repair"):
             return completion.text, answer, (key,)
+        if self._known.probe:  # it stays, though the answer had no policy
+            self._experimenter.take(plan.slot, completion.text, key)
         retry = [question, *_once_more(completion, answer)]
         again = f"{key}.again"
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ ALIKE = 0.5
 FEWEST_WORDS = 3
 """Fewer words than these may be in any program's text."""
 
+_PROMISE = re.compile(r"\(up to ([-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\)\W*$")
 _WORDS = re.compile(r"[a-z]{3,}")
 _COMMON = frozenset(
     [
@@ -73,6 +75,7 @@ class Asked:
         strategy: The strategy that was named, by the request or by the answer; empty where none was.
         respect: In which respect to improve, one word; empty where none was named.
         other: Id of the program to merge with; empty without one.
+        dealt: The strategy that the request named, where the answer took another instead: one that nobody had tried.
     """
 
     direction: str
@@ -80,17 +83,34 @@ class Asked:
     strategy: str = ""
     respect: str = ""
     other: str = ""
+    dealt: str = ""
 
 
 def open_strategies(history: History, spec: TaskSpec | None) -> list[str]:
-    """Strategies that nobody has tried: what the model named for this task, then what suits such tasks."""
+    """Strategies that nobody has tried: what the model named for this task, then what suits such tasks.
+
+    One that an answer passed over, since a program that it was told of works like it, is tried as well. One of which the
+    model said that it reaches less than the best has reached is not worth a request.
+    """
     rhythmic = spec is None or is_continuous(spec.action_space)
-    asked = {one.strategy for one in history.asked.values()}
+    asked = {name for one in history.asked.values() for name in (one.strategy, one.dealt)}
     ideas = [_words(idea(a, 400)) for a in history.attempts if not a.candidate.tuned]
     tried = [*ideas, *map(_words, asked)]
-    named = [s for s in history.strategies if s not in asked and not any(_alike(s, words) for words in tried)]
+    best = history.best()
+    earned = history.evidence(best).mean_return if best is not None else -math.inf
+    named = [
+        s
+        for s in history.strategies
+        if s not in asked and not any(_alike(s, words) for words in tried) and not promised(s) <= earned
+    ]
     general = [s for s in STRATEGIES if s not in asked and (rhythmic or s != RHYTHM)]
     return [*named, *general]
+
+
+def promised(strategy: str) -> float:
+    """The return that a strategy may reach at best, as the model said when it named it; infinity where it did not."""
+    found = _PROMISE.search(strategy)
+    return float(found[1].replace(",", "")) if found is not None else math.inf
 
 
 def _alike(strategy: str, words: set[str]) -> bool:

@@ -27,7 +27,7 @@ from promptpo.rollouts.agents import play_agent
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
-from promptpo.run.spender import values_in
+from promptpo.run.untold import values_in
 from promptpo.spec.reading import names_of, posture_of
 from promptpo.telling import feedback, prompting, scores
 from promptpo.telling.trace import trace

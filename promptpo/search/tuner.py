@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
+from promptpo.rollouts.evaluation import extremes
 from promptpo.run.evidence import SMALL
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Remark, Seeds
@@ -77,15 +78,17 @@ class Tuner:
         if not starts or steps <= 0:
             return []
         tuned = await self._search(round_, starts, steps, target, self._patience(round_, attempts), last=last)
+        history.earned = extremes([history.earned, self._taken.earned])
         measured = [(one, await self._measured(one, history, round_)) for one in tuned]
         self._tuning = None
         self._remark(history, [one for one, attempt in measured if attempt is None])
         numbers = {start.id: len(start.program.params) for start in starts}
         played = [*history.attempts, *(attempt for _, attempt in measured if attempt)]
-        shown = [e.return_ for a in played for e in history.evidence(a).episodes]
+        shown = {a.id: history.evidence(a).returns for a in played}
         for one, attempt in measured:
             said = outcome_in_words(one, numbers[one.id], attempt.id if attempt else "")
-            peak = peak_in_words(one, shown)
+            own = shown.get(one.id, ()) if attempt is None else ()
+            peak = peak_in_words(one, [r for returns in shown.values() for r in returns], own)
             history.tuning[one.id] = f"{said}; {peak}" if peak else said
             if attempt is not None and peak:
                 history.tuning[attempt.id] = peak[0].upper() + peak[1:]
@@ -284,6 +287,7 @@ class Tuner:
             "candidates": list(candidates),
             "seconds": round(time.monotonic() - started, 3),
             "episodes": sum(len(batch.trials) for batch in batches),
+            "earned": extremes(e.extremes for r in rollouts for e in r.episodes),
         }
         self._taken.add(data)
         data |= {"done": self._taken.episodes, "of": self._taken.planned, "rollouts": packed}
@@ -362,12 +366,14 @@ class _Taken:
         self._most = steps
         self.steps = self.episodes = 0
         self.seconds = 0.0
+        self.earned: tuple[float, ...] = ()
 
     def add(self, data: Mapping[str, Any]) -> None:
         """Count a batch; those of earlier versions have no time and no number of episodes."""
         self.steps += sum(data["spent"].values())
         self.episodes += data.get("episodes", 0)
         self.seconds += data.get("seconds", 0.0)
+        self.earned = extremes([self.earned, data.get("earned", ())])
 
     @property
     def planned(self) -> int:

@@ -87,7 +87,7 @@ def body_of(env: Any, space: AnySpace) -> str:
         if like != name:  # limbs on both sides are told once
             told = ", ".join([f"like {like}", *(f"joint {joint}" for joint in joints)])
         lines.append(f"{name}{_where(model, index)}: {told}")
-    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with limits, springs and damping"
+    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with springs, damping and limits, if any"
     turning = any(int(kind) == HINGE for kind in model.jnt_type)
     return "\n".join([head, *([SENSE] if turning else []), *lines])
 
@@ -138,7 +138,7 @@ def _joints(model: Any, body: int) -> Iterator[str]:
             continue
         limited = bool(model.jnt_limited[int(model.body_jntadr[body]) + index])
         unit = "rad" if kind == HINGE else "m"
-        span = f" {rough(joint.range[0])} .. {rough(joint.range[1])} {unit}" if limited else " without limits"
+        span = f" {rough(joint.range[0])} .. {rough(joint.range[1])} {unit}" if limited else ""
         how = f"{'turns about' if kind == HINGE else 'slides along'} {_axis(joint.axis)}"
         if np.abs(joint.pos).max() > NEAR and kind == HINGE:
             how += f" at {_place(joint.pos)}"

@@ -37,14 +37,16 @@ from promptpo.spec.wrapped import with_wrappers
 from sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import gymnasium
 
     from promptpo.envs.task import Task
     from promptpo.spec.horizon import HorizonSource
+    from promptpo.spec.known import Supplement
     from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
+    from promptpo.spec.parts import Field
 
 Detail = Literal["short", "normal", "full"]
 
@@ -294,7 +296,6 @@ def _parts(
         ),
         horizon=facts.horizon,
         threshold=facts.reward_threshold,
-        blocks=extra.blocks,
         body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
@@ -303,12 +304,26 @@ def _parts(
         samples=sample_rows(observed, room.samples),
     )
     parts = with_observation(parts, env, docs, extra, observed, room.note, sources)
+    parts = replace(parts, blocks=_blocks(extra, parts.observation))
     parts = with_action(parts, env, docs, extra, room.note, sources, clip_actions=clip_actions)
     parts = reward_parts(parts, env, docs, extra, (room.reward_code, room.reward), sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
     return parts, sources
+
+
+def _blocks(extra: Supplement, shown: Sequence[Field]) -> dict[str, str]:
+    """The blocks but for those that explain a part of the observation which a wrapper has taken away."""
+
+    def explains(name: str, found: Sequence[Field]) -> bool:
+        return any(name in item.meaning for item in found)
+
+    return {
+        name: text
+        for name, text in extra.blocks.items()
+        if explains(name, shown) or not explains(name, extra.observation)
+    }
 
 
 def _condition(env: gymnasium.Env[Any, Any], key: str | None) -> str:

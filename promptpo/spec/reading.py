@@ -149,15 +149,6 @@ def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
     return {name: "\n\n\n".join(found[name]) for name in BLOCKS if name in found}
 
 
-def reward_in(text: str) -> str:
-    """The reward of a spec, as code without comments; empty where there is none."""
-    try:
-        reward = read(text).reward
-    except SyntaxError:
-        return ""
-    return ast.unparse(reward) if reward is not None else ""
-
-
 def names_of(text: str) -> Mapping[str, str]:
     """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
     try:

@@ -51,6 +51,9 @@ COMMON = frozenset(
 """Words of ids that name nothing in particular: they stay where they occur in meanings."""
 
 
+_CALLED = re.compile(r"""(\benv\.[\w.]*\()(['"])(\w+)\2""")
+"""Where code asks the simulator for a part by its name."""
+
 SHORTEST = 3
 """Letters that a word of a name has at least, to say anything."""
 
@@ -118,6 +121,7 @@ class _Words:
         }
         self._table = {**own, **NEUTRAL, **known(env).neutral}
         words = "|".join(sorted(self._table, key=len, reverse=True))
+        self._called: dict[str, str] = {}
         self._word = re.compile(rf"(?<![A-Za-z])({words})(s?)(?![A-Za-z])", re.IGNORECASE)
 
     def maps(self) -> dict[str, str]:
@@ -162,10 +166,16 @@ class _Words:
         text = re.sub(r"https?://\S+", "", text)
         if self._compound is not None:
             text = self._compound.sub("system", text)
+        text = _CALLED.sub(self._part, text)
         text = self._word.sub(self._neutral, text)
         if self._letters:
             text = re.sub(r"\b[A-Z]\b", lambda m: self._letters.get(m[0], m[0]), text)
         return text
+
+    def _part(self, match: re.Match[str]) -> str:
+        """A simulator's name for a part, which code looks up, by a number instead."""
+        number = self._called.setdefault(match[3], f"part{len(self._called) + 1}")
+        return f"{match[1]}{match[2]}{number}{match[2]}"
 
     def _neutral(self, match: re.Match[str]) -> str:
         word = self._table[match[1].lower()] + (match[2] or "")

@@ -15,6 +15,7 @@ from promptpo.spec.slicing import MOVED, sliced
 from promptpo.spec.source import SIMULATORS, Method, Source, first_line, module_function
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
     import gymnasium
@@ -80,7 +81,10 @@ def _passes_reward_on(step: ast.FunctionDef) -> bool:
 
 
 def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:
-    """Prose followed by the values of the parameters that it names: "reset_noise_scale = 0.1"."""
+    """Prose followed by the values of the parameters that it names: "reset_noise_scale = 0.1".
+
+    What the prose says of their defaults goes, and so does a condition that holds: "If terminate_when_unhealthy is True, ".
+    """
     source = Source(env.unwrapped)
     found: dict[str, Any] = {}
     for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
@@ -90,7 +94,17 @@ def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:
                 if not isinstance(value, dict | str):
                     found[name] = tuple(value) if isinstance(value, list) else value
                     break
-    return "\n".join([text, *(f"{name} = {value}" for name, value in found.items())])
+    return resolved(text, found)
+
+
+def resolved(text: str, values: Mapping[str, Any]) -> str:
+    """Prose with the values of its parameters behind it, without what it says of their defaults and of conditions that hold."""
+    for name, value in values.items():
+        text = re.sub(rf"\bIf `?{name}`?(?: is |==?){value}, *(\w)", lambda m: m[1].upper(), text)
+        text = re.sub(
+            rf"(\b{name}`?)\s*\(defaults?(?: is| to|:|=)?\s[^()]*\)", r"\1", text, flags=re.IGNORECASE
+        )
+    return "\n".join([text, *(f"{name} = {value}" for name, value in values.items() if name in text)])
 
 
 @dataclass

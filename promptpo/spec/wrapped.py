@@ -24,7 +24,7 @@ def with_wrappers(parts: Parts, env: gymnasium.Env[Any, Any], task: Task) -> Par
     """
     observations, rewards = [], []
     for wrapper in _users(env, task):
-        kind, said = type(wrapper), first_line(type(wrapper).__doc__ or "")
+        kind, said = type(wrapper), first_line(type(wrapper).__doc__ or "").rstrip(" ,;:.")
         words = f"{kind.__name__}{f' ({said})' if said else ''}"
         own = {name for cls in kind.__mro__ if cls.__module__ != "gymnasium.core" for name in vars(cls)}
         if own & {"observation", "reset", "step"}:

@@ -20,15 +20,26 @@ NAMED = 110
 
 
 def respects_in_words(history: History, base: str) -> str:
-    """In which respects a program was to be improved before, and what came of each; empty where in none."""
+    """In which respects a program was to be improved before, and what came of each; empty where in none.
+
+    What came of those of the last round is told where its candidates are.
+    """
     lines = []
     for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.respect and asked.base == base:
-            lines.append(f"- {asked.respect} ({id_}): {_outcome(history, id_, asked.base)}")
+            outcome = "" if _told_elsewhere(history, id_) else f": {_outcome(history, id_, asked.base)}"
+            lines.append(f"- {asked.respect} ({id_}){outcome}")
     if not lines:
         return ""
     return "\n".join([f"# What {base} was to be improved in before", "", *lines[-MOST:]])
+
+
+def _told_elsewhere(history: History, id_: str) -> bool:
+    """Whether the list of the last round's candidates says what came of a request."""
+    if _order(id_)[0] != history.rounds or history.find(id_) is None:
+        return False
+    return history.find(f"{id_}t") is None and id_ not in history.revisits
 
 
 def strategies_in_words(history: History, *, short: bool = False) -> str:
@@ -74,7 +85,9 @@ def _outcome(history: History, id_: str, base: str) -> str:
     if other is None or other is best:
         return f"{name}{score}" + (", the best so far" if best.id == history.leader_id else "")
     against = f"{other.id} (tuned)" if other.candidate.tuned and tuned else other.id
-    return f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+    again = scores.on_bad_starts(history, best, other)
+    text = f"{name}{tuned}{scores.difference(history.against(best, other), against)}"
+    return "; ".join(filter(None, [text, again]))
 
 
 def _numbers(history: History, attempt: Attempt) -> str:

@@ -44,7 +44,12 @@ def in_words(allowed: Allowance) -> str:
     if allowed.episodes == 1:
         return f"1 episode of {allowed.steps:,} steps at most"
     each = allowed.steps // allowed.episodes
-    return f"{allowed.episodes} episodes one after the other, of about {each:,} steps each ({allowed.steps:,} in all at most)"
+    more = (
+        f"; up to {allowed.short} where they end by themselves sooner"
+        if allowed.short > allowed.episodes
+        else ""
+    )
+    return f"{allowed.episodes} episodes one after the other, of about {each:,} steps each ({allowed.steps:,} in all{more})"
 
 
 def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
+from promptpo.telling.alike import told_once
 from promptpo.telling.parts import Part
 from promptpo.telling.shortening import SLACK, at_items, between_words
 from sandbox.text import clean
@@ -15,11 +16,11 @@ from sandbox.text import clean
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment
 
-MOST_REPORT = 3000
+MOST_REPORT = 1800
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD = 6000
-"""Characters of a prompt that all experiments may take."""
+MOST_TOLD = 4800
+"""Characters of a prompt that all experiments may take, lines of one form told as a table."""
 
 OTHERS = "(What it reported of other episodes is left out.)"
 
@@ -27,7 +28,7 @@ OFTEN = 3
 """Times in a row from which on a line is told once."""
 
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 140, 160, 240
+MOST_IDEA, MOST_PROBLEM, LEAST = 240, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
@@ -40,9 +41,26 @@ def modules_in(text: str) -> tuple[str, ...]:
     return answers.every(text, class_name="Probe", method="act")
 
 
-def as_policy(source: str) -> str:
-    """The module with its experiment under the name by which the sandbox looks for what acts."""
-    return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
+def as_policy(source: str, episode: int) -> str:
+    """The module with its experiment under the name by which the sandbox looks for what acts.
+
+    Args:
+        source: The module.
+        episode: Which one it plays, counted from 1; told to an experiment whose ``__init__`` asks for ``episode``.
+    """
+    if not _asks_for_episode(source):
+        return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
+    made = f"class Policy(Probe):\n    def __init__(self):\n        Probe.__init__(self, {episode})\n"
+    return f"{source.rstrip()}\n\n\n{made}"
+
+
+def target_of(source: str) -> str:
+    """What is called in such a module for the report."""
+    return "Policy.report" if _asks_for_episode(source) else "Probe.report"
+
+
+def _asks_for_episode(source: str) -> bool:
+    return Program.parse(source).arguments("Probe", "__init__") == ("self", "episode")
 
 
 def refusal(text: str) -> str:
@@ -136,15 +154,24 @@ def _in_words(one: Experiment, most: int) -> str:
             f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
         )
     room = most - len(head) - 1
-    text = one.report
+    text = told_once(one.report)
     if len(text) > room:  # one episode that is whole tells more than the beginnings of two
-        first, _, others = text.partition("\nEpisode 2:\n")
-        text = first if len(first) <= room else at_items(first, max(60, room - SLACK))
-        text = f"{text}\n{OTHERS}" if others and len(text) + len(OTHERS) < room else text
+        text = _first_episodes(text, room)
     return f"{head}\n{text}"
+
+
+def _first_episodes(text: str, room: int) -> str:
+    """As many whole episodes of a report as there is room for, or the beginning of the first one."""
+    first, *others = re.split(r"\n(?=Episode \d+:\n)", text)
+    kept = first if len(first) <= room else at_items(first, max(60, room - SLACK))
+    left = len(others)
+    while left and len(kept) + len(others[-left]) + len(OTHERS) + 2 < room:
+        kept = f"{kept}\n{others[-left]}"
+        left -= 1
+    return f"{kept}\n{OTHERS}" if left and len(kept) + len(OTHERS) < room else kept
 
 
 def part(experiments: Sequence[Experiment]) -> Part:
     """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out."""
-    sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
-    return Part([section(experiments, most) for most in sizes], [72, 78, 84] if experiments else [])
+    sizes = (MOST_TOLD, 7 * MOST_TOLD // 8, MOST_TOLD // 4, MOST_TOLD // 8)
+    return Part([section(experiments, most) for most in sizes], [69, 78, 84] if experiments else [])

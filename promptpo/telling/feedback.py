@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.evidence import far_below
 from promptpo.run.records import Attempt, Told
 from promptpo.telling.shortening import at_items, between_words
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 MAX_SUMMARY = 1200
 """Characters of one episode's summary that reach a prompt."""
-
-FAR = 0.3
-"""A return is far below the median where it lies below it by more than this share of the median's size, and by
-more than three times the distance from the median to the best."""
 
 TINY = 1e-9
 """Entries of arrays below this are shown as 0."""
@@ -62,16 +59,6 @@ def extremes(episodes: Sequence[Episode]) -> tuple[float, ...]:
     rewards = [float(r) for e in episodes if e.trajectory is not None for r in e.trajectory.rewards]
     finite = [reward for reward in rewards if math.isfinite(reward)]
     return (min(finite), max(finite)) if finite else ()
-
-
-def far_below(values: Sequence[float]) -> list[int]:
-    """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
-    if len(values) < 3:  # noqa: PLR2004 - no median to speak of
-        return []
-    middle, highest = statistics.median(values), max(values)
-    far = max(FAR * abs(middle), 3 * (highest - middle))
-    low = [i for i, value in enumerate(values) if middle - value > far > 0]
-    return sorted(low, key=lambda i: values[i])
 
 
 def aggregate(evaluation: Evaluation) -> str:

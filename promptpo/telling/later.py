@@ -14,10 +14,10 @@ from promptpo.telling.asked import respects_in_words, strategies_in_words, thoug
 from promptpo.telling.known import Known
 from promptpo.telling.others import others, worst
 from promptpo.telling.parts import Part
-from promptpo.telling.programs import idea, parameters
+from promptpo.telling.programs import changes, idea, parameters
 from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
-from promptpo.telling.trace import ROWS, shorter
+from promptpo.telling.trace import ROWS, of_debug, shorter
 from promptpo.telling.tuning import moved_in_words
 from promptpo.telling.world import disappointments_in_words
 
@@ -98,7 +98,7 @@ def _programs(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Pa
         parts.append(Part([f"Its idea: {idea(base, 400)}", f"Its idea: {idea(base, 200)}"], [40]))
     else:
         parts.append(Part([code, f"Its idea: {idea(base, 300)}"], [95]))
-    parts.append(_numbers(base, known.history))
+    parts.append(_numbers(plan, base, known.history))
     for other in in_detail[1:]:
         text = f"# {other.id}\n\n{_result(other, known)}"
         if Program.parse(other.candidate.source).skeleton == Program.parse(base.candidate.source).skeleton:
@@ -122,7 +122,10 @@ def _result(attempt: Attempt, known: Known, *, asked: bool = False) -> str:
         if scores.bad_starts(evidence, names):  # which say what is low, and where
             failing = "; ".join(part for part in failing.split("; ") if "below its median" not in part)
         text[0] = f"Return {scores.score(evidence)}: {'; '.join(filter(None, [difference, failing]))}."
+    before = history.find(_base_of(attempt, history))
+    again = scores.on_bad_starts(history, attempt, before) if before is not None else ""
     text += [
+        f"{again[0].upper()}{again[1:]}." if again else "",
         feedback.endings(evidence.episodes),
         scores.returns(evidence, names),
         "" if known.one_start or asked else scores.bad_starts(evidence, names),  # the request names them
@@ -132,11 +135,17 @@ def _result(attempt: Attempt, known: Known, *, asked: bool = False) -> str:
     return " ".join(filter(None, text))
 
 
+def _base_of(attempt: Attempt, history: History) -> str:
+    """The program that a candidate, or what it was tuned from, was to improve; empty where there was none."""
+    names = (attempt.id, *attempt.candidate.parents) if attempt.candidate.tuned else (attempt.id,)
+    return next((history.asked[name].base for name in names if name in history.asked), "")
+
+
 def _code(attempt: Attempt) -> str:
     return f"```python\n{attempt.candidate.source.strip()}\n```"
 
 
-def _numbers(base: Attempt, history: History) -> Part:
+def _numbers(plan: Plan, base: Attempt, history: History) -> Part:
     """What tuning changed, against the program that was written, or what came of it; which numbers matter."""
     written = (
         history.find(base.candidate.parents[0]) if base.candidate.tuned and base.candidate.parents else None
@@ -144,7 +153,6 @@ def _numbers(base: Attempt, history: History) -> Part:
     if written is None:
         said = history.tuning.get(base.id, "")
         return Part([f"{said}." if said else "\n".join(base.notes), ""], [81])
-    table = parameters(base.candidate.source, written.candidate.source, "was")
     difference = scores.difference(
         history.against(base, written), f"{written.id} with the numbers as written"
     )
@@ -155,9 +163,11 @@ def _numbers(base: Attempt, history: History) -> Part:
     head = f"Tuning changed its numbers: {difference}."
     if moved:
         head += f" {moved[0].upper()}{moved[1:]}."
-    full = "\n".join(filter(None, [head, table, *remarks]))
-    bound = [line for line in table.splitlines() if "bound" in line and not moved]
-    return Part([full, "\n".join([head, *bound]), head], [25, 30])
+    old = changes(base.candidate.source, written.candidate.source)
+    told = f"{head}\nBefore -> after: {old}." if old else head
+    if plan.direction in {"fresh", "different"}:  # which print no program
+        told = head
+    return Part(["\n".join([told, *remarks]), told, head], [25, 71])
 
 
 def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
@@ -212,7 +222,10 @@ def _trace(plan: Plan, base: Attempt, known: Known) -> list[Part]:
     if table:
         unseen = which == "the worst" and worst is not None and _is_validation(worst, known)
         title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}\n\n"
-        parts.append(Part([title + table, title + shorter(table), ""], worths))
+        least = of_debug(table)
+        parts.append(
+            Part([title + table, title + shorter(table), least and title + least, ""], [*worths, 71])
+        )
     if base.diagnosis.maps:
         parts.append(Part([base.diagnosis.maps, ""], [worths[-1] + 1]))
     return parts

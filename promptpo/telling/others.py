@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
+from promptpo.telling.feedback import number
 from promptpo.telling.parts import Part
 from promptpo.telling.programs import idea
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
-    from promptpo.run.evidence import Evidence
-    from promptpo.run.records import Attempt
+    from promptpo.run.records import Attempt, Told
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.telling.known import Known
 
-FORMS = ((700, 700, 9), (420, 420, 9), (240, 0, 2), (0, 0, 1), (0, 0, 0))
-"""Forms of what is told of the last round's candidates: characters of the worst episode's summary, of that of one that
-failed, and how many of these show how they began, which says more than averages over what came after."""
+FORMS = ((600, 400), (320, 320), (120, 240), (0, 0))
+"""Forms of what is told of the last round's candidates: characters of the worst episode's summary, and of that of an
+episode in which one beats the best."""
 
-WORTHS = (12, 35, 60, 76)
+WORTHS = (12, 35, 76)
+
+MOST_BEATEN = 2
+"""Candidates of a round of which an episode is told in which they beat the best."""
+
+FEW = 200
+"""Characters of a summary up to which it is told in a line."""
+
+CLEARLY = 0.1
+"""Share of a return's size by which it has to be above that of the best on the same start."""
 
 
 def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]:
@@ -45,8 +55,7 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
         title = "# The other candidates of the last round"
         ways = failures(last, known)
         forms = [
-            "\n".join([title, "", *ways, *_entries(last, known, most, failed, began)])
-            for most, failed, began in FORMS
+            "\n".join([title, "", *ways, *_entries(last, known, most, beaten)]) for most, beaten in FORMS
         ]
         parts.append(Part(forms, [*WORTHS]))
     if earlier:
@@ -94,18 +103,32 @@ def failures(attempts: Sequence[Attempt], known: Known) -> list[str]:
     return [f"{way}: {'; '.join(who)}." for way, who in found.items()]
 
 
-def _entries(attempts: Sequence[Attempt], known: Known, most: int, failed: int, began: int) -> Iterator[str]:
-    """What is told of each, the first so many of those that failed with how they began."""
+def _entries(attempts: Sequence[Attempt], known: Known, most: int, beaten: int) -> Iterator[str]:
+    """What is told of each; of the first ones that beat the best on a start, in which respect they did there."""
+    ahead = [attempt.id for attempt in attempts if _beats(attempt, known) is not None][:MOST_BEATEN]
+    remarks = Counter(_tuning(a, known.history) for a in attempts if not scores.alike(known.history, a))
+    said = [remark for remark, times in remarks.items() if remark and times > 1]
+    for remark in said:
+        who = ", ".join(a.id for a in attempts if _tuning(a, known.history) == remark)
+        yield f"{remark}: {who}."
     for attempt in attempts:
-        bad = _failed(attempt, known)
-        shows = (
-            bad
-            and began > 0
-            and bool(attempt.diagnosis.beginning)
-            and not scores.alike(known.history, attempt)
-        )
-        began -= shows
-        yield _entry(attempt, known, failed if bad else most, began=shows)
+        yield _entry(attempt, known, most, beaten if attempt.id in ahead else 0, said)
+
+
+def _beats(attempt: Attempt, known: Known) -> Told | None:
+    """The episode of those told of a candidate in which it is furthest above the best on the same start.
+
+    None where it is not clearly better on any of them.
+    """
+    history, leader = known.history, known.leader
+    if leader is None or attempt is leader or attempt.evaluation.outcome != "ok":
+        return None
+    theirs = {e.seed: e.return_ for e in history.evidence(leader).episodes}
+    gains = [(t.return_ - theirs[t.seed], t) for t in attempt.diagnosis.episodes if t.seed in theirs]
+    gain, told = max(gains, key=lambda pair: pair[0], default=(0.0, None))
+    if told is None or gain <= CLEARLY * max(abs(told.return_), abs(theirs[told.seed])) or not told.text:
+        return None
+    return told
 
 
 def _told_by_parent(attempt: Attempt, known: Known) -> bool:
@@ -114,46 +137,43 @@ def _told_by_parent(attempt: Attempt, known: Known) -> bool:
     return leader is not None and bool(leader.candidate.tuned) and attempt.id in leader.candidate.parents
 
 
-def _entry(attempt: Attempt, known: Known, most: int, *, began: bool) -> str:
-    """A candidate of the last round: its score, its idea, what tuning gave, and its worst episode."""
+def _tuning(attempt: Attempt, history: History) -> str:
+    """What came of tuning a candidate that has no tuned form."""
+    return history.tuning.get(attempt.id, "") if history.find(f"{attempt.id}t") is None else ""
+
+
+def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collection[str]) -> str:
+    """A candidate of the last round: its score, its idea, what tuning gave, its worst episode, and one that beats the best."""
     history = known.history
     same = scores.alike(history, attempt)
     if same:
         return f"- {same}."
-    table = attempt.diagnosis.beginning if began and _failed(attempt, known) else ""
     if attempt.evaluation.outcome != "ok":
         text = f"- {attempt.id}: {feedback.failure(attempt.evaluation)}"
         tried = idea(attempt, 160)
         text += f" What it tries: {tried}" if tried else ""
-        return "\n  ".join([text, *table.splitlines()])
-    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most else 120)}"
-    tuning = history.tuning.get(attempt.id, "")
-    if tuning and history.find(f"{attempt.id}t") is None:
+        return "\n  ".join([text, *attempt.diagnosis.beginning.splitlines()])
+    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most > FEW else 120)}"
+    tuning = _tuning(attempt, history)
+    if tuning and tuning not in said:
         text += f" {tuning}."
-    if most or table:
-        # Without a feedback class the summary is a table of the same steps.
-        summary = worst(attempt, most, known) if (most and attempt.diagnosis.by) or not table else ""
-        text = "\n".join(filter(None, [text, summary, table]))
+    better = _beats(attempt, known) if beaten else None
+    if better is not None:
+        text += f"\nWhere it beats {known.leader.id if known.leader else 'the best'}: "
+        text += feedback.episode_in_words(better, beaten, scores.starts(history))
+    if most and (better is None or better.role not in {"worst", "typical"}):
+        text += f"\n{worst(attempt, most, known) if most > FEW else _in_short(attempt, most, known)}"
     return text.rstrip().replace("\n", "\n  ")
 
 
-def _failed(attempt: Attempt, known: Known) -> bool:
-    """Whether a candidate broke, ended early, or earns no more than policies that know nothing."""
-    history, leader = known.history, known.leader
-    if attempt.evaluation.outcome != "ok":
-        return True
-    if leader is None or leader is attempt or history.against(attempt, leader).verdict >= 0:
-        return False
-    mine, theirs = history.evidence(attempt), history.evidence(leader)
-    marks = [mark.mean_return for mark in history.references.values() if mark.episodes]
-    bar = max([m for m in marks if m < theirs.mean_return], default=theirs.mean_return)
-    low = mine.mean_return <= bar + scores.FEW * (theirs.mean_return - bar)
-    early = any(e.terminated for e in mine.episodes) and _length(mine) < scores.EARLY * _length(theirs)
-    return low or early
-
-
-def _length(evidence: Evidence) -> float:
-    return sum(e.steps for e in evidence.episodes) / max(1, len(evidence.episodes))
+def _in_short(attempt: Attempt, most: int, known: Known) -> str:
+    """The first of what the feedback class says of the worst episode, in a line."""
+    told = attempt.diagnosis.of("worst", "typical")
+    if told is None:
+        return ""
+    start = scores.starts(known.history).get(told.seed, "?")
+    text = between_words("; ".join(filter(None, map(str.strip, told.text.splitlines()))), most)
+    return f"Worst (start {start}, {number(told.return_)}, {told.steps} steps): {text}"
 
 
 def _compared(attempt: Attempt, known: Known) -> str:
@@ -161,7 +181,8 @@ def _compared(attempt: Attempt, known: Known) -> str:
     text = scores.score(history.evidence(attempt))
     if leader is None or leader is attempt:
         return text
-    return f"{text}, {difference(attempt, leader, history)}"
+    again = scores.on_bad_starts(history, attempt, leader)
+    return "; ".join(filter(None, [f"{text}, {difference(attempt, leader, history)}", again]))
 
 
 def _origin(attempt: Attempt, most: int = 200) -> str:

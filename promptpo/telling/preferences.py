@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from promptpo.telling.columns import called, components
-from promptpo.telling.feedback import brief
+from promptpo.telling.feedback import TINY, brief
 
 if TYPE_CHECKING:
     from sandbox import Episode
@@ -21,36 +21,58 @@ Fulfilled = Literal["yes", "partly", "no"]
 MOST_COLUMNS, ROWS = 30, 8
 """Numbers of an observation that are told over a whole episode, and steps that are told in full."""
 
-MOST_IN_ROWS = 10
+MOST_IN_ROWS, FINE = 10, 1000
+
+EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
+"""Names of numbers of ``info`` that say what was earned, and not what was done."""
 
 
-def told(episode: Episode, names: Mapping[str, str]) -> str:
+def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:
     """What was seen and done in an episode, as two tables, without what it earned.
+
+    Numbers of the environment's ``info`` are told where they were recorded, but for those about rewards.
 
     Args:
         episode: Recorded.
         names: From `promptpo.spec.reading.names_of`.
+        horizon: Longest episode in steps, where this one may have been cut before.
     """
     seen = episode.trajectory
     steps = 0 if seen is None else len(seen.actions)
     ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
+    if not episode.terminated and horizon is not None and steps < horizon:
+        ending = f"it was cut there, of {horizon} steps that it might have lasted"
     head = f"{steps} step{'' if steps == 1 else 's'}; {ending}."
     if seen is None or not steps:
         return head
-    observed = _table(seen.observations, "obs", names)
+    numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)
     done = _table(seen.actions, "action", names)
-    whole = {**_most_changing(observed, MOST_COLUMNS), **_most_changing(done, MOST_COLUMNS // 3)}
+    whole = {**numbers, **_most_changing(observed, MOST_COLUMNS), **_most_changing(done, MOST_COLUMNS // 3)}
     lines = ["over the episode|first|last|least|mean|most"]
     lines += [
-        "|".join([name, *map(brief, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
+        "|".join([name, *map(_brief, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
     ]
     if not whole:
         return head
-    shown = {**_most_changing(observed, MOST_IN_ROWS), **_most_changing(done, MOST_IN_ROWS // 3)}
+    shown = {
+        **_most_changing(numbers, MOST_IN_ROWS // 2),
+        **_most_changing(observed, MOST_IN_ROWS),
+        **_most_changing(done, MOST_IN_ROWS // 3),
+    }
     at = sorted({round(i * (steps - 1) / max(1, ROWS - 1)) for i in range(ROWS)})
     lines += ["", "|".join(["step", *shown])]
-    lines += ["|".join([str(t), *(brief(column[t]) for column in shown.values())]) for t in at]
+    lines += ["|".join([str(t), *(_brief(column[t]) for column in shown.values())]) for t in at]
     return "\n".join([head, *lines])
+
+
+def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    """Name to one number for each step, of those entries that every step has."""
+    found = {}
+    for name in dict.fromkeys(name for info in infos for name in info):
+        column = np.array([info.get(name, np.nan) for info in infos], float)
+        if np.isfinite(column).all() and not EARNED.search(name):
+            found[f"info {name}"] = column
+    return _most_changing(found, MOST_COLUMNS // 2)
 
 
 def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
@@ -66,8 +88,18 @@ def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np
     """The columns with the most different values, in their own order."""
     if len(columns) <= most:
         return dict(columns)
-    chosen = sorted(columns, key=lambda name: -len(np.unique(columns[name])))[:most]
+    chosen = sorted(columns, key=lambda name: -_different(columns[name]))[:most]
     return {name: column for name, column in columns.items() if name in chosen}
+
+
+def _different(column: np.ndarray) -> int:
+    """How many different values there are, to a thousandth of the largest."""
+    largest = np.nanmax(np.abs(column), initial=0.0)
+    return len(np.unique(np.round(column * (FINE / largest)))) if largest > TINY else 1
+
+
+def _brief(value: float) -> str:
+    return brief(0.0 if abs(value) < TINY else float(value))
 
 
 def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:

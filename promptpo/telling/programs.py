@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from promptpo.program import Program
 from promptpo.program.blocks import blocks, label, size
@@ -48,15 +48,10 @@ def parameters(source: str, other: str, name: str) -> str:
     """
     program = Program.parse(source)
     mine, theirs = program.params, Program.parse(other).params
-    moved = [key for key in mine if key in theirs and mine[key][0] != theirs[key][0]]
-    arrays = {block: keys for block, keys in blocks(moved, program.arrays).items() if block in program.arrays}
-    moved = [key for key in moved if key not in {k for keys in arrays.values() for k in keys}]
-
-    def move(key: str) -> float:
-        value, low, high = mine[key]
-        return abs(value - theirs[key][0]) / ((high - low) or 1.0)
-
-    ordered = sorted(moved, key=lambda key: (not _mark(*mine[key]), -move(key)))
+    moves = _moves(mine, theirs)
+    arrays = _arrays(moves, program)
+    single = [key for key in moves if not any(key in keys for keys in arrays.values())]
+    ordered = sorted(single, key=lambda key: (not _mark(*mine[key]), -moves[key]))
     lines = [
         f"{key} {number(mine[key][0])} ({name}: {number(theirs[key][0])}) in {number(mine[key][1])} .. "
         f"{number(mine[key][2])}{_mark(*mine[key])}"
@@ -68,6 +63,49 @@ def parameters(source: str, other: str, name: str) -> str:
         _block(label(block, program.arrays), keys, mine, theirs, name) for block, keys in arrays.items()
     ]
     return "\n".join(f"- {line}" for line in lines)
+
+
+def changes(source: str, other: str) -> str:
+    """What a program's numbers were in another of the same structure, in one line; empty where none differs.
+
+    Args:
+        source: The program, which is printed beside it with its values and bounds.
+        other: The one that it was made from.
+
+    Returns:
+        ``gain 1.2 -> 3.7`` for each, those that moved most within their bounds first, with a mark at a bound; arrays,
+        each as a whole, come last.
+    """
+    program = Program.parse(source)
+    mine, theirs = program.params, Program.parse(other).params
+    moves = _moves(mine, theirs)
+    arrays = _arrays(moves, program)
+    single = {key: far for key, far in moves.items() if not any(key in keys for keys in arrays.values())}
+    ordered = sorted(single, key=lambda key: -single[key])
+    told = [
+        f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}{_mark(*mine[key]).replace(',', '')}"
+        for key in ordered[:MOST_PARAMETERS]
+    ]
+    if len(ordered) > MOST_PARAMETERS:
+        told.append(f"{len(ordered) - MOST_PARAMETERS} others moved less")
+    told += [f"{len(keys)} numbers of {label(block, program.arrays)}" for block, keys in arrays.items()]
+    return ", ".join(told)
+
+
+def _moves(mine: Mapping[str, Range], theirs: Mapping[str, Range]) -> dict[str, float]:
+    """Name to how far a number moved, as a share of its range, of those that moved."""
+    return {
+        key: abs(value - theirs[key][0]) / ((high - low) or 1.0)
+        for key, (value, low, high) in mine.items()
+        if key in theirs and value != theirs[key][0]
+    }
+
+
+def _arrays(moved: Iterable[str], program: Program) -> dict[str, list[str]]:
+    """Those arrays of a program of which numbers moved, with the names of these."""
+    return {
+        block: list(keys) for block, keys in blocks(moved, program.arrays).items() if block in program.arrays
+    }
 
 
 def _block(

@@ -50,6 +50,6 @@ def in_words(found: Sequence[Promise], least: float, most: float) -> str:
         return f"Single steps have earned from {number(least)} to {number(most)} so far."
     listed = " and ".join(f'"{between_words(words, LONGEST)}"' for words in quoted)
     return (
-        f"No step of any episode that is told has earned more than {number(most)} so far (least {number(least)}), but the task text "
+        f"No step of any episode has earned more than {number(most)} so far (least {number(least)}), but the task text "
         f"says: {listed}"
     )

@@ -7,7 +7,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.telling.feedback import brief, far_below, number, span
+from promptpo.rollouts.evaluation import extremes
+from promptpo.run.evidence import bad_starts as bad_starts_of
+from promptpo.run.evidence import far_below
+from promptpo.telling.feedback import brief, number, span
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord
@@ -17,9 +20,6 @@ if TYPE_CHECKING:
 
 EARLY = 0.5
 """An episode of less than this share of another's steps, terminated with less return, has ended early."""
-
-FEW = 0.2
-"""A program that earns less than this share of the way from what knows nothing to the best has failed."""
 
 MOST_NAMED = 6
 """Starts that are named."""
@@ -96,10 +96,29 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
     )
 
 
+def on_bad_starts(history: History, attempt: Attempt, leader: Attempt) -> str:
+    """What a candidate earned on another's bad starts, which it played for that; empty where it did not.
+
+    Such episodes were chosen for the other's bad luck as well, and are no part of what is told as its return.
+    """
+    if not history.changed(attempt, leader):
+        return ""
+    before = {e.seed: e.return_ for e in history.evidence(leader).episodes}
+    now = (*history.evidence(attempt).episodes, *history.revisits.get(attempt.id, ()))
+    again = {e.seed: e.return_ for e in now}
+    names = starts(history)
+    listed = ", ".join(
+        f"{names.get(seed, seed)}: {number(before[seed])} before, now {number(again[seed])}"
+        for seed in bad_starts_of(history.evidence(leader))
+        if seed in again
+    )
+    return f"on the bad starts of {leader.id}: {listed}"
+
+
 def steps_earned(history: History) -> tuple[float, ...]:
-    """The least and the most that single steps of all programs have earned; empty where that is not known."""
-    seen = [a.diagnosis.rewards for a in history.attempts if a.diagnosis.rewards]
-    return (min(r[0] for r in seen), max(r[-1] for r in seen)) if seen else ()
+    """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
+    episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
+    return extremes([history.earned, *episodes, *(a.diagnosis.rewards for a in history.attempts)])
 
 
 def bad_starts(evidence: Evidence, names: Mapping[int, str]) -> str:

@@ -11,7 +11,7 @@ from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.maps import drawn
 from promptpo.telling.shortening import at_items
-from promptpo.telling.trace import LARGE, cell
+from promptpo.telling.tables import LARGE, cell
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec

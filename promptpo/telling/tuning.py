@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program.blocks import blocks
-from promptpo.telling.feedback import FAR, number
+from promptpo.run.evidence import FAR
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity
@@ -23,10 +25,8 @@ MOST_NUMBERS = 8
 """Numbers that are told of an outstanding episode."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
-NO_STEPS = "Not tuned, as no steps were left: its return is that of the numbers as written"
-NOT_PAID = (
-    "Not tuned, as steps were spent on more promising programs: its return is that of the numbers as written"
-)
+NO_STEPS = "Not tuned, as no steps were left"
+NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 
@@ -46,7 +46,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning left {what} as written after a look of {_episodes(tuned)}"
+        return f"Tuning left {what} as written, after a look of {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":
@@ -56,20 +56,21 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     return f"Tuning {tried}: {gain}" + (f"; {matters}" if matters else "")
 
 
-def peak_in_words(tuned: Tuned, shown: Sequence[float]) -> str:
-    """That an episode of tuning returned far more than any that candidates have played, and with what numbers.
+def peak_in_words(tuned: Tuned, shown: Sequence[float], own: Sequence[float] = ()) -> str:
+    """That an episode of tuning returned far more than what is told else, with what numbers, and what these gave again.
 
-    Its mean hides such an episode where it was rare, though it shows what is possible.
+    The mean of its numbers hides such an episode where it was rare, though it shows what is possible.
 
     Args:
         tuned: The result.
         shown: Returns of all candidates' episodes.
+        own: Those of the candidate, where its tuning brought nothing: then an episode is told that is far above these.
     """
-    peak, values = tuned.peak
+    peak, values = tuned.peak.return_, tuned.peak.values
     if not shown or not math.isfinite(peak):
         return ""
-    best, size = max(shown), max(map(abs, shown[-20:]))
-    if peak <= best + max(FAR * abs(best), FAR * min(size, abs(peak))):
+    every, mine = _far_above(peak, shown), bool(own) and _far_above(peak, own)
+    if not (every or mine):
         return ""
     arrays = tuned.program.arrays
     named = sorted(
@@ -81,10 +82,25 @@ def peak_in_words(tuned: Tuned, shown: Sequence[float]) -> str:
         for name in named[:MOST_NUMBERS]
     )
     more = " and others" if len(named) > MOST_NUMBERS else ""
-    return (
-        f"one episode of its tuning returned {number(peak)}, far above the {number(best)} that is the most any candidate "
-        f"has had, with {numbers}{more}"
+    above = (
+        f"the {number(max(shown))} that is the most any candidate has had"
+        if every
+        else f"the {number(max(own))} that is the most of its own"
     )
+    others = tuned.peak.others
+    again = ""
+    if others:
+        n = len(others)
+        again = f"; {f'{n} other whole episodes' if n > 1 else 'another whole episode'} with these numbers returned "
+        again += number(statistics.fmean(others)) + (" on average" if n > 1 else "")
+    return (
+        f"one episode of its tuning returned {number(peak)}, far above {above}, with {numbers}{more}{again}"
+    )
+
+
+def _far_above(peak: float, returns: Sequence[float]) -> bool:
+    best, size = max(returns), max(map(abs, returns[-20:]))
+    return peak > best + max(FAR * abs(best), FAR * min(size, abs(peak)))
 
 
 def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:

@@ -24,7 +24,7 @@ from sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progre
 from sandbox.lockstep.roundtrip import Answer, NoAction, RoundTrip, action_in
 from sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
 from sandbox.results import Failure, FailureKind, Limits, Record
-from sandbox.rewards import AskedReward, RewardedEpisode
+from sandbox.rewards import AskedReward, RewardedEpisode, numbers_in
 from sandbox.seeds import digest_of
 from sandbox.spaces import plain_observation
 
@@ -203,7 +203,7 @@ class GuestEpisodes:
             lane.rewarded.begin(lane.trial.seed, lane.obs)
         if self.options.record:
             first = [] if self.options.record == "seen" else [plain_observation(self.space, lane.obs)]
-            lane.recorded = (first, [], [], [])
+            lane.recorded = (first, [], [], [], [])
         horizon = lane.trial.horizon
         lane.last_round = -1 if horizon is None else self._round + max(1, horizon)
 
@@ -309,6 +309,8 @@ class GuestEpisodes:
         for lane, action in zip(lanes, actions, strict=True):
             obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
+            if not lane.least <= reward <= lane.most:
+                lane.widen(reward)
             lane.steps += 1
             lane.obs = obs
             if type(obs) is np.ndarray and obs.dtype is dtype:
@@ -333,11 +335,13 @@ class GuestEpisodes:
                 lane.clipped += 1
             lane.obs, reward, terminated, truncated, info = lane.step(action)
             lane.total += reward
+            if not lane.least <= reward <= lane.most:
+                lane.widen(reward)
             lane.steps += 1
             self.progress.steps += 1
             lane.note_success(info)
             if self.options.record:
-                self._record(lane, action, reward)
+                self._record(lane, action, reward, info)
             if terminated or truncated:
                 self._end(lane, terminated=terminated, truncated=truncated)
         return []
@@ -348,9 +352,11 @@ class GuestEpisodes:
             if lane.last_round == self._round and lane in self.lanes:
                 self._end(lane, truncated=True)
 
-    def _record(self, lane: Lane, action: Any, reward: Any) -> None:
+    def _record(self, lane: Lane, action: Any, reward: Any, info: Any) -> None:
         assert lane.recorded is not None  # noqa: S101
-        observations, actions, rewards, debug = lane.recorded
+        observations, actions, rewards, debug, infos = lane.recorded
+        if self.options.record == "info":
+            infos.append(numbers_in(info) if lane.rewarded is None else lane.rewarded.numbers)
         if self.options.record == "seen":
             observations.append(lane.seen)
             lane.seen = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium
 
@@ -13,6 +13,9 @@ from sandbox.results import Episode, Failure, Trajectory, Trial
 
 if TYPE_CHECKING:
     from sandbox.rewards import RewardedEpisode
+
+
+Tape: TypeAlias = tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]], list[Mapping[str, float]]]
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +32,8 @@ class Lane:
         steps: Steps taken.
         last_round: The round whose step the horizon makes the last; -1 for none.
         total: Sum of rewards.
+        least: The least reward of a step; infinity before the first.
+        most: The most; minus infinity before the first.
         success: See `Episode`.
         clipped: See `Episode`.
         seconds: Policy time charged to this lane alone.
@@ -37,7 +42,7 @@ class Lane:
         taken: Actions of an earlier attempt at this episode, which are its first actions again.
         debug: What its policy kept in ``debug`` at its latest action.
         seen: What its policy's ``perceive`` returned last in its latest action.
-        recorded: Observations, actions, rewards and what policies kept, if asked for.
+        recorded: Observations, actions, rewards, what policies kept and numbers of ``info``, if asked for.
         rewarded: What its steps earn where a reward program says so; None where the environment does.
     """
 
@@ -50,6 +55,8 @@ class Lane:
     steps: int = 0
     last_round: int = -1
     total: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
     success: bool | None = None
     clipped: int = 0
     seconds: float = 0.0
@@ -58,7 +65,7 @@ class Lane:
     taken: Sequence[Any] = ()
     debug: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
-    recorded: tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]]] | None = field(default=None)
+    recorded: Tape | None = field(default=None)
     rewarded: RewardedEpisode | None = None
 
     def episode(
@@ -85,6 +92,7 @@ class Lane:
             policy_seconds=seconds,
             trajectory=None if self.recorded is None else self._trajectory(*self.recorded),
             failure=failure,
+            extremes=(self.least, self.most) if self.least <= self.most else (),
         )
         return episode if self.rewarded is None or self.obs is None else self._scored(episode, self.rewarded)
 
@@ -99,14 +107,24 @@ class Lane:
             env_return=episode.return_,
             parts=scored.parts,
             success=scored.success,
+            extremes=(min(scored.rewards), max(scored.rewards)) if scored.rewards else (),
             trajectory=None if seen is None else replace(seen, rewards=scored.rewards),
         )
 
     @staticmethod
     def _trajectory(
-        observations: list[Any], actions: list[Any], rewards: list[float], debug: list[Mapping[str, Any]]
+        observations: list[Any],
+        actions: list[Any],
+        rewards: list[float],
+        debug: list[Mapping[str, Any]],
+        infos: list[Mapping[str, float]],
     ) -> Trajectory:
-        return Trajectory(observations, actions, rewards, debug if any(debug) else ())
+        return Trajectory(observations, actions, rewards, debug if any(debug) else (), infos)
+
+    def widen(self, reward: float) -> None:
+        """Take a reward beyond those so far into account; one that is not finite is none."""
+        if math.isfinite(reward):
+            self.least, self.most = min(self.least, float(reward)), max(self.most, float(reward))
 
     def note_success(self, info: dict[str, Any]) -> None:
         """Remember what an info says about success."""

@@ -102,14 +102,13 @@ def test_the_saved_agent_plays_as_it_was_tested(small: Any, tmp_path: Path) -> N
 
 
 def test_evaluations_do_not_change_what_is_learned(small: Any, tmp_path: Path) -> None:
-    """Looking more often gives the same network in the end, and the same run gives it again."""
+    """Looking more often gives the same network in the end."""
     weights = []
-    for name, every in (("a", 512), ("b", 128), ("c", 128)):
+    for name, every in (("a", 512), ("b", 128)):
         run(tiny(small, eval_every=every), tmp_path / name)
         policy = load_agent(tmp_path / name / "final" / "model.zip").model.policy
         weights.append(np.concatenate([p.detach().numpy().ravel() for p in policy.parameters()]))
-    assert np.array_equal(weights[0], weights[1])
-    assert np.array_equal(weights[1], weights[2])
+    assert np.array_equal(*weights)
 
 
 def test_a_complete_run_is_not_run_again_but_can_be_extended(small: Any, tmp_path: Path) -> None:
@@ -211,6 +210,7 @@ def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
     assert load_from_pkl(saved).size() == 150
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) -> None:
     """Kill -9 in the middle: the rest of the steps is trained, the curve before it is kept."""
     directory = tmp_path / "run"
@@ -254,7 +254,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
 def test_ppo_learns(tmp_path: Path) -> None:
     """Ten thousand steps lift sampled play of CartPole far above that of the untrained agent."""
     settings = TrainingSettings(
-        "ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, test_episodes=30
+        "ppo", Task("CartPole-v1"), 10_000, seed=1, eval_every=10_000, validation_episodes=3, test_episodes=3
     )
     result = run(settings, tmp_path / "run")
     record = Checkpoints(tmp_path / "run")

@@ -27,6 +27,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.close()
 
 
+@pytest.mark.slow
 def test_the_report_says_what_an_episode_costs(tmp_path: Any, address: str) -> None:
     """Calls, seconds and dollars of the model that acts, beside a program's."""
     budget = CellBudget(test_episodes=1, rounds=1, candidates=1)

@@ -27,7 +27,13 @@ def test_rounds_of_recorded_runs_are_structures_too() -> None:
     assert supplied(Task("CartPole-v1"), "round1") == {}
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] if i else [], id=path.stem)
+        for i, path in enumerate(sorted(FOLDER.glob("*/*.py")))
+    ],
+)
 def test_it_is_played_and_tuned(path: Any) -> None:
     """A few short generations in the sandbox, inside the budget and with a finite held-out return."""
     pytest.importorskip("mujoco")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from promptpo.run.journal import read_run
 from promptpo.search.preferring import Preferences
 from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Episode, Trajectory
-from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.llm.test_stills import png
+from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 from tests.promptpo.rewards import CONSTANT, LEFT
 
@@ -212,6 +214,90 @@ def test_a_part_that_grows_while_preferences_fall_is_named() -> None:
     assert right.suspicious() == []
 
 
+def test_small_costs_of_a_way_to_the_goal_are_no_suspicion() -> None:
+    """A part is named where its difference is a noticeable share of the return's; effort beside it is not."""
+    episodes = {
+        "best": _episode(1539.0, one_leg=1540.0, effort=-0.6),
+        "random": _episode(7.0, one_leg=7.2, effort=-0.2),
+        "zero": _episode(23.0, one_leg=23.0, effort=0.0),
+    }
+    pairs = [("best", "random"), ("best", "zero")]
+    assert Preferences.of(pairs, ["first", "first"], episodes).suspicious() == []
+    dear = {**episodes, "best": _episode(1539.0, one_leg=2540.0, effort=-1000.0)}
+    assert Preferences.of(pairs, ["first", "first"], dear).misleading() == {"effort": (2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ((True, True, True), "it tells nothing apart"),
+        ((False, False, False), "Nothing reaches it yet"),
+        ((False, False, True), "random 0 of 1, zero 0 of 1, policy 1 of 1."),
+        ((None, None, None), ""),
+    ],
+)
+def test_a_success_that_all_or_nothing_reaches_is_told(said: tuple[bool | None, ...], told: str) -> None:
+    """With how often each policy succeeds; nothing where the reward says nothing of success."""
+    episodes = {
+        f"{name} 1": replace(_episode(1.0), success=success)
+        for name, success in zip(("random", "zero", "policy"), said, strict=True)
+    }
+    known = Preferences.of([], [], episodes)
+    assert told in " ".join(known.on_success())
+    assert bool(known.on_success()) is bool(told)
+    assert known.always_succeeds is (said == (True, True, True))
+
+
+def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> None:
+    """Though all comparisons agree with the reward; the better one is taken, and the result says how often."""
+    always = FENCED.replace("self.steps > 100", "self.steps > 0")
+    model = Judge({"goal.reward": always, "goal.rewrite": FENCED}, prefers="nobody")
+    run = optimize(model, tmp_path / "run", **SETTINGS)
+    by_key = {request.key: request.messages[0].content for request in model.requests}
+    assert (
+        "says yes: random 2 of 2, zero 1 of 1, policy 2 of 2. So it tells nothing apart"
+        in by_key["goal.rewrite"]
+    )
+    assert run.data["goal"]["succeeded_at_start"] == {"random": [0, 2], "zero": [0, 1], "policy": [2, 2]}
+    assert "Its success before the search: random 0 of 2" in overview(run.directory)
+    assert "self.steps > 100" in (run.directory / "reward.py").read_text()
+
+
+def test_the_verdict_is_told_all_test_episodes(done: tuple[Any, Judge]) -> None:
+    """How all ended and what they earned by parts, others beside them, and a typical and the worst episode."""
+    run, model = done
+    question = next(r for r in model.requests if r.key.startswith("goal.winner")).messages[0].content
+    assert "# The best policy in all 5 held-out test episodes" in question
+    assert "its part left|" in question
+    assert "- zero: earns " in question
+    assert "# Episode best (typical)" in question
+    returns = run.data["test"]["returns"]
+    assert ("# Episode best (worst)" in question) is (len(set(returns)) > 1)
+
+
+def test_the_first_policy_is_told_by_the_feedback_class(done: tuple[Any, Judge]) -> None:
+    """What was written while the reward was judged is told as later candidates are."""
+    attempts = {event.key: event.data for event in read_run(done[0].directory)["attempt"]}
+    assert attempts["r0c1"]["diagnosis"]["by"] == "feedback"
+
+
+def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
+    monkeypatch.setattr("promptpo.session.camera", lambda _task: lambda e: (png(e.steps % 250), (0, e.steps)))
+    model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
+    llm = ScriptedLLM(model, sees=True)
+    promptpo.optimize("CartPole-v1", llm=llm, out=tmp_path / "run", **{**QUICK, **SETTINGS})
+    shown = {request.key.split(".w")[0]: request.stills for request in model.requests if request.stills}
+    assert [still.caption.split(",")[0] for still in shown["goal.pairs.before"]] == [
+        f"Episode {name}" for name in ("random 1", "random 2", "zero 1", "policy 1", "policy 2")
+    ]
+    captions = [
+        still.caption for r in model.requests if r.key.startswith("goal.winner") for still in r.stills
+    ]
+    assert captions
+    assert all(caption.startswith("Episode best") for caption in captions)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -253,3 +339,35 @@ def test_an_episode_is_told_without_what_it_earned() -> None:
     assert text.startswith("4 steps; the environment ended it.")
     assert "position|0|4|0|2|4" in text
     assert "99.5" not in text
+
+
+def test_numbers_of_info_are_told_but_for_rewards() -> None:
+    """Where the body was, which observations may not say; not what it earned, and nothing that some steps lack."""
+    infos = [
+        {"x_position": 0.5 * i, "reward_forward": 7.25, **({"late": 1.0} if i else {})} for i in range(4)
+    ]
+    seen = Trajectory([0.0] * 5, [0, 1, 1, 0], [1.0] * 4, (), infos)
+    text = told(Episode(0, 4.0, 4, False, True, None, 0, 0.0, trajectory=seen), {}, horizon=100)
+    assert "info x_position|0|1.5|0|0.75|1.5" in text
+    assert "it was cut there, of 100 steps" in text
+    assert "7.2" not in text
+    assert "late" not in text
+
+
+def test_rows_show_where_the_body_was_and_no_noise_of_rounding() -> None:
+    """Of many numbers those that change are shown in single steps, numbers of info among them; 1e-16 is nought."""
+    import numpy as np
+
+    n = 60
+    noise = np.random.default_rng(0).normal(size=(n + 1, 20)) * 1e-16
+    seen = noise.copy()
+    seen[:, 17] = np.linspace(0, 1, n + 1)
+    infos = [{"x_position": -0.1 * i} for i in range(n)]
+    text = told(
+        Episode(0, 0.0, n, False, True, None, 0, 0.0, Trajectory(list(seen), [0] * n, [0.0] * n, (), infos)),
+        {},
+    )
+    head = next(line for line in text.splitlines() if line.startswith("step|"))
+    assert head.split("|")[1] == "info x_position"
+    assert "obs[17]" in head
+    assert "e-1" not in text

@@ -43,7 +43,7 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
     ("folder", "at_least"),
     [
         ("CartPole-v1", 495.0),
-        ("MountainCarContinuous-v0", 90.0),
+        pytest.param("MountainCarContinuous-v0", 90.0, marks=pytest.mark.slow),
         ("Taxi-v4", 7.0),
         pytest.param("MountainCar-v0", -115.0, marks=pytest.mark.slow),
         pytest.param("Acrobot-v1", -100.0, marks=pytest.mark.slow),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command
-from promptpo.cli.show import overview
+from promptpo.cli.show import overview, overview_json
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -22,8 +25,11 @@ from promptpo.output.runs import read_line
 from promptpo.program.rewards import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
+from promptpo.run.keeping import paid_for
 from promptpo.run.observer import Observer
 from promptpo.spec import describe
+from promptpo.spec.rewarded import without_purpose
+from promptpo.telling.feedback import number
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
@@ -105,12 +111,13 @@ def test_a_run_with_a_reward_is_resumed(done: tuple[Any, Model], tmp_path: Path)
 def test_a_policy_is_evaluated_with_the_reward_of_its_run(
     done: tuple[Any, Model], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run's directory says it; for an exported file it is named; without either the environment's counts."""
+    """A run's directory says it, and its exported file; where another task is named the environment's own counts."""
     directory = done[0].directory
     by_run = promptpo.evaluate(directory, episodes=2).evaluation
     by_file = promptpo.evaluate(directory / "best.py", episodes=2, reward=folder / "left.py").evaluation
-    own = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
-    assert by_run.returns == by_file.returns
+    alone = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
+    own = promptpo.evaluate(directory / "best.py", "CartPole-v1", episodes=2).evaluation
+    assert by_run.returns == by_file.returns == alone.returns
     assert by_run.env_mean_return == own.mean_return
     assert own.env_mean_return is None
     arguments = ["evaluate", str(directory / "best.py"), "--episodes", "2", "--json"]
@@ -118,6 +125,30 @@ def test_a_policy_is_evaluated_with_the_reward_of_its_run(
     told = json.loads(capsys.readouterr().out)
     assert told["returns"] == list(by_run.returns)
     assert set(told["reward_parts"]) == {"left", "right"}
+
+
+def test_an_exported_file_reports_both_returns_by_itself(done: tuple[Any, Model]) -> None:
+    """With numpy and gymnasium alone, the same as the sandbox says, by parts and with successes."""
+    path = done[0].directory / "best.py"
+    alone = "import sys; sys.modules['promptpo'] = sys.modules['sandbox'] = None; sys.argv = sys.argv[1:]; "
+    code = alone + "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(path), "--episodes", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    both = promptpo.evaluate(path, episodes=2).evaluation
+    first, own = both.episodes[0], both.env_mean_return
+    assert (
+        f"episode 1: return by the reward program {first.return_:.6g}, left {first.parts['left']:.6g}"
+        in said.stdout
+    )
+    assert f"mean return of 2 episodes by the reward program: {both.mean_return:.6g}" in said.stdout
+    assert f"mean return of 2 episodes by the environment: {own:.6g}" in said.stdout
+    assert f"success in {sum(bool(e.success) for e in both.episodes)} of 2 episodes" in said.stdout
+    assert "Returns are by the program REWARD below" in path.read_text()
 
 
 def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_path: Path) -> None:
@@ -148,6 +179,25 @@ def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, 
         **{**QUICK, **settings},
     )
     assert corrected.data["best"]["candidate"] == "r1c1"
+
+
+def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
+    """A program search asks nobody, so there is nothing to hear again."""
+    fault = RewardFaultError("late.py failed.")
+    with pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"), paid_for(tmp_path, asked=False):
+        raise fault
+    with pytest.raises(RewardFaultError, match="--model replay:"), paid_for(tmp_path, asked=True):
+        raise fault
+
+
+def test_what_is_shown_of_the_best_is_what_the_result_says(done: tuple[Any, Model]) -> None:
+    """The number that judged it is one, whoever tells it."""
+    best = done[0].data["best"]["candidate"]
+    shown = next(one for one in overview_json(done[0].directory)["candidates"] if one["id"] == best)
+    judged = done[0].data["validation"]["mean_return"]
+    assert shown["judged_by"]["mean_return"] == judged
+    assert shown["validation_mean_return"] == judged
+    assert f"judged by {number(judged)} over" in overview(done[0].directory)
 
 
 def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path) -> None:
@@ -201,6 +251,24 @@ def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -
     assert "env_reward`" in with_it
     assert "def reward(" not in without
     assert without.rstrip().endswith("return self.steps > 100")
+
+
+@pytest.mark.parametrize("builds", [False, True])
+def test_a_goal_comes_first_and_the_environments_own_purpose_is_not_told(builds: bool) -> None:
+    """The documentation says to balance the pole, which is not what is asked for; what the parts are stays."""
+    source = LEFT.replace("2 * left - 1", "env_reward + left") if builds else LEFT
+    asked = replace(reward_program(source), goal="let the pole \n fall to the left")
+    head = describe(Task("CartPole-v1", reward=asked)).text.partition("class State")[0]
+    assert head.splitlines()[2] == "What is asked for, in the user's words: let the pole fall to the left"
+    assert "A pole is hinged to a cart" in " ".join(head.split())
+    assert "goal is" not in head
+
+
+def test_what_a_description_asks_for_is_told_from_what_there_is() -> None:
+    """Sentences on purpose and reward go, whole; the others stay in their order."""
+    text = "A robot has two legs. The goal is to run as\nfast as possible. It is rewarded for speed. Each leg has a foot."
+    assert without_purpose(text) == "A robot has two legs. Each leg has a foot."
+    assert without_purpose("") == ""
 
 
 def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:

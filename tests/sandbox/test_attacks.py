@@ -28,10 +28,24 @@ class Policy:
 """
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["gate", "no-gate"])
-def hostile_box(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A sandbox with tight limits, its gate on or off."""
-    with Sandbox(TIGHT, layers=Layers(gate=request.param)) as sandbox:
+UNGATED = [
+    pytest.param(path, marks=[] if i % 3 == 0 else pytest.mark.slow, id=path.stem)
+    for i, path in enumerate(ATTACKS)
+]
+"""Every third in the default tests, all in the slow ones."""
+
+
+@pytest.fixture(scope="module")
+def gated() -> Iterator[Sandbox]:
+    """A sandbox with tight limits."""
+    with Sandbox(TIGHT) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def ungated() -> Iterator[Sandbox]:
+    """The same without its gate."""
+    with Sandbox(TIGHT, layers=Layers(gate=False)) as sandbox:
         yield sandbox
 
 
@@ -75,13 +89,27 @@ def test_corpus_is_large_and_labelled() -> None:
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
 def test_attack_comes_to_nothing(
-    path: Path, hostile_box: Sandbox, canaries: Canaries, unharmed: list[float]
+    path: Path, gated: Sandbox, canaries: Canaries, unharmed: list[float]
 ) -> None:
     """Canaries untouched, the host alive, the next policy unharmed."""
+    attack(path, gated, canaries, unharmed)
+
+
+@pytest.mark.parametrize("path", UNGATED)
+def test_attack_without_the_gate_comes_to_nothing(
+    path: Path, ungated: Sandbox, canaries: Canaries, unharmed: list[float]
+) -> None:
+    """The same of what the gate would have refused."""
+    attack(path, ungated, canaries, unharmed)
+
+
+def attack(path: Path, box: Sandbox, canaries: Canaries, unharmed: list[float]) -> None:
+    """Roll an attack out and look at everything that it must not touch."""
     envs = [CanaryEnv(), CanaryEnv()]
-    before = zygotes(hostile_box)
-    rollout = hostile_box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])
+    before = zygotes(box)
+    rollout = box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])
     assert canaries.harm(texts_of(rollout), rollout.output, envs) == []
     assert len(rollout.output) <= TIGHT.output_bytes
-    assert control(hostile_box) == unharmed
-    assert before.items() <= zygotes(hostile_box).items(), "the zygote had to be replaced"
+    if rollout.failure is None or rollout.failure.kind != "rejected":  # where anything has run
+        assert control(box) == unharmed
+    assert before.items() <= zygotes(box).items(), "the zygote had to be replaced"

@@ -49,6 +49,7 @@ def test_each_layer_holds_and_matters(open_directory: Path) -> None:
     assert [row for row in rows if row.alone is False or row.matters is False] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become somebody else"
 )

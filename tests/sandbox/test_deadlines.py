@@ -44,6 +44,7 @@ def loops_per_second() -> float:
     return 3_000_000 / (time.process_time() - began)
 
 
+@pytest.mark.slow
 def test_a_busy_machine_fails_no_honest_policy() -> None:
     """Acts of 150 ms of work pass beside six busy processes; acts of more work than the limit do not."""
     loops = loops_per_second()

@@ -51,16 +51,23 @@ def test_the_gate_admits_attacks_to_try() -> None:
     assert {"cheat_function_memory", "cheat_class_memory", "cheat_entropy", "cheat_uninitialised"} <= names
 
 
-@pytest.mark.parametrize("path", [*ADMITTED, *LEGITIMATE], ids=lambda path: f"{path.parent.name}-{path.stem}")
+PROGRAMS = [
+    pytest.param(path, marks=[] if i % 3 == 0 else pytest.mark.slow, id=f"{path.parent.name}-{path.stem}")
+    for i, path in enumerate([*ADMITTED, *LEGITIMATE])
+]
+"""Every third in the default tests, all in the slow ones."""
+
+
+@pytest.mark.parametrize("path", PROGRAMS)
 def test_lanes_and_guests_agree(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
-    """One lane, two, four, and a guest for each seed: equal returns wherever an episode was played."""
+    """Two lanes, four, and a guest for each seed: equal returns wherever an episode was played."""
     source = canaries.arm(path.read_text())
     if path.stem.startswith("scipy"):
         pytest.importorskip("scipy")
-    one, two, four = (outcomes(lanes_box, source, lanes) for lanes in (1, 2, 4))
+    two, four = (outcomes(lanes_box, source, lanes) for lanes in (2, 4))
     alone: dict[int, object] = {}
     for seed in SEEDS:
         alone |= returns(lanes_box.rollout(source, [CanaryEnv()], [Trial(seed)]))
-    for other in (one, two, four):
+    for other in (two, four):
         assert all(alone[seed] == outcome for seed, outcome in other.items())
-    assert sum(bool(found) for found in (one, two, four, alone)) in {0, 4}
+    assert bool(two) == bool(four) == bool(alone)

@@ -98,6 +98,7 @@ def test_every_step_earns_what_the_program_says(box: Sandbox, form: str, lanes: 
         assert episode.success is True
         assert episode.trajectory is not None
         assert list(episode.trajectory.rewards) == pytest.approx([11.5] * LENGTH)
+        assert episode.extremes == pytest.approx((11.5, 11.5))
 
 
 def test_it_counts_up_to_the_horizon_and_up_to_a_failure(box: Sandbox) -> None:
@@ -264,3 +265,18 @@ def test_numbers_of_info() -> None:
         5: 6.0,
     }
     assert numbers_in(info) == {"a": 1.0, "b": 2.5, "c": 1.0, "g": 4.0}
+
+
+@pytest.mark.parametrize("reward", ["", REWARD])
+def test_numbers_of_info_are_recorded_where_asked_for(box: Sandbox, reward: str) -> None:
+    """One dict for each step, of numeric entries only, with a reward program and without; none where not asked for."""
+    trials = [Trial(1, None, 10), Trial(2, None, 10)]
+    envs = [Counting(), Counting()]
+    told = box.rollout(POLICY, envs, trials, record="info", reward=reward)
+    for episode in told.episodes:
+        assert episode.trajectory is not None
+        assert [info["n"] for info in episode.trajectory.infos] == list(range(1, 11))
+        assert episode.trajectory.infos[6] == {"n": 7.0, "one": 1.5, "success": 1.0, "seventh": 1.0}
+        assert len(episode.trajectory.observations) == 11
+    plain = box.rollout(POLICY, envs, trials, record=True, reward=reward)
+    assert [not e.trajectory.infos for e in plain.episodes if e.trajectory] == [True, True]

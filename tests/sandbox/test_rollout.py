@@ -98,6 +98,9 @@ def test_trajectory_has_one_more_observation(box: Sandbox) -> None:
         assert path.observations[0].dtype == np.float64
         assert not np.array_equal(path.observations[0], path.observations[-1])
         assert path.actions[0].dtype == np.float32
+        assert episode.extremes == (min(path.rewards), max(path.rewards))
+    quick = box.rollout(STATEFUL, [WalkEnv(), WalkEnv()], [Trial(1), Trial(2)])
+    assert [e.extremes for e in quick.episodes] == [e.extremes for e in rollout.episodes]
 
 
 def test_horizon_truncates(box: Sandbox) -> None:

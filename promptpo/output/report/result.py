@@ -82,8 +82,12 @@ def goal_in_words(content: Mapping[str, Any] | None) -> str:
     if because[1:2].islower() or because[1:2] == " ":  # the beginning of a sentence, and no abbreviation
         because = because[0].lower() + because[1:]
     said = f"{goal['asked'] or 'not known'}, because {because}"
-    hints = " ".join(map(str, goal.get("misleading") or ()))
-    return f"What was asked ({goal.get('text', '')}): {said}. {hints}".strip()
+    hints = list(map(str, goal.get("misleading") or ()))
+    first = goal.get("succeeded_at_start") or {}
+    if first:
+        often = ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in first.items())
+        hints.append(f"Its success before the search: {often}.")
+    return " ".join([f"What was asked ({goal.get('text', '')}): {said}.", *hints])
 
 
 def setting(task: Task) -> dict[str, Any]:

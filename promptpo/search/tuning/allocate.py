@@ -15,13 +15,14 @@ from promptpo.search.tuning.arms import (
     nothing_better,
     unchanged,
 )
-from promptpo.search.tuning.batches import NO_PEAK, Batch, SeedSource, Start, Tuned
+from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned
 from promptpo.search.tuning.choosing import FINALISTS, FinalChoice
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
+from promptpo.search.tuning.peaks import Peak
 from promptpo.search.tuning.target import Proof
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Tuning:
         arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
         if arm is None:
             return tuned
-        peak = arm.peak if isinstance(arm, CmaSearch) else NO_PEAK
+        peak = arm.whole_episodes.best() if isinstance(arm, CmaSearch) else Peak()
         told = replace(tuned, evaluations=arm.evaluations, peak=peak)
         if tuned.program is not arm.start.program:
             return replace(told, outcome="better")
@@ -370,11 +371,25 @@ class Tuning:
         episodes = clock.left // max(1, clock.whole_cost(1))
         most = min(FINALISTS, max(2, episodes // 2))
         own = most if len(arms) == 1 else max(2, most - len(arms) + 1)
-        finalists = [(arms[0], one) for one in arms[0].finalists(own)]
+        finalists = [(arms[0], one) for one in self._own_finalists(arms[0], own)]
         finalists += [(arm, one) for arm in arms[1:] for one in arm.finalists(1)]
         choice = self._choice = FinalChoice(finalists[:most], clock, self._seeds)
         while batches := choice.ask():
             choice.tell((yield from self._roll(batches)))
+
+    def _own_finalists(self, arm: Arm, n: int) -> list[Finalist]:
+        """Of one structure: what whole episodes have proven, which its search may have lost sight of, then its own choice."""
+        if not isinstance(arm, CmaSearch) or not self._earning:
+            return arm.finalists(n)
+        proven = [self._foresight.proven(arm), arm.whole_episodes.steady()]
+        front = [Finalist(arm.start.program, one) for one in proven if one and one != arm.space.defaults]
+        if not front:
+            return arm.finalists(n)
+        own = [Finalist(arm.start.program, arm.space.defaults), *arm.finalists(n)]
+        found: list[Finalist] = []
+        for one in (*front, *own):
+            found += [] if one in found else [one]
+        return found[:n]
 
     def _roll(self, asks: Sequence[Batch | Generation]) -> Steps[list[list[Episode | None]]]:
         """Cut what structures ask for into smaller batches, and put the episodes together again, one per trial."""

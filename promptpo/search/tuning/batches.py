@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
+from promptpo.search.tuning.peaks import Peak
 
 if TYPE_CHECKING:
     import gymnasium
@@ -80,7 +81,7 @@ class Tuned:
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
-        peak: The highest return of a single episode in tuning, and the parameter values that had it.
+        peak: The best single whole episode of tuning.
         evaluations: Episodes that were rolled out for it, whole or short.
         outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
             "nothing ran" to its end.
@@ -93,7 +94,7 @@ class Tuned:
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
-    peak: tuple[float, Mapping[str, float]] = NO_PEAK
+    peak: Peak = field(default_factory=Peak)
     evaluations: int = 0
     outcome: Literal["better", "none", "alike", "given up", "nothing ran"] = "none"
 

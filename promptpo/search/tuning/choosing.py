@@ -9,6 +9,7 @@ from promptpo.run.evidence import Difference
 from promptpo.search.tuning.archive import mean_or_worst
 from promptpo.search.tuning.arms import NOTHING_FOUND, best_of_search, unchanged
 from promptpo.search.tuning.batches import Batch, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.cma_search import CmaSearch
 from sandbox import Trial
 
 if TYPE_CHECKING:
@@ -82,8 +83,12 @@ class FinalChoice:
     def tell(self, batches: Sequence[Episodes]) -> None:
         """Take in one look at all that are in it."""
         for i, batch in zip(self._alive, batches, strict=True):
-            self._finalists[i][0].steps += steps_of(batch)
-            self.returns[i] += map(return_of, batch)
+            arm, finalist = self._finalists[i]
+            arm.steps += steps_of(batch)
+            returns = list(map(return_of, batch))
+            self.returns[i] += returns
+            if isinstance(arm, CmaSearch):
+                arm.whole_episodes.add(finalist.params, returns)
         self._alive.sort(key=self._mean, reverse=True)
         front = self._alive[0]
         self._alive = [i for i in self._alive if i == front or not self._clearly_worse(i)]

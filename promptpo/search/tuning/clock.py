@@ -124,9 +124,23 @@ class Clock:
         """Double the shortest horizon: the present one tells too little."""
         self.stretch *= 2
 
-    def whole(self) -> None:
-        """Cut no more episodes."""
-        self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
+    def lengthen_within(self, most: int) -> bool:
+        """Cut no more episodes, or only those above a length that can be paid; whether they may be of use so.
+
+        How long episodes that were cut would have been is not known from these.
+
+        Args:
+            most: Steps that one episode may take.
+        """
+        whole = self.horizon is None or self.stage_horizon() == self.horizon
+        if not self.cut or whole or (self.horizon or 0) <= most:
+            self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
+            return True
+        before = self.stretch
+        while self.stage_horizon() != self.horizon and (self.stage_horizon() or 0) <= most:
+            self.stretch *= 2
+        self.stretch = max(before, self.stretch // 2)
+        return self.stretch > before
 
     def close(self, *, in_vain: bool = False) -> None:
         """End the search: what is left, but for the final choice, is not spent."""

@@ -19,6 +19,7 @@ from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.peaks import Peaks
 from promptpo.search.tuning.sensitivity import Trials
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
@@ -102,6 +103,7 @@ class CmaSearch:
         self._seen_worse = False
         self.ran = False
         self.peak = NO_PEAK
+        self.whole_episodes = Peaks()
         self._original = Elite(self.space.encode(self.space.defaults))
         self._earlier: tuple[Finalist, float] | None = None
         self._proven: Mapping[str, float] | None = None
@@ -164,8 +166,10 @@ class CmaSearch:
         self._tried.add(self._asked, means[:asked])
         lucky: Vector | None = None
         for vector, row in zip([*self._asked, *self._extra], rows, strict=False):
-            if self._at_full_length and max(row) > self.peak[0]:  # a short one may have lost less
-                self.peak, lucky = (max(row), self.space.decode(vector)), vector
+            if self._at_full_length:  # a short one may have lost less
+                self.whole_episodes.add(self.space.decode(vector), row)
+                if max(row) > self.peak[0]:
+                    self.peak, lucky = (max(row), self.space.decode(vector)), vector
         for vector, row in zip(self._extra, rows[asked:], strict=True):
             self._again(vector, row)
         self._begin_warm(dict(zip(map(id, self._extra), means[asked:], strict=True)))
@@ -189,8 +193,10 @@ class CmaSearch:
                 self._again(vector, row)
             elif math.isfinite(mean_or_worst(row)):
                 self.archive.offer(vector, row)
-            if self._at_full_length and max(row) > self.peak[0]:
-                self.peak = (max(row), self.space.decode(vector))
+            if self._at_full_length:
+                self.whole_episodes.add(self.space.decode(vector), row)
+                if max(row) > self.peak[0]:
+                    self.peak = (max(row), self.space.decode(vector))
 
     @property
     def outstanding(self) -> bool:

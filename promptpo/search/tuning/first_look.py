@@ -53,7 +53,8 @@ class FirstLook:
         if self._generations and flat:
             if self._generations >= FLAT_GENERATIONS or clock.spent >= FLAT_SHARE * clock.steps:
                 return False
-            clock.whole()
+            if not clock.lengthen_within(clock.search_left // self._episodes()):
+                return False
             for arm in self.arms:
                 if isinstance(arm, CmaSearch):
                     arm.widen()
@@ -74,5 +75,7 @@ class FirstLook:
         return [arm.ask(self._clock) for arm in self.arms]
 
     def _cost(self) -> int:
-        population = sum(arm.population + 1 for arm in self.arms)
-        return self._clock.cost(population, self._clock.stage_horizon())
+        return self._clock.cost(self._episodes(), self._clock.stage_horizon())
+
+    def _episodes(self) -> int:
+        return sum(arm.population + 1 for arm in self.arms)

@@ -101,7 +101,9 @@ class Foresight:
         """Learn from that."""
         for arm, batch in zip(arms, batches, strict=True):
             arm.steps += steps_of(batch)
-            self._promise[arm] = mean_or_worst([return_of(episode) for episode in batch])
+            returns = [return_of(episode) for episode in batch]
+            arm.whole_episodes.add(arm.finalists(1)[0].params, returns)
+            self._promise[arm] = mean_or_worst(returns)
 
     def begin_leg(self) -> None:
         """Look as often again: another leg of the search has begun."""
@@ -147,8 +149,11 @@ class Foresight:
             self.idle += 1
             return
         arm.steps += sum(map(steps_of, batches))
-        self._count(*([return_of(episode) for episode in batch] for batch in batches))
-        tried, proven = (mean_or_worst([return_of(episode) for episode in batch]) for batch in batches)
+        returns = [[return_of(episode) for episode in batch] for batch in batches]
+        for params, row in zip((self._tried, self.proven(arm)), returns, strict=True):
+            arm.whole_episodes.add(params, row)
+        self._count(*returns)
+        tried, proven = map(mean_or_worst, returns)
         self._remember(arm, tried)
         self._promise[arm] = max(tried, proven)
         if tried > proven:

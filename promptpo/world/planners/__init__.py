@@ -52,6 +52,7 @@ PLANNERS_OWN = frozenset(
         "SAMPLES",
         "ROUNDS",
         "ELITES",
+        "FINE",
         "AHEAD",
         "MOST_STATES",
         "DRAWS",

@@ -28,7 +28,9 @@ def late_regret(name: str, profile: Any, seeds: Any, engine: str = "oracle") -> 
     return statistics.fmean(regrets)
 
 
-@pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
+@pytest.mark.parametrize(
+    "profile", [pytest.param(PAPER, marks=pytest.mark.slow), FAST], ids=["paper", "fast"]
+)
 def test_the_chain_is_learned(profile: Any) -> None:
     """Sixteen seeds, as the acceptance table has it."""
     assert late_regret("Chain", profile, range(16)) <= 0.06

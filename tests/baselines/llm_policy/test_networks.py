@@ -68,7 +68,7 @@ def built(chosen: Any) -> Any:
     ("algorithm", "design"),
     [
         ("trpo", {}),
-        ("trpo", {"network": "mlp"}),
+        pytest.param("trpo", {"network": "mlp"}, marks=pytest.mark.slow),
         ("trpo", {"tune": "lora", "layers": 1}),
         pytest.param("trpo", {"network": "random"}, marks=pytest.mark.slow),
         pytest.param("trpo", {"tune": "full", "layers": 1}, marks=pytest.mark.slow),

@@ -16,6 +16,7 @@ from promptpo.envs.task import Task
 from tests.baselines.test_pausing import assert_pieces_equal_one, settings
 
 
+@pytest.mark.slow
 def test_a_language_model_that_is_trained_in_pieces_is_the_same(tiny_gpt2: Any, tmp_path: Path) -> None:
     """All of a tiny network, its input all digits of the raw state."""
     design = Design(tiny_gpt2, tune="full", numbers="raw", state="raw", layers=1)

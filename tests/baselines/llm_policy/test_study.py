@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("stable_baselines3")
 
+from baselines.llm_policy.cli import BackboneLearningFlags, DesignFlags, TextFlags
 from baselines.llm_policy.design import Design
 from baselines.llm_policy.study import run_study, table
 from baselines.progress import Display
@@ -67,3 +68,14 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     result = train(settings, tmp_path / "run", resume=False, display=Display(), command="test")
     assert result["test"]["mean_return"] > 3 * result["curve"][0]["mean_return"]
     assert result["test"]["mean_return"] > 100
+
+
+def test_a_runs_seed_is_that_of_random_weights() -> None:
+    """What the command's flags say reaches the settings: the seed twice, and the defaults of language models."""
+    learning = BackboneLearningFlags(steps=64)
+    settings = DesignFlags(tune="lora").settings(
+        "Pendulum-v1", TextFlags(), learning, seed=7, network="random"
+    )
+    assert settings.language == Design("smollm2", tune="lora", network="random", seed=7).as_data()
+    assert (settings.algorithm, settings.steps, settings.seed, settings.device) == ("trpo", 64, 7, "auto")
+    assert (settings.validation_episodes, settings.test_episodes) == (5, 20)

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command
+from promptpo.llm.inbox import LOCK
 from promptpo.run.journal import read_run
 from tests.promptpo.cli.test_command_line import ROOT, environment, promptpo
 from tests.promptpo.policies import FEEDBACK, WEAK
@@ -121,3 +123,39 @@ def test_no_inbox(
     monkeypatch.setattr(sys, "stdin", (ROOT / "LICENSE").open(encoding="utf-8"))
     assert command(["inbox", *arguments]) == 2
     assert "there is no inbox box; a run makes one" in capsys.readouterr().err
+
+
+def question(box: Path, number: int) -> None:
+    """A question as a run writes it."""
+    (box / f"{number:04}.md").write_text("What now?")
+    facts = {"run": "run", "call": f"r1.c{number}", "purpose": "policy", "digest": "", "asked": time.time()}
+    (box / f".{number:04}.json").write_text(json.dumps(facts))
+
+
+def test_who_waits_for_a_run_that_is_over_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Even where it ended before the call; a run that has never asked may still begin."""
+    monkeypatch.setattr("promptpo.cli.inbox.GRACE_SECONDS", 0.1)
+    (tmp_path / LOCK).touch()
+    started = time.monotonic()
+    assert command(["inbox", str(tmp_path), "--wait", "60"]) == 0
+    assert time.monotonic() - started < 20
+    assert "no run is asking" in capsys.readouterr().out
+    (tmp_path / LOCK).unlink()
+    started = time.monotonic()
+    assert command(["inbox", str(tmp_path), "--wait", "0.8"]) == 0
+    assert time.monotonic() - started >= 0.8
+
+
+def test_questions_that_come_together_are_listed_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second of a round is written a moment after the first."""
+    monkeypatch.setattr("promptpo.cli.inbox.LOOK_SECONDS", 0.05)
+    question(tmp_path, 1)
+    later = threading.Timer(0.4, question, [tmp_path, 2])
+    later.start()
+    assert command(["inbox", str(tmp_path), "--wait", "60", "--json"]) == 0
+    later.join()
+    assert [item["number"] for item in json.loads(capsys.readouterr().out)["waiting"]] == [1, 2]

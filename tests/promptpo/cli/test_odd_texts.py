@@ -107,8 +107,10 @@ def test_the_journal_is_clean_and_says_what_was_there(odd: Any) -> None:
         assert "\\xed\\xa0\\x80" in event["data"]["text"]  # half a character, in bytes
 
 
-@pytest.mark.parametrize("command", ["evaluate", "play"])
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [*(("evaluate", name) for name in POLICIES), ("play", "prints"), ("play", "raises"), ("play", "huge")],
+)
 def test_policies_in_files(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

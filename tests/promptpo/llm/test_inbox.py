@@ -228,3 +228,22 @@ def test_a_price_and_a_name(box: Path, answerer: Callable[[], None]) -> None:
     file = box / "0001.md"
     with pytest.raises(UsageError, match="is no directory"):
         InboxLLM(file)
+
+
+def test_boxes_in_subdirectories_are_listed(box: Path) -> None:
+    """Several runs may each have an inbox below one directory; an answer goes to the box that it is for."""
+    done: list[Completion] = []
+    llms = [InboxLLM(box / name, run=name) for name in ("a", "b")]
+    threads = [threading.Thread(target=lambda llm=llm: done.extend(ask(llm, call("k")))) for llm in llms]
+    for thread in threads:
+        thread.start()
+    until(lambda: box.exists() and len(waiting(box)) == 2)
+    assert someone_asks(box)
+    assert [question.directory.name for question in waiting(box)] == ["a", "b"]
+    with pytest.raises(UsageError, match="no question 1 waits"):
+        put_answer(box, 1, "for whom?")
+    for name in ("a", "b"):
+        put_answer(box / name, 1, name)
+    for thread in threads:
+        thread.join()
+    assert sorted(completion.text for completion in done) == ["a", "b"]

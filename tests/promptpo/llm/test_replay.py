@@ -14,6 +14,7 @@ from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
 from promptpo.llm.replay import ReplayLLM
 from promptpo.run.journal import Journal
+from promptpo.run.recording import recording
 from tests.promptpo.llm.asking import REQUEST, ask
 
 if TYPE_CHECKING:
@@ -176,3 +177,20 @@ def test_any_text_survives(
     llm = ReplayLLM(path)
     found = texts(llm, *(call(f"r1.c{n}") for n in range(len(answers))))
     assert found == [Completion(text, "m").text for text in answers]
+
+
+def test_a_recording_is_heard_as_the_run_it_was_made_of(run: Path, tmp_path: Path) -> None:
+    """Compressed, without anything but prompts and answers, it has the same answers under the same keys."""
+    file = tmp_path / "said.jsonl.xz"
+    file.write_bytes(recording(run))
+    assert ReplayLLM(file).purposes == ReplayLLM(run).purposes
+    for key in ("r1.c1", "r1.c2"):
+        assert texts(ReplayLLM(file), call(key)) == texts(ReplayLLM(run), call(key))
+
+
+def test_a_damaged_recording_is_told(tmp_path: Path) -> None:
+    """What is not compressed as its name says gets a sentence."""
+    file = tmp_path / "said.jsonl.xz"
+    file.write_bytes(b'{"text": "plain"}\n')
+    with pytest.raises(UsageError, match="damaged or not compressed"):
+        ReplayLLM(file)

@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.envs.task import Task
-from promptpo.output.exporting import MARKER, Provenance, exported, policy_part, task_of
+from promptpo.envs.task import RewardProgram, Task
+from promptpo.output.exporting import MARKER, Provenance, exported, policy_part, reward_of, task_of
+from promptpo.program.options import constant
+from promptpo.program.rewards import reward_program
 
 BARE = """class Policy:
     def act(self, obs):
@@ -306,3 +309,48 @@ def test_the_file_says_which_packages_it_needs() -> None:
     text = exported("import math, scipy.linalg\n" + BARE, provenance("E"), action_space=None)
     assert "Needs numpy, scipy; gymnasium to play." in text
     assert "Needs numpy only; gymnasium" in exported(BARE, provenance("E"), action_space=None)
+
+
+REWARD = """import math
+
+
+class Reward:
+    def step(self, obs, action, next_obs, env_reward, info):
+        return env_reward, {"part": math.pi}
+"""
+
+
+@given(st.text(max_size=60), st.sampled_from(["", "'''", "\\", MARKER, "\r", "\t", "\u2028"]))
+def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
+    """Whatever text stands in it, and without the policy's part being another."""
+    source = REWARD + f"\nODD = {odd + special!r}\n# {special if special != chr(13) else ''}\n"
+    task = replace(Task("CartPole-v1"), reward=RewardProgram(source, "x"))
+    facts = replace(provenance("CartPole-v1"), task=task)
+    text = exported(BARE, facts, action_space=gymnasium.spaces.Discrete(2))
+    ast.parse(text)
+    assert policy_part(text).rstrip().endswith(BARE.rstrip())
+    assert task_of(text) == Task("CartPole-v1")
+    namespace: dict[str, Any] = {}
+    assert constant(text, "REWARD").strip() == source.strip()
+    exec(constant(text, "REWARD"), namespace)  # noqa: S102 - of this test
+    assert namespace["ODD"] == odd + special
+
+
+def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
+    """A policy with a helper of the same name, and with a constant REWARD, is not disturbed, nor disturbs."""
+    policy = "REWARD = 1\n\ndef helper():\n    return REWARD\n\n" + BARE.replace(
+        "return 1 if", "return helper() if"
+    )
+    program = "def helper():\n    return 0.5\n\n\n" + REWARD.replace(
+        "env_reward, {", "helper() + env_reward, {"
+    )
+    task = replace(Task("CartPole-v1"), reward=reward_program(program))
+    facts = replace(provenance("CartPole-v1"), task=task)
+    path = tmp_path / "policy.py"
+    path.write_text(exported(policy, facts, action_space=gymnasium.spaces.Discrete(2)))
+    said = subprocess.run(
+        [sys.executable, str(path), "--episodes", "1"], capture_output=True, text=True, check=False
+    )
+    own = float(said.stdout.split("by the environment: ")[1])
+    assert f"by the reward program: {1.5 * own:.6g}" in said.stdout, said.stderr
+    assert reward_of(path.read_text(), "policy.py").digest == task.reward.digest

@@ -99,13 +99,15 @@ def test_a_kill_between_signature_and_configuration_loses_nothing(
     assert made_here(tmp_path)
 
 
-def test_a_machine_without_a_place_for_keys_says_so(tmp_path: Path) -> None:
+def test_a_machine_without_a_place_for_keys_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The run is made all the same."""
     (tmp_path / "file").touch()
-    done = command("optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", "--no-film",
-                   cwd=tmp_path, XDG_STATE_HOME=str(tmp_path / "file"))  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "cannot be signed" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert run(["optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run", "--no-film"]) == 0
+    assert "cannot be signed" in capsys.readouterr().err
 
 
 def test_many_processes_make_one_key(tmp_path: Path) -> None:
@@ -258,17 +260,20 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(
 
 
 @pytest.mark.parametrize("arguments", [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"]])
-def test_playing_what_a_file_names_wants_trust(foreign: Any, arguments: Any) -> None:
+def test_playing_what_a_file_names_wants_trust(
+    foreign: Any, arguments: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Neither its run nor its file makes anything imported unasked; with trust it is said first; an own run needs none."""
     directory, trace = foreign
     name, *flags = arguments
     shutil.copy(directory / "best.py", directory / "policy.py")
+    monkeypatch.chdir(directory)
     for policy in (".", "best.py", "policy.py"):
-        refused = command(name, policy, *flags, cwd=directory)
-        assert refused.returncode == 2
-        assert "imports the module their_env" in refused.stderr
-        assert "--trust" in refused.stderr
-        assert "--env" in refused.stderr
+        assert run([name, policy, *flags]) == 2
+        said = capsys.readouterr().err
+        assert "imports the module their_env" in said
+        assert "--trust" in said
+        assert "--env" in said
     assert not trace.exists()
     done = command(name, "policy.py", *flags, "--trust", cwd=directory)
     assert done.returncode == 0, done.stderr

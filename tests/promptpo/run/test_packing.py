@@ -20,6 +20,6 @@ def test_what_policies_keep_is_on_disk_too() -> None:
 def test_what_a_reward_program_said_is_on_disk_too() -> None:
     """The environment's own return and the parts; files of runs without one are as before."""
     plain = Episode(0, 1.5, 2, True, False, None, 0, 0.0)
-    scored = replace(plain, env_return=3.0, parts={"left": 1.5})
+    scored = replace(plain, env_return=3.0, parts={"left": 1.5}, extremes=(0.5, 1.0))
     found = inflate(deflate([Rollout((plain, scored), None, 4, "", 0.0)]))[0].episodes
     assert found == (plain, scored)

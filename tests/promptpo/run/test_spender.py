@@ -16,7 +16,8 @@ from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import UNTOLD, Spender, Subject, values_in
+from promptpo.run.spender import Spender, Subject
+from promptpo.run.untold import UNTOLD, values_in
 from sandbox import Episode, Failure, Rollout, Trajectory
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")

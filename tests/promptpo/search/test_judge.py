@@ -22,6 +22,7 @@ from promptpo.run.records import Attempt, Candidate, Measured, Seeds
 from promptpo.run.spender import Played, Subject
 from promptpo.search.history import History
 from promptpo.search.judge import Judge, _with_margin
+from promptpo.search.strategies import Asked
 
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
 
@@ -280,3 +281,74 @@ def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     asked = list(alone.asked)
     asyncio.run(Judge(alone, alone, alone.config, 10).confirm(history))
     assert alone.asked == asked
+
+
+class Bad(Field):
+    """A leader that falls on a few starts, and candidates of which some do not."""
+
+    def episode(self, id_: Any, seed: Any) -> Any:
+        """All earn alike, but where some fall."""
+        falls = seed in BAD and self.qualities[id_][0] == "falls"
+        return EpisodeRecord(seed, -100.0 if falls else 200.0 + seed % 3, 10)
+
+
+BAD = {Seeds().validation(1)[0]}
+
+
+def led(field: Field, *names: str) -> History:
+    """The history after a first round that the first won, and whose fresh starts had a bad one among them."""
+    attempts = field.attempts()
+    history = History(attempts, rounds=1, leader_id=attempts[0].id)
+    seeds = Seeds().validation(5)
+    history.looks["lead"] = [Evaluation("ok", tuple(field.episode("lead", s) for s in seeds), 50)]
+    history.asked = {name: Asked("improve", "lead", "", "Robustness") for name in names}
+    return history
+
+
+def test_who_was_asked_to_mend_a_bad_start_plays_it_and_wins_by_it(tmp_path: Path) -> None:
+    """On all other starts it is the same; its score has no episode of a start that was chosen for the leader's luck."""
+    field = Bad(tmp_path, lead=("falls", 0), mended=("stands", 0), same=("falls", 0))
+    history = led(field, "mended")
+    field.judged(history, 2)
+    (bad,) = BAD
+    assert ("mended", (bad,)) in field.asked
+    assert history.changed(history.find("mended"), history.find("lead")) == (300.0 + bad % 3,)
+    assert bad not in {e.seed for e in history.evidence(history.find("mended")).episodes}
+    assert history.best().id == "mended"
+    assert "mended" not in history.alike
+
+
+def test_bad_starts_are_played_once_in_a_run_and_within_the_steps(tmp_path: Path) -> None:
+    """A resumed run decides the same; where steps are short nobody plays them."""
+    field = Bad(tmp_path / "a", lead=("falls", 0), mended=("stands", 0))
+    field.judged(led(field), 2)
+    field.asked.clear()
+    again = led(field)
+    field.judged(again, 2)
+    assert not field.asked
+    assert again.best().id == "mended"
+    short = Bad(
+        tmp_path / "b", replace(CONFIG, budget=Budget(steps=150)), lead=("falls", 0), mended=("stands", 0)
+    )
+    short.judged(led(short), 2)
+    assert all(not BAD & set(seeds) for _, seeds in short.asked)
+
+
+def test_a_round_that_an_earlier_version_closed_is_not_played_again(tmp_path: Path) -> None:
+    """Its decisions say nothing of bad starts: a resumed run plays none of them for it."""
+    field = Bad(tmp_path, lead=("falls", 0), mended=("stands", 0))
+    field.journal.add("round", "r2", {})
+    field.judged(led(field), 2)
+    assert all(not BAD & set(seeds) for _, seeds in field.asked)
+
+
+def test_equal_programs_that_are_not_recognised_play_bad_starts_each(tmp_path: Path) -> None:
+    """As where a recipe has duplicates measured like any other."""
+    field = Bad(tmp_path, lead=("falls", 0), one=("stands", 0), other=("stands", 0))
+    history = led(field)
+    history.attempts = [
+        replace(a, candidate=replace(a.candidate, digest="same" if a.id != "lead" else "lead"))
+        for a in history.attempts
+    ]
+    field.judged(history, 2)
+    assert [who for who, seeds in field.asked if BAD & set(seeds)] == ["one", "other"]

@@ -76,12 +76,18 @@ RUN = {
 }
 
 
-def test_a_run_with_several_models_says_what_each_has_brought(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of the three models from its beginning to its end, and who was asked what."""
+    asked: list[tuple[str, str]] = []
+    folder = tmp_path_factory.mktemp("models") / "run"
+    run = promptpo.optimize("CartPole-v1", llm=ensemble(asked), out=folder, model_choice="bandit", **RUN)
+    return run, asked
+
+
+def test_a_run_with_several_models_says_what_each_has_brought(straight: Any) -> None:
     """In the journal, result.json, show and the report; the bandit turns to the better one."""
-    asked = []
-    run = promptpo.optimize(
-        "CartPole-v1", llm=ensemble(asked), out=tmp_path / "run", model_choice="bandit", **RUN
-    )
+    run, asked = straight
     models = {each["model"]: each for each in run.data["llm"]["models"]}
     assert set(models) == {"good", "bad", "mender"}
     assert models["good"]["candidates"] > models["bad"]["candidates"] > 0
@@ -100,12 +106,9 @@ def test_a_run_with_several_models_says_what_each_has_brought(tmp_path: Path) ->
     assert run.data["model"] == "good + bad + mender"
 
 
-def test_the_same_models_are_asked_after_a_resume(tmp_path: Path) -> None:
+def test_the_same_models_are_asked_after_a_resume(straight: Any, tmp_path: Path) -> None:
     """What is chosen follows from completed rounds, so that a run in two parts is the run in one."""
-    straight, parts = [], []
-    whole = promptpo.optimize(
-        "CartPole-v1", llm=ensemble(straight), out=tmp_path / "a", model_choice="bandit", **RUN
-    )
+    (whole, asked), parts = straight, []
     promptpo.optimize(
         "CartPole-v1",
         llm=ensemble(parts),
@@ -114,10 +117,10 @@ def test_the_same_models_are_asked_after_a_resume(tmp_path: Path) -> None:
         **{**RUN, "max_calls": 9},
     )
     resumed = promptpo.resume(tmp_path / "b", llm=ensemble(parts), calls=1000)
-    assert dict(parts) == dict(straight)
+    assert dict(parts) == dict(asked)
     assert len(parts) == len(dict(parts))
     assert resumed.mean_return == whole.mean_return
-    again = promptpo.optimize("CartPole-v1", model=f"replay:{tmp_path / 'a'}", out=tmp_path / "c", **RUN)
+    again = promptpo.optimize("CartPole-v1", model=f"replay:{whole.directory}", out=tmp_path / "c", **RUN)
     assert again.source == whole.source
     told = {each["model"]: each["candidates"] for each in again.data["llm"]["models"]}
     assert told == {each["model"]: each["candidates"] for each in whole.data["llm"]["models"]}

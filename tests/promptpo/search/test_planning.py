@@ -243,6 +243,21 @@ def test_no_strategy_is_dealt_twice() -> None:
     assert len(set(named)) == len(named)
 
 
+def test_a_strategy_that_was_passed_over_or_promises_too_little_is_not_dealt() -> None:
+    """An answer took another in its place: it had been tried; one that reaches less than the best needs no request."""
+    past = history(attempt("r1c1", 1000.0), attempt("r2c1", 2.0), rounds=3, stalled=2)
+    past.strategies = (
+        "relay on the pitch (up to 4,000)",
+        "stand still (up to 1000)",
+        "fall slowly (up to -20.5)",
+        "hop on springs (up to 1,200)",
+        "crawl with all legs (up to the gate)",
+    )
+    past.asked = {"r2c1": Asked("different", "", "a table of torques", dealt=past.strategies[0])}
+    dealt = [p.strategy for p in plan_round(past, RECIPES["default"], candidates=9, seed=0)]
+    assert [name for name in dealt if name in past.strategies] == list(past.strategies[3:])
+
+
 def test_a_respect_that_was_asked_for_waits() -> None:
     """What was not asked for yet comes first, whatever came of the rest."""
     past = history(attempt("r1c1", 30.0, 31.0, 29.0, 2.0))

@@ -22,7 +22,8 @@ from promptpo.run.allowance import allowance
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import UNTOLD, Spender
+from promptpo.run.spender import Spender
+from promptpo.run.untold import UNTOLD
 from promptpo.search.history import History
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
@@ -218,7 +219,7 @@ def test_a_broken_experiment_is_dropped_or_mended(
     assert stays.asked == ["probe", "p0.1.repair1"]
     mended = Bench(tmp_path / "mended", spec, executor, {"probe": answer, "p0.1.repair1": GOOD})
     [one] = mended.prepare()
-    assert (one.problem, one.repairs, one.episodes) == ("", 1, 2)
+    assert (one.problem, one.repairs, one.episodes) == ("", 1, 10)
     assert "steps to the left" in one.report
     assert "This probe" in mended.requests["p0.1.repair1"]
     assert one.steps == mended.ledger.steps["probe"]
@@ -295,6 +296,36 @@ def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executo
     assert one.steps <= 12
 
 
+def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Falls after some ten steps: ten episodes of them, each of which may try out something else; fewer if so wished."""
+    counts = (
+        GOOD.replace(
+            "    def act(", "    def __init__(self, episode):\n        self.episode = episode\n\n    def act("
+        )
+        .replace("return 0", "return self.episode % 2")
+        .replace("to the left", "of {self.episode}")
+    )
+    bench = Bench(tmp_path / "a", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 400})
+    [one] = bench.prepare()
+    assert (one.episodes, one.problem) == (10, "")
+    assert one.steps < 400
+    assert all(f"Episode {n}:\n" in one.report and f" steps of {n}" in one.report for n in range(1, 11))
+    options = {"probe_steps": 60}
+    [one] = Bench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
+    assert 2 < one.episodes < 10
+    assert one.steps <= 60
+    wordy = probe(report="return 'x ' * 600")
+    [one] = Bench(
+        tmp_path / "d", spec, executor, {"probe": wordy}, recipe_options={"probe_steps": 400}
+    ).prepare()
+    assert (one.problem, one.repairs) == ("", 0)
+    assert "Episode 2:" in one.report
+    assert len(one.report) <= MOST_REPORT
+    options = {"probe_steps": 400, "probe_episodes": 3}
+    [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
+    assert one.episodes == 3
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -351,7 +382,8 @@ def test_later_rounds_may_bring_one_each(tmp_path: Path) -> None:
         {
             "probe": "NONE: let me see.",
             "r2.c1": variant(WEAK, 1),
-            "r2.c2": variant(WEAK, 2) + "\n" + GOOD,
+            "r2.c2": GOOD,  # without a policy: asked again, and the experiment is kept
+            "r2.c2.again": variant(WEAK, 2),
             "r2.c3": variant(WEAK, 3) + "\n" + probe(idea="Another."),
         }
     )

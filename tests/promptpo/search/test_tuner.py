@@ -39,6 +39,7 @@ def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
     assert done == sorted(done)
     assert all(batch["of"] >= batch["done"] > 0 for batch in batches)
     assert all(batch["seconds"] > 0 for batch in batches)
+    assert all(batch["earned"] == [1.0, 1.0] for batch in batches)
     tuned = from_json(Attempt, events["attempt"][-1].data).candidate
     assert tuned.id == "r1c1t"
     assert set(tuned.sensitivity) == {"angle", "rate"}

@@ -109,6 +109,12 @@ def built(env_id: Any) -> Any:
     return make_env(Task(env_id))
 
 
+@lru_cache
+def written(env_id: str) -> str:
+    """Its spec, in which many mistakes are planted."""
+    return describe(Task(env_id)).text
+
+
 def replaced(text: Any, pattern: Any, new: Any) -> Any:
     """The text with the first match of a pattern replaced; it has to occur."""
     import re
@@ -122,7 +128,7 @@ def replaced(text: Any, pattern: Any, new: Any) -> Any:
 def test_planted_mistake_is_found(mistake: Any) -> None:
     """A mistake in a spec leads to a contradiction with a line, that says what is so."""
     env_id, pattern, new, says = PLANTED[mistake]
-    planted = replaced(describe(Task(env_id)).text, pattern, new)
+    planted = replaced(written(env_id), pattern, new)
     found = check_spec(planted, Task(env_id))
     assert found, mistake
     assert any(says in str(contradiction) for contradiction in found), [str(c) for c in found]

@@ -11,6 +11,7 @@ from tests.promptpo.envs.test_building import needs
 from tests.promptpo.spec.envs import HERE
 
 
+@pytest.mark.slow
 @needs("gymnasium_robotics")
 @pytest.mark.parametrize("env_id", ["FrankaKitchen-v1", "HandReach-v3"])
 def test_the_largest_stay_below_the_limit(env_id: str) -> None:

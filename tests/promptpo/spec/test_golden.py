@@ -32,13 +32,18 @@ PACKAGES = {
 CASES = [
     pytest.param(
         env_id,
-        marks=pytest.mark.skipif(
-            bool(package) and importlib.util.find_spec(package) is None, reason=f"{package} is not installed"
-        ),
+        marks=[
+            pytest.mark.skipif(
+                bool(package) and importlib.util.find_spec(package) is None,
+                reason=f"{package} is not installed",
+            ),
+            *([pytest.mark.slow] if package and i else []),
+        ],
     )
     for package, ids in PACKAGES.items()
-    for env_id in ids.split()
+    for i, env_id in enumerate(ids.split())
 ]
+"""Gymnasium's own and one of each package in the default tests."""
 NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
 SEEN = re.compile(rf"seen {NUMBER} \.\. {NUMBER}(?:, {NUMBER} \.\. {NUMBER})*")
 

@@ -11,12 +11,13 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.envs.pictures import pictures_in
-from promptpo.envs.task import Task
-from promptpo.spec import describe_env
+from promptpo.envs.task import Task, Wrapping
+from promptpo.spec import describe, describe_env
 from promptpo.spec.reading import read
 from promptpo.telling.looking import on_looking
 from promptpo.telling.prompting import render
 from promptpo.telling.start import start_in_words
+from tests.promptpo.envs.test_building import needs
 from tests.sandbox.test_looking import PictureEnv
 
 
@@ -118,3 +119,17 @@ def test_where_a_task_starts_is_not_told_of_pictures() -> None:
     assert start_in_words(spec) == ""
     vague = replace(spec, firsts=(object(),))
     assert start_in_words(vague) == ""
+
+
+@needs("minigrid")
+def test_codes_are_told_of_codes_and_not_of_pictures() -> None:
+    """A wrapper that gives pixels takes the codes away, and with them what explains them."""
+    wrappers = tuple(
+        Wrapping.parse(f"minigrid.wrappers:{name}") for name in ("RGBImgPartialObsWrapper", "ImgObsWrapper")
+    )
+    task = Task("minigrid:MiniGrid-Empty-5x5-v0")
+    assert "CODES =" in describe(task).text
+    text = describe(replace(task, wrappers=wrappers)).text
+    assert "CODES" not in text
+    assert "FIRST_FRAME" in text
+    assert ",)" not in text

@@ -5,13 +5,16 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec import describe
+from promptpo.spec import TaskSpec, describe, describe_env
+from promptpo.spec.parts import Parts, RewardCode
+from promptpo.spec.reveal import revealed
 from tests.promptpo.envs.test_building import needs
 
 ANYWHERE = [
@@ -81,6 +84,18 @@ PACKAGE = {
 }
 
 
+@cache
+def built(env_id: str) -> Any:
+    """An environment that all tests here look at; some take a second to build."""
+    return make_env(Task(env_id))
+
+
+def described(env_id: str, **how: Any) -> TaskSpec:
+    """What `describe` says of it, without building it anew."""
+    spec, _ = describe_env(built(env_id), Task(env_id), **how)
+    return spec
+
+
 def cases() -> Any:
     """Every environment with a list of giveaways, skipped where its package is missing."""
     return [pytest.param(i, marks=[needs(PACKAGE[i])] if i in PACKAGE else []) for i in OWN]
@@ -89,7 +104,7 @@ def cases() -> Any:
 @pytest.mark.parametrize("env_id", cases())
 def test_anonymous_gives_nothing_away(env_id: Any) -> None:
     """No name, author, link or joint name is left, in whole words or parts of identifiers."""
-    text = describe(Task(env_id), reveal="anonymous").text.lower()
+    text = described(env_id, reveal="anonymous").text.lower()
     compile(text, env_id, "exec")
     for word in ANYWHERE:
         assert word not in text, word
@@ -100,7 +115,7 @@ def test_anonymous_gives_nothing_away(env_id: Any) -> None:
 @pytest.mark.parametrize("env_id", cases())
 def test_bare_tells_shapes_and_bounds_only(env_id: Any) -> None:
     """A bare spec has no reward, no meaning, no start and no end."""
-    spec = describe(Task(env_id), reveal="bare")
+    spec = described(env_id, reveal="bare")
     assert "def reward" not in spec.text
     assert '"start"' not in spec.text
     assert '"end"' not in spec.text
@@ -155,7 +170,7 @@ BUILT_IN = [
 
 def moving_statements(env_id: Any) -> Iterator[Any]:
     """The statements of an environment's ``step`` that change its state or call its simulator."""
-    env = make_env(Task(env_id)).unwrapped
+    env = built(env_id).unwrapped
     tree = ast.parse(textwrap.dedent(inspect.getsource(type(env).step)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign):
@@ -174,7 +189,19 @@ def moving_statements(env_id: Any) -> Iterator[Any]:
 def test_dynamics_stay_withheld(env_id: Any) -> None:
     """No code or file that moves the environment appears, in whatever detail."""
     for detail in ("normal", "full"):
-        text = describe(Task(env_id), detail=detail).text
+        text = described(env_id, detail=detail).text
         assert not MOVING.search(text), MOVING.search(text)
         for statement in moving_statements(env_id):
             assert statement.replace("self.", "env.") not in text
+
+
+@pytest.mark.parametrize("name", ["NailSlideJoint", "leftpad"])
+@pytest.mark.parametrize("call", ["env.data.joint('{}').qpos > 0.09", 'env.get_body_com("{}")[1]'])
+def test_the_simulators_names_of_parts_are_numbered(name: str, call: str) -> None:
+    """A joint that code looks up by its name would say which environment it is; the same one is called the same."""
+    env = make_env(Task("CartPole-v1"))
+    code = RewardCode([f"def reward():\n    return {call.format(name)} + {call.format(name)}"])
+    hidden = revealed(Parts(title="x", reward_code=code), env, "anonymous").reward_code
+    assert hidden is not None
+    assert name not in hidden.functions[0]
+    assert hidden.functions[0].count("part1") == 2

@@ -10,7 +10,7 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec.reward_code import _passes_reward_on, reward_code
+from promptpo.spec.reward_code import _passes_reward_on, resolved, reward_code
 from tests.promptpo.envs.test_building import needs
 from tests.promptpo.spec.envs import HERE
 
@@ -110,6 +110,16 @@ def test_shown_reward_is_the_real_one_in_pendulum() -> None:
 
 
 @needs("mujoco")
+def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
+    """Neither defaults that do not hold, nor a condition that does; what has no value here stays as it is."""
+    values = {"ends_when_low": True, "low_range": (0.2, 1.0)}
+    text = "If ends_when_low is True, the episode ends below low_range (default is [0.5, 2.0]) or above top_range (default 3)."
+    assert resolved(text, values).splitlines() == [
+        "The episode ends below low_range or above top_range (default 3).",
+        "low_range = (0.2, 1.0)",
+    ]
+
+
 def test_constants_are_those_of_the_instance() -> None:
     """A weight given as a keyword argument shows in the code."""
     _, code = shown("HalfCheetah-v5", ctrl_cost_weight=0.25)

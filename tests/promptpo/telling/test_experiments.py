@@ -57,7 +57,7 @@ def test_the_section_is_bounded(reports: list[tuple[int, str]], most: int) -> No
 
 def test_each_has_its_share_of_the_room() -> None:
     """What the first showed is not lost to a later one; what a short report leaves goes to the others."""
-    long = "\n".join(f"line {n} says something" for n in range(60))
+    long = "\n".join(f"line {n}{'!' if n % 2 else '?'} says something" for n in range(60))
     old, new = Experiment("p0.1", SOURCE, long), Experiment("p2.1", SOURCE, long)
     text = experiments.section([old, new], 2000)
     counts = [part.count("says") for part in text.split("\n\n")[1:]]
@@ -72,10 +72,10 @@ def test_each_has_its_share_of_the_room() -> None:
 
 def test_one_whole_episode_is_told_before_parts_of_two() -> None:
     """Where a report has no room, its first episode stays as it is and the second goes."""
-    each = "\n".join(f"step {n}: x {n}" for n in range(20))
+    each = "\n".join(f"step {n}: {'-' * n} x" for n in range(20))
     one = Experiment("p0.1", SOURCE, experiments.report_of([each, each]))
     text = experiments.section([one], len(one.report) - 50)
-    assert text.endswith(f"step 19: x 19\n{experiments.OTHERS}")
+    assert text.endswith(f"step 19: {'-' * 19} x\n{experiments.OTHERS}")
     assert text.count("step 0") == 1
     assert "more lines" not in text
 
@@ -112,7 +112,7 @@ def test_the_example_runs_as_it_stands(box: Sandbox, env_id: str) -> None:
     """In tasks of all common kinds it acts, and says something of what it saw."""
     env = gymnasium.make(env_id)
     source = example(env.observation_space, env.action_space)
-    rollout = box.rollout(experiments.as_policy(source), [env], [Trial(0, None, 60)], record=True)
+    rollout = box.rollout(experiments.as_policy(source, 1), [env], [Trial(0, None, 60)], record=True)
     assert rollout.failure is None
     data = for_feedback_class(rollout.episodes[0], sees_all=True)
     result = box.call(source, "Probe.report", data)
@@ -149,3 +149,16 @@ def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     assert len(experiments.modules_in(PROBE + PROBE.replace("0", "2") + PROBE)) == 2
     bare = PROBE.replace("```python\n", "").replace("```\n", "")
     assert len(experiments.modules_in(bare)) == 1
+
+
+def test_as_many_whole_episodes_are_told_as_there_is_room_for() -> None:
+    """Of ten short ones more than the first, and that others are left out is said."""
+    report = experiments.report_of([f"n {n}{'!' * n} it fell to the left and lay there" for n in range(10)])
+    one = Experiment("p0.1", SOURCE, report)
+    text = experiments.section([one], 1000)
+    assert "Episode 10:" in text
+    text = experiments.section([one], 500)
+    shown = text.count("Episode ")
+    assert 3 < shown < 10
+    assert f"Episode {shown}:" in text
+    assert text.endswith(experiments.OTHERS)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from promptpo.run.records import Diagnosis, Told
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.records import SEEDS_PER_PURPOSE, Diagnosis, Told
 from promptpo.search.history import History
 from promptpo.search.strategies import Asked
 from promptpo.spec.promises import Promise
@@ -26,10 +27,10 @@ def test_every_candidate_of_the_last_round_is_told_failures_first() -> None:
 
 
 def test_of_two_programs_that_differ_in_numbers_one_is_printed() -> None:
-    """The tuned one; what it was is a table with bounds and a mark."""
+    """The tuned one; what its numbers were stands beside them, with a mark at a bound."""
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     assert text.count("class Policy:") == 1
-    assert "- gain 3.7 (was: 1.2) in 0 .. 3.7, at its upper bound" in text
+    assert "Before -> after: gain 1.2 -> 3.7 at its upper bound." in text
     assert "the first two episodes were cut" in text
     merged = prompting.policy_prompt(
         plan("merge", parents=(BEST, WRITTEN), aspect="x"), known(), max_tokens=10_000
@@ -114,18 +115,34 @@ def test_only_slow_programs_hear_of_their_seconds() -> None:
     assert seconds_in_words(slow) == "A call of `act` took about 50 ms (allowed: 1 s, and 60 s an episode)."
 
 
-def test_a_failed_candidate_shows_how_it_began() -> None:
-    """As long as there is room, and before the words on its worst episode."""
+def test_only_a_candidate_that_broke_shows_how_it_began() -> None:
+    """Of others, however bad, the feedback class says more in less room."""
     began = Diagnosis(
         ALIKE.diagnosis.episodes, "", "feedback", "How it began (start of 9 steps):\nstep|lean\n0|0.1"
     )
-    poor = attempt("r2c4", 1.0, 2.0, 3.0, diagnosis=began)
-    fair = attempt("r2c5", 71.0, 92.0, 13.0, diagnosis=began)
-    told = known(OLD, PARTNER, WRITTEN, BEST, poor, fair)
+    broken = attempt("r2c4", outcome="crashed", error="ValueError: x", diagnosis=began)
+    poor = attempt("r2c5", 1.0, 2.0, 3.0, diagnosis=began)
+    told = known(OLD, PARTNER, WRITTEN, BEST, broken, poor)
     text = prompting.policy_prompt(plan("improve", aspect="x"), told, max_tokens=10_000)
     others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
     assert others.count("How it began") == 1
     assert others.index("r2c4:") < others.index("How it began") < others.index("r2c5:")
+    assert "leans 50" in others[others.index("r2c5:") :]
+
+
+@pytest.mark.parametrize(("last", "shown"), [(60.0, True), (21.0, False)])
+def test_an_episode_in_which_a_loser_beats_the_best_is_told(last: float, shown: bool) -> None:
+    """What it did there, in the words of the feedback class; a return that is hardly above says nothing."""
+    told = tuple(
+        Told(role, seed, value, 100, "terminated", f"words on the {role} one")
+        for role, seed, value in (("worst", 0, 10.0), ("best", 2, last))
+    )
+    loser = attempt("r2c5", 10.0, 15.0, last, diagnosis=Diagnosis(told, by="feedback"))
+    asked = plan("improve", aspect="x")
+    text = prompting.policy_prompt(asked, known(OLD, PARTNER, WRITTEN, BEST, loser), max_tokens=10_000)
+    block = "Where it beats r2c2t: The best training episode (start 3, return 60, 100 steps, terminated):"
+    assert (block in text, "words on the best one" in text) == (shown, shown)
+    assert "words on the worst one" in text
 
 
 def test_thoughts_of_giving_up_are_told() -> None:
@@ -233,7 +250,7 @@ def test_a_promise_that_nobody_has_seen_kept_is_told() -> None:
     told.history.attempts = [OLD, WRITTEN, poor]
     text = prompting.policy_prompt(plan("improve", parents=(poor,), aspect="x"), told, max_tokens=10_000)
     assert (
-        "No step of any episode that is told has earned more than -0.1 so far (least -10), but the task text says: "
+        "No step of any episode has earned more than -0.1 so far (least -10), but the task text says: "
         '"Reaching the goal gives a large bonus."' in text
     )
     kept = replace(poor, diagnosis=replace(poor.diagnosis, rewards=(-10.0, 1000.0)))
@@ -285,3 +302,25 @@ def test_an_episode_of_validation_is_not_called_one_of_training() -> None:
     assert "The worst episode (start v1, " in text
     assert "# From the worst episode of r2c2t" in text
     assert "The best training episode (start 2, " in text
+
+
+def test_what_became_of_named_starts_is_told() -> None:
+    """Before and now, beside the difference on all starts, where a candidate played the bad starts of the best."""
+    told = known()
+    history = told.history
+    seeds = [e.seed for e in BEST.evaluation.episodes]
+    low = Evaluation("ok", tuple(EpisodeRecord(seed, 95.0, 100) for seed in (*seeds, 50)), 400)
+    bad = replace(low, episodes=(*low.episodes, EpisodeRecord(SEEDS_PER_PURPOSE + 6, -20.0, 100)))
+    best = replace(BEST, evaluation=low)
+    history.attempts[history.attempts.index(BEST)] = best
+    history.looks = {best.id: [replace(bad, episodes=bad.episodes[-1:])]}
+    history.asked = {"r2c1": Asked("improve", best.id, "", "Robustness")}
+    history.alike.clear()
+    other = next(a for a in history.attempts if a.id == "r2c1")
+    assert history.runs(other)
+    history.revisits = {"r2c1": (EpisodeRecord(SEEDS_PER_PURPOSE + 6, 210.0, 100),)}
+    text = prompting.policy_prompt(plan("improve", parents=(best,), aspect="x"), told, max_tokens=10_000)
+    others = text[text.index("# The other candidates") :]
+    assert f"on the bad starts of {best.id}: v7: -20 before, now 210" in others
+    asked = text[text.index(f"# What {best.id} was to be improved in before") :]
+    assert f"on the bad starts of {best.id}: v7: -20 before, now 210" in asked.split("\n#")[0]

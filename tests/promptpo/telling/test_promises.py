@@ -37,7 +37,7 @@ def test_a_bonus_without_a_number_is_a_promise_as_long_as_nothing_was_earned() -
     assert "Reaching the goal gives a large bonus." in [one.words for one in unseen(found, -1.0)]
     assert unseen([one for one in found if not one.amount], 982.0) == []
     assert in_words(found, -10.0, -1.0).startswith(
-        "No step of any episode that is told has earned more than -1 so far (least -10)"
+        "No step of any episode has earned more than -1 so far (least -10)"
     )
 
 

@@ -1,5 +1,6 @@
 """The steps of an episode where it hurts."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.history import History
 from promptpo.telling.feedback import extremes
 from promptpo.telling.scores import steps_earned
-from promptpo.telling.trace import cell, course, event, overview, shorter, trace, usual
+from promptpo.telling.tables import cell, cells
+from promptpo.telling.trace import course, event, of_debug, overview, shorter, trace, usual
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -68,13 +70,29 @@ def test_a_trace_has_a_short_form() -> None:
     assert shorter(two) == two
 
 
+def test_what_a_policy_kept_outlives_the_other_columns() -> None:
+    """In the last steps, beside two of them and the reward; of a policy that keeps nothing nothing stays."""
+    n = 40
+    seen = [np.array([0.1 * t, 2.0 - t, t * t, -t * 0.3]) for t in range(n + 1)]
+    kept = tuple({"mode": "swing" if t % 2 else "push"} for t in range(n))
+    plain = episode([1.0] * n, terminated=True, observations=seen)
+    assert of_debug(trace(plain, NAMES)) == ""
+    with_debug = replace(plain, trajectory=replace(plain.trajectory, debug=kept))
+    told = of_debug(trace(with_debug, NAMES)).splitlines()
+    assert told[0] == "Steps 35 to 39, up to where the episode was terminated:"
+    assert told[1] == "step|height|obs[1]|debug.mode|reward"
+    assert told[-1] == "39|3.9|-37|swing|1"
+    assert len(told) == 7
+
+
 def test_what_ends_a_long_episode_is_shown_from_long_before() -> None:
-    """Every tenth of the last hundred steps, and the last ones closer."""
+    """Rows from the first step on, closer in the last hundred steps, and closest in the last ones."""
     seen = [np.array([float(t), -1.0]) for t in range(301)]
     rows = trace(episode([1.0] * 300, terminated=True, observations=seen), NAMES).splitlines()
-    assert rows[0] == "Steps 200 to 299, up to where the episode was terminated:"
+    assert rows[0] == "Steps 0 to 299, up to where the episode was terminated:"
     assert [int(row.partition("|")[0]) for row in rows[2:]] == [
-        *range(200, 280, 10),
+        *range(0, 200, 40),
+        *range(200, 280, 20),
         *range(280, 299, 2),
         299,
     ]
@@ -147,11 +165,11 @@ def test_the_beginning_of_an_episode_is_told_in_a_few_rows(n: int, terminated: b
 
 
 def test_of_a_long_episode_that_ended_the_end_is_told() -> None:
-    """Its last eighty steps: how it began is not what ended it."""
+    """From its first step on, each row half as far from the end as the one before."""
     rows = course(episode([1.0] * 215, terminated=True), NAMES).splitlines()
-    assert rows[0] == "How it ended (of 215 steps):"
-    assert (rows[2][:4], rows[-1][:4]) == ("135|", "214|")
-    assert len(rows) <= 12
+    assert rows[0] == "How it came to its end (of 215 steps):"
+    assert [int(row.partition("|")[0]) for row in rows[2:]] == [0, 107, 161, 188, 201, 208]
+    assert rows[-1].endswith("(the same at 214)")
 
 
 def test_a_failed_first_step_has_a_beginning_too() -> None:
@@ -188,7 +206,7 @@ def test_the_range_of_single_rewards_is_known() -> None:
 
 
 def test_the_range_of_single_rewards_is_that_of_all_programs() -> None:
-    """The least and the most; programs of which it is not known are left out."""
+    """The least and the most, of episodes of tuning too; programs of which it is not known are left out."""
 
     def attempt(n: int, rewards: tuple[float, ...]) -> Attempt:
         evaluation = Evaluation("ok", (EpisodeRecord(1, -10.0, 10),), 10)
@@ -197,6 +215,8 @@ def test_the_range_of_single_rewards_is_that_of_all_programs() -> None:
     past = History([attempt(1, (-10.0, -1.0)), attempt(2, ()), attempt(3, (-2.0, -1.0))])
     assert steps_earned(past) == (-10.0, -1.0)
     assert steps_earned(History([attempt(1, ())])) == ()
+    past.earned = (-1.0, 1000.0)
+    assert steps_earned(past) == (-10.0, 1000.0)
 
 
 def fall(n: int = 200) -> Any:
@@ -221,11 +241,56 @@ def test_a_trace_shows_what_explains_a_fall() -> None:
 
 
 def test_the_usual_steps_are_from_the_middle() -> None:
-    """Ten of them; short episodes have none, since they are shown whole."""
-    rows = usual(episode([1.0] * 100), NAMES).splitlines()
+    """Ten of them, where most of what is seen goes to and fro; short episodes have none, since they are shown whole."""
+    gait = [np.array([np.sin(t), np.cos(2 * t), t / 10]) for t in range(101)]
+    rows = usual(episode([1.0] * 100, observations=gait), NAMES).splitlines()
     assert rows[0] == "Steps 45 to 54, in its middle:"
     assert len(rows) == 12
     assert usual(episode([1.0] * 9), NAMES) == ""
+
+
+def test_of_what_goes_on_the_usual_steps_are_spread_over_the_episode() -> None:
+    """Ten steps in a row of a way to somewhere are nearly the same."""
+    rows = usual(episode([1.0] * 100), NAMES).splitlines()
+    assert rows[0] == "Steps 0 to 99, evenly spread:"
+    assert [int(row.partition("|")[0]) for row in rows[2:]] == list(range(0, 100, 11))
+
+
+def test_rows_that_lie_apart_name_the_steps_that_they_stand_for() -> None:
+    """The next row of a table is not the next step."""
+    still = [np.array([0.5, 1.0])] * 201
+    data = episode([0.0] * 200, terminated=True, observations=still)
+    data.trajectory.actions[:] = [0] * 200
+    rows = course(data, {}).splitlines()
+    assert rows[2:] == ["0|0|0 (the same at 100, 150, 175, 187, 193, 199)"]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([1.142, 1.138, 1.129, 1.115], ["1.142", "1.138", "1.129", "1.115"]),  # 1.1 in two digits
+        ([1.141, 1.02, 0.81], ["1.14", "1.02", "0.81"]),
+        ([-3.12, -3.36, float("nan")], ["-3.12", "-3.36", "NaN"]),
+        ([1234.5, 1229.0], ["1234.5", "1229.0"]),
+        ([0.4567, -0.02345], ["0.46", "-0.023"]),  # two digits show it
+        ([9.51, 2.4], ["9.5", "2.4"]),
+        ([0.500001, 0.500003], ["0.5", "0.5"]),  # next to nothing
+        ([412, 413], ["412", "413"]),
+        ([1e30, 2e30], ["1e+30", "2e+30"]),
+        ([], []),
+    ],
+)
+def test_a_column_has_the_digits_that_show_its_change(values: Any, told: Any) -> None:
+    """As many as its range needs, and no more."""
+    assert cells(values) == told
+
+
+def test_what_moves_within_two_digits_has_a_column() -> None:
+    """A height that sinks by two centimetres is why the next step is a fall."""
+    seen = [np.array([1.14 - 0.002 * t, -1.0]) for t in range(11)]
+    rows = trace(episode([1.0] * 10, terminated=True, observations=seen), NAMES).splitlines()
+    assert rows[1].split("|")[1] == "height"
+    assert [row.split("|")[1] for row in rows[2:5]] == ["1.140", "1.138", "1.136"]
 
 
 def test_an_action_that_is_called_like_an_observation_has_a_column_of_its_own() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from gymnasium import spaces
 
@@ -15,9 +17,11 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import RECIPES, Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
+from promptpo.search.dreaming import Dreamer
 from promptpo.search.history import History
 from promptpo.search.imagination import Found, WorldSearch
 from promptpo.search.modelling import Modelled
+from sandbox import Failure, WorldFailedError
 
 USABLE = {"usable": True, "worth": 0.9}
 USELESS = {"usable": False, "worth": 0.0}
@@ -118,6 +122,39 @@ def test_a_model_that_promises_nothing_sends_a_probe_elsewhere(
     assert [attempt.id for attempt in history.attempts] == ["w3c1"]
 
 
+def test_a_model_that_knows_too_little_is_told_with_its_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence says that the model is not used, what it is worth on held-out steps, and what would be enough."""
+    _, notes, _ = studied(tmp_path, monkeypatch, [{"usable": False, "worth": 0.04}], [], [], [])
+    assert notes["w1"].startswith(
+        "the model is not good enough (worth 0.04 of 1 on held-out steps, 0.6 is the least)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("observation", "action", "why"),
+    [
+        (spaces.Discrete(16), spaces.Discrete(4), "states and actions are few: a table is learnt"),
+        (spaces.Box(-1, 1, (2,)), spaces.Box(-np.inf, np.inf, (1,)), "nothing here plans with such actions"),
+        (spaces.Box(0, 255, (84, 84, 3), np.uint8), spaces.Discrete(4), "no world model is learnt"),
+    ],
+)
+def test_where_no_model_is_learnt_the_reason_is_told(
+    tmp_path: Path, observation: Any, action: Any, why: str
+) -> None:
+    """Few states, unbounded actions and pictures have no studies, and a note says why in a sentence."""
+    config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
+    spec: Any = SimpleNamespace(observation_space=observation, action_space=action)
+    with Journal(tmp_path) as journal:
+        spender: Any = SimpleNamespace(
+            journal=journal, executor=None, llm=SimpleNamespace(language_model=False)
+        )
+        search = WorldSearch(spec, cast("Any", Sampler([])), spender, config, 10, threshold=None)
+        asyncio.run(search.study(History()))
+        assert [why in event.data for event in journal.of_kind("note")] == [True]
+
+
 def test_studies_end_where_their_share_is_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no model is ever good enough, the run goes on as usual after a share of its steps."""
     history, _, probes = studied(tmp_path, monkeypatch, [], [], [], [])
@@ -165,3 +202,63 @@ def test_where_no_model_can_be_written_no_step_is_spent(tmp_path: Path) -> None:
         sampler: Any = Sampler([])
         asyncio.run(WorldSearch(spec, sampler, spender, config, 10, threshold=None).study(History()))
         assert "writes no world model" in str(journal.find("note", "w0"))
+
+
+WORLD = """class World:
+    def __init__(self, obs, rng):
+        self.sync(obs)
+
+    def sync(self, obs):
+        self.obs = obs
+
+    def step(self, action):
+        return self.obs, 0.0, False
+"""
+
+
+@pytest.mark.parametrize(
+    ("tuned", "planned", "chosen"),
+    [
+        (-50.0, -20.0, "plan"),
+        (-50.0, -46.0, "tuned"),  # hardly more, and it takes its time
+        (None, -90.0, "plan"),
+        (None, -100.0, None),
+        (100.0, 500.0, "tuned"),  # the threshold is reached
+        (-50.0, math.inf, "tuned"),  # planning takes too long
+    ],
+)
+def test_a_policy_that_plans_has_to_promise_clearly_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuned: float | None, planned: float, chosen: str | None
+) -> None:
+    """Program search plans in its model where tuned numbers promise less by a tenth of what they promise above chance."""
+    config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
+    spec: Any = SimpleNamespace(
+        observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,))
+    )
+    with Journal(tmp_path) as journal:
+        spender: Any = SimpleNamespace(journal=journal, executor=None)
+        search = WorldSearch(spec, cast("Any", Sampler([])), spender, config, 10, threshold=100.0)
+        search._paid.chance = -100.0
+
+        async def better(*_: Any, **__: Any) -> tuple[str, float] | None:
+            return None if tuned is None else ("tuned", tuned)
+
+        async def promised(_dream: Any, source: str, *_: Any) -> float:
+            if "class World" in source:
+                if math.isinf(planned):
+                    raise WorldFailedError(Failure("timeout", "too long"))
+                return planned
+            return tuned if tuned is not None and source == "tuned" else -100.0
+
+        monkeypatch.setattr(search._dreamer, "tuned_better", better)
+        monkeypatch.setattr(search._dreamer, "promised", promised)
+        found = asyncio.run(search._dreamt_up(1, Modelled(WORLD, USABLE)))
+    kind = None if found is None else "plan" if "class World" in found.source else found.source
+    assert kind == chosen
+
+
+def test_longer_episodes_are_planned_for_longer() -> None:
+    """A plan is held against others over half of a long episode, so that one that is too slow for it is noticed."""
+    modeller: Any = SimpleNamespace(spaces=(None, None))
+    assert Dreamer(modeller, cast("Any", None), 100, 0).planned == (2, 150)
+    assert Dreamer(modeller, cast("Any", None), 1000, 0).planned == (2, 500)

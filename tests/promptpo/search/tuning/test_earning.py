@@ -14,6 +14,7 @@ from promptpo.search.tuning.choosing import CHOICE_SEED
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.foresight import LOOK_SEED
+from promptpo.search.tuning.peaks import Peaks
 from sandbox import Rollout
 from tests.promptpo.search.tuning.conftest import _seeds, answer
 from tests.promptpo.search.tuning.test_allocate import hill, many, start
@@ -290,3 +291,46 @@ def test_long_episodes_that_are_rare_do_not_keep_the_last_steps_from_use() -> No
             tuning.step(rollouts)
     assert spent[False] < spent[True] <= 20_000
     assert spent[True] > 15_000
+
+
+def test_whole_episodes_after_short_ones_are_paid_in_full(drive: Any) -> None:
+    """A generation that may be eight times as long as any before takes no more than there is; longer ones show more."""
+    starts = [start("a", many(6).program.source), start("b", many(6).program.source + "\nx = 3\n")]
+    _, jobs = drive(starts, lambda _: 7.0, steps=12_000, length=1000, horizon=1000, earning=True)
+    assert taken(jobs, 1000) <= 12_000
+    assert max(trial.horizon for job in jobs for trial in job.trials) > 200
+
+
+def test_what_whole_episodes_have_proven_is_in_the_final_choice() -> None:
+    """Though short episodes, which the search ranks by, have lost sight of it; so are the original numbers."""
+    one = many(6)
+    tuning = Tuning([one], steps=60_000, seeds=_seeds, horizon=1000, seed=0, earning=True)
+    proven = dict.fromkeys(one.program.values or {}, 0.123)
+    last: list[Any] = []
+
+    def returns(trial: Any) -> float:
+        if trial.seed >= CHOICE_SEED:
+            last.append(trial.params)
+        return 250.0 if trial.params == proven else trial.params["p0"]
+
+    for n in range(1000):
+        if not tuning.batches:
+            break
+        if n == 2:
+            tuning._racing[0].whole_episodes.add(proven, [240.0, 260.0])
+            tuning.finish()
+        tuning.step([answer(batch, returns, 1000) for batch in tuning.batches])
+    assert proven in last
+    assert one.program.values in last
+    assert tuning.result()[0].program.values == proven
+
+
+def test_values_are_steady_that_have_done_well_more_than_once() -> None:
+    """A single episode may be luck, and so may the mean of two that differ much."""
+    peaks = Peaks()
+    assert peaks.steady() is None
+    peaks.add({"a": 1.0}, [500.0])
+    assert peaks.steady() is None
+    peaks.add({"a": 2.0}, [20.0, 400.0])
+    peaks.add({"a": 3.0}, [190.0, 200.0])
+    assert peaks.steady() == {"a": 3.0}

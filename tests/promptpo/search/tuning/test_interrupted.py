@@ -1,5 +1,6 @@
 """An interrupted tuning: what was found is kept, and resuming goes on at the same batch."""
 
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -27,37 +28,43 @@ class CtrlC(promptpo.Observer):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_the_best_so_far_survives_an_interruption(tmp_path: Path) -> None:
-    """Cut in the middle, the run delivers the tuned numbers; resumed, it goes on and never gets worse."""
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, list[str], Any]:
+    """A run that was cut in the middle of tuning, the keys of its batches then, and the run gone on with."""
+    folder = tmp_path_factory.mktemp("interrupted")
     model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 20}
     with pytest.raises(KeyboardInterrupt):
         promptpo.optimize(
             "CartPole-v1",
             llm=ScriptedLLM(model),
-            out=tmp_path / "run",
+            out=folder / "run",
             observer=CtrlC(6),
             rounds=1,
             candidates=1,
             max_steps=60_000,
             **more,
         )
-    run = promptpo.load_run(tmp_path / "run")
+    run = promptpo.load_run(folder / "run")
+    batches = [event.key for event in read_run(folder / "run")["tuning"]]
+    return run, batches, promptpo.resume(folder / "run", llm=ScriptedLLM(model))
+
+
+def test_the_best_so_far_survives_an_interruption(resumed: Any) -> None:
+    """Cut in the middle, the run delivers the tuned numbers; resumed, it goes on and never gets worse."""
+    run, batches, again = resumed
     assert run.stop_reason == "interrupted by Ctrl-C"
     assert run.data["best"]["candidate"].startswith("r1c1t")
     assert run.data["best"]["tuned"]
     assert run.mean_return > 60
-    batches = [event.key for event in read_run(tmp_path / "run")["tuning"]]
-    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model))
-    assert [event.key for event in read_run(tmp_path / "run")["tuning"]][: len(batches)] == batches
+    assert [event.key for event in read_run(again.directory)["tuning"]][: len(batches)] == batches
     assert again.mean_return >= run.mean_return - 20
     assert again.data["best"]["tuned"]
 
 
-def test_a_search_without_time_keeps_what_it_had(tmp_path: Path) -> None:
+def test_a_search_without_time_keeps_what_it_had(resumed: Any, tmp_path: Path) -> None:
     """Resuming with a limit that is over at once changes nothing for the worse."""
-    run = promptpo.optimize(
-        "CartPole-v1", llm=ScriptedLLM(Model(default=TUNABLE)), out=tmp_path / "run", rounds=1, **QUICK
-    )
+    *_, run = resumed
+    shutil.copytree(run.directory, tmp_path / "run")
     again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model()), rounds=3, seconds=0.001)
     assert "seconds is reached" in again.stop_reason
     assert again.data["best"] == run.data["best"]

@@ -47,6 +47,7 @@ def test_frozen_lake_is_learnt() -> None:
     assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learnt from")  # 16 fields, 4 holes, 1 goal
 
 
+@pytest.mark.slow
 def test_a_tuple_observation_is_learnt() -> None:
     """Blackjack: far better than always the same action or a random one (about -0.4)."""
     tuned, score = learn("Blackjack-v1", 5_000, 100)

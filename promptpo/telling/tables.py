@@ -1,0 +1,257 @@
+"""Steps of an episode as a table: which quantities are its columns, and in how many digits they are told."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpo.telling.columns import called, components, words
+from promptpo.telling.feedback import brief, compact
+
+if TYPE_CHECKING:
+    from sandbox import Trajectory
+
+MOST_EXACT, NOTHING = 1e6, 1e-4
+"""Whole numbers below the one are told exactly; numbers below the other as 0."""
+
+LARGE = 40
+"""Entries of an array from which on its entries are not shown."""
+
+POSTURE = 3
+"""Columns at most that are kept for how the body stands."""
+
+SEEN = 100
+"""Steps of an episode, evenly spread, from which the range of a quantity is read."""
+
+SAME, FEW_STEPS = 1e-3, 5
+"""A column whose numbers differ by less than this share of their size says nothing; one whose range is less than so many
+units of the last digit that is shown gets more digits."""
+
+NEARBY = 20
+"""Consecutive steps until the event in which quantities are compared with each other."""
+
+
+def table(
+    trajectory: Trajectory,
+    steps: Sequence[int],
+    names: Mapping[str, str],
+    posture: Collection[str],
+    most: tuple[int, int, int],
+    before: int,
+) -> list[str]:
+    """A heading and a row for each step, runs of equal steps in one: a robot that stands still needs no twenty.
+
+    Args:
+        trajectory: The episode.
+        steps: Which of its steps.
+        names: From `promptpo.spec.reading.names_of`.
+        posture: From `promptpo.spec.reading.posture_of`.
+        most: Columns at most: of the observation, of the action, and of what the policy keeps in its ``debug``.
+        before: Rows until the event: what changes in these decides on the columns.
+    """
+    seen, before = trajectory.observations, min(before, len(steps))
+    spread = (
+        [seen[round(i * (len(seen) - 1) / (SEEN - 1))] for i in range(SEEN)] if len(seen) > SEEN else seen
+    )
+    around = seen[max(0, steps[before - 1] - NEARBY) : steps[before - 1] + 1]
+    kind = "seen" if trajectory.perceived else "obs"
+    observed = _observed([seen[t] for t in steps], spread, around, kind, names, posture, most[0], before)
+    done = _columns([trajectory.actions[t] for t in steps], "action", names, most[1])
+    done = {f"action.{name}" if name in observed else name: texts for name, texts in done.items()}
+    columns = {**observed, **_debug(trajectory.debug, steps, most[2]), **done}
+    columns["reward"] = cells([float(trajectory.rewards[t]) for t in steps])
+    rows = [[str(t), *(column[i] for column in columns.values())] for i, t in enumerate(steps)]
+    return ["|".join(["step", *columns]), *_folded(rows, steps)]
+
+
+def cell(value: float) -> str:
+    """A number in a table: whole ones exactly, as codes are, others with two digits; next to nothing as 0."""
+    if abs(value) < MOST_EXACT and float(value).is_integer():
+        return f"{value + 0.0:.0f}"  # never "-0"
+    return "0" if abs(value) < NOTHING else brief(value)
+
+
+def cells(values: Sequence[float]) -> list[str]:
+    """A column of a table: each number as `cell` tells it, unless that hides how the column changes.
+
+    A height that goes from 1.14 to 1.12 is 1.1 in two digits. Such columns get the decimals that show their range by about
+    ten steps or more; what changes by next to nothing of its size is left as it is.
+    """
+    plain = [cell(value) for value in values]
+    size, spread = _extent(values)
+    if not SAME * size < spread or all(v.is_integer() for v in map(float, values)):
+        return plain
+    shown = 10.0 ** (math.floor(math.log10(size)) - 1)  # the last digit that `brief` tells
+    decimals = math.ceil(1 - math.log10(spread))
+    if spread >= FEW_STEPS * shown or decimals < 0:
+        return plain
+    return [
+        f"{value + 0.0:.{decimals}f}" if math.isfinite(value) else told
+        for value, told in zip(values, plain, strict=True)
+    ]
+
+
+def _extent(values: Sequence[float]) -> tuple[float, float]:
+    """The largest size of some numbers, and how far they lie apart."""
+    finite = [float(value) for value in values if math.isfinite(value)]
+    return (max(map(abs, finite)), max(finite) - min(finite)) if finite else (0.0, 0.0)
+
+
+def _observed(
+    values: Sequence[Any],
+    spread: Sequence[Any],
+    around: Sequence[Any],
+    kind: str,
+    names: Mapping[str, str],
+    posture: Collection[str],
+    most: int,
+    before: int,
+) -> dict[str, list[str]]:
+    """Name to one text for each step, for the parts of an observation that tell most, in their own order.
+
+    Those that tell how the body stands come first, then those that went furthest before the event, as a share of
+    what they range over in the episode. What never changes, what only repeats another part, a step later or not,
+    and entries of large arrays, which say nothing one by one, are left out.
+
+    Args:
+        values: Observations, one for each row.
+        spread: Observations from the whole episode.
+        around: Consecutive ones until the event.
+        kind: "obs"; "seen" where they are what a policy's ``perceive`` returned.
+        names: What parts are called.
+        posture: Names of those that tell how the body stands.
+        most: Columns.
+        before: Rows until the event.
+    """
+    parts, texts, labels = _texts(values, kind, names)
+    if not labels and kind == "seen":
+        return {}
+    if not labels:  # nothing that has a value of its own
+        return {"obs": [compact(value, 60) for value in values]}
+    sizes = Counter(name.split("[")[0] for name in labels.values())
+    kept = [n for n in labels if len(set(texts[n])) > 1 and sizes[labels[n].split("[")[0]] <= LARGE]
+    whole = [dict(components(value, kind)) for value in spread] if kept else []
+    went = {
+        n: _went([p.get(n, math.nan) for p in parts[:before]], [p[n] for p in whole if n in p]) for n in kept
+    }
+    stands = [n for n in kept if labels[n].split("[")[0] in posture]
+    ranked = sorted(stands, key=lambda n: -went[n])[:POSTURE]
+    nearby = [dict(components(value, kind)) for value in around] if kept else []
+
+    def course_of(label: str) -> list[float]:
+        return [part[label] for part in nearby] if all(label in part for part in nearby) else []
+
+    ranked += sorted((n for n in kept if n not in ranked), key=lambda n: (_counts(course_of(n)), -went[n]))
+    shown: list[str] = []
+    for label in ranked:
+        if len(shown) == most:
+            break
+        mine, earlier = course_of(label), kept[: kept.index(label)]
+        if not any(_repeats(mine, course_of(one)) for one in earlier):
+            shown.append(label)
+    return {labels[n]: texts[n] for n in labels if n in shown}
+
+
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: int) -> dict[str, list[str]]:
+    """Name to one text for each step; the columns that change most often, in their own order."""
+    _, texts, labels = _texts(values, kind, names)
+    if not labels:
+        return {kind: [compact(value, 60) for value in values]}
+    by_change = sorted(labels, key=lambda label: -len(set(texts[label])))[:most]
+    return {labels[label]: texts[label] for label in labels if label in by_change}
+
+
+def _texts(
+    values: Sequence[Any], kind: str, names: Mapping[str, str]
+) -> tuple[list[dict[str, float]], dict[str, list[str]], dict[str, str]]:
+    """The numbers of each value by label, the texts of its cells, and what the labels are called."""
+    parts = [dict(components(value, kind)) for value in values]
+    said = [dict(words(value, kind)) for value in values]
+    every: list[Mapping[str, Any]] = [*parts, *said]
+    labels = {label: called(label, names) for part in every for label in part}
+    numbers = {label for part in parts for label in part}
+    texts = {
+        label: _told([part.get(label) for part in parts])
+        if label in numbers
+        else [_flat(compact(told.get(label, ""), 60)) for told in said]
+        for label in labels
+    }
+    return parts, texts, labels
+
+
+def _counts(values: Sequence[float]) -> bool:
+    """Whether a quantity only counts the steps, which the table does too."""
+    apart = {b - a for a, b in itertools.pairwise(values)}
+    return len(values) > 3 and len(apart) == 1 and abs(apart.pop()) == 1  # noqa: PLR2004 - a short run may be chance
+
+
+def _repeats(values: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether a quantity says what another one does, in the same consecutive steps or one step later."""
+    if len(set(other[:-1])) < 3:  # noqa: PLR2004 - flags agree by chance
+        return False
+    return values == other or values[1:] == other[:-1]
+
+
+def _went(values: Sequence[float], seen: Sequence[float]) -> float:
+    """How far a quantity went, as a share of its range, and how straight: next to nothing for one that goes to and fro.
+
+    How far is from the mean of the first rows to that of the last.
+    """
+    finite = [v for v in (*seen, *values) if math.isfinite(v)]
+    size = max(finite) - min(finite) if finite else 0.0
+    far = _far(values)
+    return far / size * straight(values) if size > 0 and math.isfinite(far) else 0.0
+
+
+def _far(values: Sequence[float]) -> float:
+    third = max(1, len(values) // 3)
+    return abs(statistics.fmean(values[-third:]) - statistics.fmean(values[:third]))
+
+
+def straight(values: Sequence[float]) -> float:
+    """How far a quantity came, as a share of the way that it took."""
+    way = sum(abs(b - a) for a, b in itertools.pairwise(values))
+    return min(1.0, _far(values) / way) if way > 0 else 0.0
+
+
+def _debug(kept: Sequence[Mapping[str, Any]], steps: Sequence[int], most: int) -> dict[str, list[str]]:
+    """What the policy kept in its ``debug`` in these steps: the first names that it used."""
+    if not kept:
+        return {}
+    names = list(dict.fromkeys(name for t in steps for name in kept[t]))[:most]
+    return {f"debug.{_flat(name)}": _told([kept[t].get(name) for t in steps]) for name in names}
+
+
+def _told(values: Sequence[Any]) -> list[str]:
+    """The cells of a column of numbers, texts and gaps."""
+    numbers = [float(v) for v in values if v is not None and not isinstance(v, str)]
+    told = iter(cells(numbers))
+    return ["" if v is None else _flat(v) if isinstance(v, str) else next(told) for v in values]
+
+
+def _flat(text: str) -> str:
+    """Text that stays inside its cell."""
+    return text.replace("|", "/").replace("\n", " ")
+
+
+def _folded(rows: Sequence[Sequence[str]], steps: Sequence[int]) -> list[str]:
+    """Rows as lines; of those that repeat the one before but for the step, only which steps they are of is told."""
+    lines: list[str] = []
+    for row, same in itertools.groupby(zip(rows, steps, strict=True), key=lambda pair: pair[0][1:]):
+        at = [step for _, step in same]
+        lines.append("|".join([str(at[0]), *row]) + _also(at))
+    return lines
+
+
+def _also(steps: Sequence[int]) -> str:
+    """Which other steps a row stands for: consecutive ones by their number, others one by one."""
+    more = len(steps) - 1
+    if not more:
+        return ""
+    if steps[-1] - steps[0] > more:
+        return f" (the same at {', '.join(map(str, steps[1:]))})"
+    return f" (and the next {more})" if more > 1 else " (and the next step)"
