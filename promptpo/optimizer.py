@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, RewardFaultError
@@ -23,7 +23,7 @@ from promptpo.run.control import together
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.filming import Camera, Filming
-from promptpo.search.final_test import tested
+from promptpo.search.final_test import marks, tested
 from promptpo.search.history import History
 from promptpo.search.imagination import WorldSearch
 from promptpo.search.judge import Judge
@@ -51,7 +51,7 @@ class Outcome:
         history: All attempts and what is known of their returns.
         best: The best of the run; None when nothing ran.
         evidence: Its training and validation episodes, which chose it.
-        test: Its score on held-out test seeds.
+        test: Its score on held-out test seeds; None where the run was ended before it was tested.
         references: What policies that serve as marks earn on the same test seeds.
         fidelity: How much the best acts like the teacher; None without one.
         held_out: Its score on the variants of a family that are held out; None where there are none.
@@ -79,6 +79,7 @@ async def optimize(
     control: Control,
     observe: Callable[[History], None] = lambda _: None,
     camera: Camera | None = None,
+    tested_so_far: Callable[[Outcome], None] = lambda _: None,
 ) -> Outcome:
     """Search for a policy.
 
@@ -90,6 +91,7 @@ async def optimize(
         control: Ends the search from outside.
         observe: Called after every attempt and round.
         camera: Makes film strips of episodes, for models that see.
+        tested_so_far: Called with the outcome as soon as the best is tested, before references are.
 
     Raises:
         ProviderError: The model could not be reached at all and there is nothing to report.
@@ -113,16 +115,21 @@ async def optimize(
         fault, stop = error, str(error).rstrip(".")
     await spender.receive()
     history = loop.history
-    history.attempts += await loop.tuner.rescue(history)
+    history.attempts += await control.finished(loop.tuner.rescue(history)) or []
     history.recall(RunState.of(config, spender.journal.events))
     best = history.best()
     if best is None:
         if fault is not None:
             raise fault
         return Outcome(history, None, None, None, stop)
-    test, held_out, marks = await tested(spec, best, loop.sampler, spender, config, horizon)
-    fidelity = await loop.opening.fidelity(best.candidate)
-    return Outcome(history, best, history.evidence(best), test, stop, marks, held_out, fidelity)
+    test, held_out = await tested(best, loop.sampler, spender, config, horizon, control)
+    outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
+    if test is not None:
+        tested_so_far(outcome)
+        references = await marks(spec, test, spender, config, horizon, control)
+        fidelity = await control.finished(loop.opening.fidelity(best.candidate))
+        outcome = replace(outcome, references=references, fidelity=fidelity)
+    return outcome
 
 
 class _Loop:

@@ -202,13 +202,21 @@ class Session:
                 control=self.control,
                 observe=self.observer.progress,
                 camera=camera(config.task),
+                tested_so_far=lambda found: self._write(
+                    config, llm, spec, journal, ledger, found, sandbox, ahead
+                ),
             )
-        if config.goal and outcome.best is not None:
-            spender = Spender(llm, executor, config, journal, ledger)
-            winner = Winner(outcome.best.candidate, outcome.test, outcome.held_out, outcome.references)
-            filmed = camera(config.task) if config.shows_frames(llm) else None
-            judged = await asked_for(config.goal, spec, spender, winner, horizon, filmed)
-            outcome = replace(outcome, judged=judged)
+            if config.goal and outcome.best is not None:
+                spender = Spender(llm, executor, config, journal, ledger)
+                winner = Winner(outcome.best.candidate, outcome.test, outcome.held_out, outcome.references)
+                filmed = camera(config.task) if config.shows_frames(llm) else None
+                asked = asked_for(config.goal, spec, spender, winner, horizon, filmed)
+                outcome = replace(outcome, judged=await self.control.finished(asked))
+                await spender.receive()
+        if self.control.reason and not outcome.stop.startswith(self.control.reason):
+            outcome = replace(
+                outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
+            )
         if outcome.best is None and (self.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {self.directory} has is kept."
@@ -316,6 +324,7 @@ class Session:
             threshold=config.stop_at if config.stop_at is not None else spec.reward_threshold,
             language_model=llm.language_model,
             stop=outcome.stop,
+            ended=self.control.reason,
         )
         content["references"] = {name: scored(one) for name, one in outcome.references.items()}
         content["verdict"] = verdict(facts)

@@ -308,7 +308,9 @@ def _finish(run: RunResult, showing: ShowingFlags) -> None:
         print_json({"run": str(run.directory), **run.data})
     if run.data["best"] is None:
         raise typer.Exit(1)
-    if showing.film:
+    from promptpo.run.control import INTERRUPTED
+
+    if showing.film and not run.stop_reason.startswith(INTERRUPTED):
         view_commands.add_episode(run)
 
 

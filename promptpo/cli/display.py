@@ -215,13 +215,14 @@ def outcome(run: RunResult) -> str:
             f"See what happened with: promptpo show {run.directory}",
         )
     low, high = run.ci95
-    test = data["test"]
-    success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
-    lines.append(
-        f"Held-out return {number(run.mean_return)} (95 % interval {number(low)} to {number(high)}, "
-        f"{episodes_in_words(test['episodes'])}{success}), "
-        f"candidate {data['best']['candidate']}."
-    )
+    test = data["test"] or {}
+    if test:
+        success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
+        lines.append(
+            f"Held-out return {number(run.mean_return)} (95 % interval {number(low)} to {number(high)}, "
+            f"{episodes_in_words(test['episodes'])}{success}), "
+            f"candidate {data['best']['candidate']}."
+        )
     lines += filter(None, [rewarded_in_words(test)])
     beyond = test.get("held_out")
     if beyond and beyond["mean_return"] is not None:

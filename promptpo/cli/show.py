@@ -277,8 +277,10 @@ def _ending(view: RunView) -> str:
     if view.result is None or not view.state.finished:
         return clean_line(f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}")
     test, best = view.result["test"], view.result["best"]
-    if best is None or test is None:
+    if best is None:
         return f"Stopped: {reason}. No policy ran."
+    if test is None:
+        return f"Stopped: {reason}. Best so far: {clean_line(best['candidate'])}, not tested; go on with: promptpo resume {shlex.quote(str(view.directory))}"
     beyond = test.get("held_out")
     text = f"Stopped: {reason}. Best: {clean_line(best['candidate'])}"
     if test["mean_return"] is not None:

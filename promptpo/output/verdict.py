@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.output.report.result import REFERENCES, TEACHER
+from promptpo.output.report.result import MARKS, REFERENCES, TEACHER
 from promptpo.program import Program
 from promptpo.program.blocks import HELD, blocks
 from promptpo.run.evidence import Difference, Evidence
@@ -56,6 +56,8 @@ class Facts:
         out_of_steps: The step budget ended the search.
         rounds: (complete, planned).
         given: Whether the user gave policies to begin with.
+        best: The best policy's name; empty where none ran.
+        wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
     """
 
     test: Evidence | None = None
@@ -74,10 +76,35 @@ class Facts:
     out_of_steps: bool = False
     rounds: tuple[int, int] = (0, 0)
     given: bool = False
+    best: str = ""
+    wanted: int = 0
 
 
 def verdict(facts: Facts) -> str:
     """What came of it, why, and what to do: one to three sentences."""
+    return f"{_untested(facts)} {_came_of_it(facts)}".strip()
+
+
+def _untested(facts: Facts) -> str:
+    """What was not tested since somebody ended the run; empty where all was."""
+    if not facts.wanted or not facts.best:
+        return ""
+    done = len(facts.test.episodes) + facts.failed if facts.test is not None else 0
+    missing = [REFERENCES[name] for name in MARKS if name not in facts.references]
+    if facts.test is None:
+        what = f"{facts.best} is the best so far by its training and validation episodes, and was not tested"
+    elif done < facts.wanted:
+        what = f"Only {done} of {facts.wanted} test episodes were played, and none of {' and '.join(missing) or 'others'}"
+    elif missing:
+        what = f"{' and '.join(missing).capitalize()} were not played on the test seeds"
+    else:
+        return ""
+    return f"{what}, since the run was ended; promptpo resume goes on."
+
+
+def _came_of_it(facts: Facts) -> str:
+    if facts.best and facts.test is None:
+        return ""
     if facts.test is None or not facts.test.episodes:
         return _nothing_ran(facts)
     head, good = _standing(facts, facts.test)
@@ -98,6 +125,7 @@ def facts_of(
     threshold: float | None,
     language_model: bool,
     stop: str,
+    ended: str = "",
 ) -> Facts:
     """The facts of a run.
 
@@ -109,6 +137,7 @@ def facts_of(
         threshold: The return that counts as solved.
         language_model: Whether one was asked.
         stop: Why the search ended.
+        ended: Why somebody ended the run from outside; empty where nobody did.
     """
     looked = [one.evidence for one in state.candidates if one.ran]
     marks = {name: Evidence.of(evaluation.episodes) for name, evaluation in references.items()}
@@ -138,6 +167,8 @@ def facts_of(
         out_of_steps="environment steps" in stop,
         rounds=(len(state.rounds), state.config.budget.rounds),
         given=bool(state.config.start),
+        best=best.id if best else "",
+        wanted=state.config.test_episodes if ended else 0,
     )
 
 

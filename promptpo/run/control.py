@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+INTERRUPTED = "interrupted by Ctrl-C"
+"""Why a run ended that a person has interrupted."""
+
+GRACE_SECONDS = 10.0
+"""How long all that follows a search may take, altogether, once somebody wants it to end."""
 
 
 class Control:
@@ -17,6 +24,9 @@ class Control:
     def __init__(self) -> None:
         self.reason = ""
         self._task: asyncio.Task[Any] | None = None
+        self._stopped: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._until: float | None = None
 
     def watch(self, task: asyncio.Task[Any]) -> None:
         """The task that `stop` cancels."""
@@ -28,10 +38,35 @@ class Control:
         """End the search now, calls in flight included; the best so far is still tested and written."""
         if not self.reason:
             self.reason = reason
+            # whoever waits may be another thread
             if self._task is not None:
-                self._task.get_loop().call_soon_threadsafe(
-                    self._task.cancel
-                )  # whoever waits may be another thread
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+            if self._loop is not None and self._stopped is not None:
+                self._loop.call_soon_threadsafe(self._stopped.set)
+
+    async def finished(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What comes after the search: its result, or None where the end was asked for and it takes too long.
+
+        From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._stopped = self._stopped or asyncio.Event()
+        if self.reason:
+            self._stopped.set()
+        task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                self._until = self._until or time.monotonic() + GRACE_SECONDS
+                await asyncio.wait([task], timeout=max(0.0, self._until - time.monotonic()))
+            if task.done():
+                return task.result()
+        finally:
+            stopped.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        return None
 
 
 def obey_interrupts() -> None:
@@ -65,7 +100,7 @@ class Interrupts:
             self._loop = loop
 
     def _interrupted(self) -> None:
-        self._control.stop("interrupted by Ctrl-C")
+        self._control.stop(INTERRUPTED)
         self._loop.remove_signal_handler(signal.SIGINT)  # the next one is Python's own KeyboardInterrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

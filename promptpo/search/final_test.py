@@ -11,6 +11,7 @@ from promptpo.search import references, teacher
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.control import Control
     from promptpo.run.spender import Spender
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
@@ -20,9 +21,12 @@ TEST_FIRST = 10
 
 
 async def tested(
-    spec: TaskSpec, best: Attempt, sampler: Sampler, spender: Spender, config: Config, horizon: int
-) -> tuple[Evaluation, Evaluation | None, Mapping[str, Evaluation]]:
-    """The best's score on test seeds, on variants held out from training, and what references earn there.
+    best: Attempt, sampler: Sampler, spender: Spender, config: Config, horizon: int, control: Control
+) -> tuple[Evaluation | None, Evaluation | None]:
+    """The best's score on test seeds, and on variants held out from training.
+
+    Where somebody ends the run meanwhile, the first episodes stand for all of them if they were over, and
+    None for what was not played; a resumed run plays it.
 
     Raises:
         EnvironmentFaultError: The environment failed.
@@ -30,22 +34,40 @@ async def tested(
     n, seeds = config.test_episodes, Seeds(config.seed)
     tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
     tests += [("held_out", seeds.held_out(n))] if config.task.held_out else []
-    played = [
-        await spender.roll_out(
-            kind,
-            f"{best.candidate.digest}.{n}",
-            sampler.subject(best.candidate),
-            each,
-            horizon=horizon,
-            first=TEST_FIRST,
-            go_on=lambda early: bool(early.episodes),
+    found: list[Evaluation | None] = []
+    for kind, each in tests:
+        first: list[Evaluation] = []
+
+        def go_on(early: Evaluation, first: list[Evaluation] = first) -> bool:
+            first.append(early)
+            return bool(early.episodes)
+
+        played = await control.finished(
+            spender.roll_out(
+                kind,
+                f"{best.candidate.digest}.{n}",
+                sampler.subject(best.candidate),
+                each,
+                horizon=horizon,
+                first=TEST_FIRST,
+                go_on=go_on,
+            )
         )
-        for kind, each in tests
-    ]
-    test, held_out = (*(one.evaluation for one in played), None)[:2]
-    assert test is not None  # noqa: S101 - there is always the first
-    marks = await references.measured_on_test(
-        spender, spec.action_space, seeds.test(n), horizon, seconds=test.seconds
+        if played is None and first:
+            spender.count_unfinished("test", first[0].steps)
+        found.append(played.evaluation if played is not None else next(iter(first), None))
+    test, held_out = (*found, None)[:2]
+    return test, held_out
+
+
+async def marks(
+    spec: TaskSpec, test: Evaluation, spender: Spender, config: Config, horizon: int, control: Control
+) -> Mapping[str, Evaluation]:
+    """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
+    seeds = Seeds(config.seed).test(config.test_episodes)
+    measured = references.measured_on_test(
+        spender, spec.action_space, seeds, horizon, seconds=test.seconds, steps=test.steps
     )
-    taught = await teacher.tested(spender, spec, config, horizon)
-    return test, held_out, marks if taught is None else {**marks, teacher.TEACHER: taught}
+    found = dict(await control.finished(measured) or {})
+    taught = await control.finished(teacher.tested(spender, spec, config, horizon))
+    return found if taught is None else {**found, teacher.TEACHER: taught}

@@ -36,7 +36,8 @@ TEST_FIRST = 10
 """So many test episodes tell how long all of them take."""
 
 PATIENCE = 20.0
-"""Seconds that all test episodes of a reference may take in any case; else twice the winner's own test."""
+"""Seconds that all test episodes of a reference may take in any case; else twice the winner's own test. The first few
+of both may take as long together as that test."""
 
 
 def programs(action_space: Space) -> Mapping[str, str]:
@@ -93,7 +94,7 @@ async def measured_at_start(
 
 
 async def measured_on_test(
-    spender: Spender, action_space: Space, seeds: Sequence[int], horizon: int, *, seconds: float
+    spender: Spender, action_space: Space, seeds: Sequence[int], horizon: int, *, seconds: float, steps: int
 ) -> dict[str, Evaluation]:
     """Roll both out on the seeds of the final test, outside the step budget like the test itself.
 
@@ -104,7 +105,11 @@ async def measured_on_test(
         horizon: Longest episode, in steps.
         seconds: How long the winner's test took. Where all episodes of a reference would take much
             longer, the first few stand for them.
+        steps: How many steps it took.
     """
+    longest = horizon * seconds / max(1, steps)  # of one episode, in seconds
+    both = max(PATIENCE, seconds) / max(longest, 1e-9)
+    first = max(1, min(TEST_FIRST, int(both / len(MARKS))))
 
     def worth_it(early: Evaluation) -> bool:
         expected = early.seconds / max(1, len(early.episodes)) * len(seeds)
@@ -118,7 +123,7 @@ async def measured_on_test(
                 Subject(source, None, name),
                 seeds,
                 horizon=horizon,
-                first=TEST_FIRST,
+                first=first,
                 go_on=worth_it,
             )
             return played.evaluation

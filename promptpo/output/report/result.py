@@ -176,6 +176,9 @@ def failures_in_words(test: Mapping[str, Any] | None) -> str:
 TEACHER = "teacher"
 """The name of the reference that is a trained agent."""
 
+MARKS = ("random", "zero")
+"""The names of those that know nothing."""
+
 REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": "the teacher"}
 """What acts, in words, by the name of a reference."""
 

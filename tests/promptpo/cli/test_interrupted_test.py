@@ -1,0 +1,99 @@
+"""Ctrl-C while the best, or what it is held against, plays slow test episodes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.promptpo.cli.test_command_line import QUICK, environment, promptpo
+
+SLOW = '''
+import time
+from pathlib import Path
+import gymnasium
+import numpy as np
+
+
+class Slow(gymnasium.Env):
+    """Steps of test episodes take long from the `slow_from`-th of these on."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, slow_from=0):
+        self.slow_from = slow_from
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t, self.wait = 0, 0.0
+        if (seed or 0) >= 20_000_000:
+            with Path("tests").open("a") as file:
+                file.write("x")
+            if Path("tests").stat().st_size > self.slow_from:
+                self.wait = 0.5
+                Path("slow").touch()
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        time.sleep(self.wait)
+        self.t += 1
+        return self.np_random.random(2).astype(np.float32), float(action), self.t >= 60, False, {}
+'''
+
+
+def interrupted(folder: Path, slow_from: int) -> tuple[Any, str, float]:
+    """The result of a run that was interrupted when test episodes became slow, its output, and the seconds it took to end."""
+    (folder / "slow_env.py").write_text(SLOW)
+    command = ["optimize", "slow_env.py:Slow", "--env-kwargs", json.dumps({"slow_from": slow_from})]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", *command, "--out", "run", "--model", "search", *QUICK],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (folder / "slow").exists():
+        if time.monotonic() > deadline or process.poll() is not None:
+            process.kill()
+            pytest.fail(f"the test did not begin: {process.communicate()}")
+        time.sleep(0.05)
+    early = json.loads((folder / "run" / "result.json").read_text()) if slow_from else None
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    took = time.monotonic() - begun
+    assert process.returncode == 0, errors
+    result = json.loads((folder / "run" / "result.json").read_text())
+    if early is not None:
+        assert early["test"] == result["test"]
+    return result, out, took
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_slow_test(tmp_path: Path) -> None:
+    """The best so far is written within seconds, and it is said that it was not tested."""
+    result, out, took = interrupted(tmp_path, 0)
+    assert took < 25
+    assert (tmp_path / "run" / "best.py").exists()
+    assert result["best"]["candidate"] == "r1c1"
+    assert result["test"] is None
+    assert result["stop_reason"].startswith("interrupted by Ctrl-C after the search was over")
+    assert "was not tested" in out
+    assert "not tested" in promptpo("show", "run", cwd=tmp_path).stdout
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_slow_references(tmp_path: Path) -> None:
+    """The result is on disk as soon as the best is tested; one Ctrl-C does without what it is held against."""
+    result, out, took = interrupted(tmp_path, 5)
+    assert took < 25
+    assert result["test"]["episodes"] == 5
+    assert result["references"] == {}
+    assert "were not played on the test seeds" in out

@@ -1,0 +1,44 @@
+"""What may follow a search whose end was asked for."""
+
+import asyncio
+import time
+
+import pytest
+
+from promptpo.run import control
+from promptpo.run.control import Control
+
+
+async def _slept(seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return "done"
+
+
+def test_work_after_a_search_is_ended_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is quick gives its result; what is not is cancelled, and all of it shares the seconds that are left."""
+    monkeypatch.setattr(control, "GRACE_SECONDS", 0.2)
+
+    async def main() -> tuple[list[str | None], float]:
+        ending = Control()
+        found = [await ending.finished(_slept(0.01))]
+        asyncio.get_running_loop().call_later(0.05, ending.stop, "enough")
+        begun = time.monotonic()
+        found.append(await ending.finished(_slept(30)))
+        found.append(await ending.finished(_slept(0)))
+        found.append(await ending.finished(_slept(30)))
+        return found, time.monotonic() - begun
+
+    found, took = asyncio.run(main())
+    assert found[:2] == ["done", None]
+    assert found[3] is None
+    assert took < 5
+
+
+def test_a_failure_after_a_search_is_raised() -> None:
+    """An error is not taken for work that was not over."""
+
+    async def failing() -> None:
+        raise ValueError("no such seed")
+
+    with pytest.raises(ValueError, match="no such seed"):
+        asyncio.run(Control().finished(failing()))
