@@ -203,22 +203,33 @@ class _Loop:
             from_model = await self.world.tune(history, new)
             history.attempts.extend(from_model)
             new = [*new, *from_model]
-        if not history.may_reach(self.threshold, new):
-            left = config.budget.rounds - history.rounds
-            tuned = await self.tuner.tune(
-                history,
-                new,
-                rounds_left=left,
-                target=self.threshold,
-                ceiling=bool(ceiling_of(samples)),
-            )
-            history.attempts.extend(tuned)
+        hopeful = history.may_reach(self.threshold, new)
+        if not hopeful:
+            await self._tune(new, samples)
         tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
         await self.judge.judge(history, tried, number)
+        if hopeful and not history.reaches(
+            self.threshold
+        ):  # it was luck: the steps for tuning are still there
+            tuned = await self._tune(new, samples)
+            await self.judge.judge(history, tuned, number, part=".tuned")
         await self._end(samples, before)
         if config.switches.stop_when_solved and self.history.reaches(self.threshold):
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
         return f"the model sees no way to do noticeably better: {history.ceiling}" if history.ceiling else ""
+
+    async def _tune(self, attempts: Sequence[Attempt], samples: Sequence[Sample]) -> list[Attempt]:
+        """Tune a round's candidates; what came of it is in the history."""
+        history = self.history
+        tuned = await self.tuner.tune(
+            history,
+            attempts,
+            rounds_left=self.config.budget.rounds - history.rounds,
+            target=self.threshold,
+            ceiling=bool(ceiling_of(samples)),
+        )
+        history.attempts.extend(tuned)
+        return tuned
 
     async def _sample(self, plan: Plan) -> Sample:
         sample = await self.sampler.sample(plan, self.history)

@@ -48,7 +48,8 @@ LAST_START = 1_000_000
 """The last looks use validation seeds from here on, which no round does."""
 
 ENOUGH = 15
-"""Episodes after which a mean return that lies two standard errors above the threshold is believed."""
+"""Episodes after which a mean return that lies two standard errors above the threshold is believed, and as many as the
+last looks give those that are close, where steps are left: what falls in one episode of three may not in the first five."""
 
 SHARE = 0.2
 """Share of the steps that are left which one round's looks may take, beyond the first block."""
@@ -136,7 +137,8 @@ class Judge:
             one for one in history.ranked() if one is not leader and self._is_close(history, one, leader)
         ]
         alive = [leader, *close[:CLOSE_ONES]]
-        wanted = self._config.score_episodes - len(history.evidence(leader).episodes)
+        fewest = min(len(history.evidence(one).episodes) for one in alive)
+        wanted = max(self._config.score_episodes, ENOUGH) - fewest
         turn = len(self._config.task.family)
         block = -(-self._config.score_episodes // (BLOCKS * turn)) * turn
         start = LAST_START + self._config.score_episodes * history.rounds

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
-from promptpo.telling.alike import told_once
 from promptpo.telling.parts import Part
 from promptpo.telling.shortening import SLACK, at_items, between_words
 from sandbox.text import clean
@@ -16,11 +15,17 @@ from sandbox.text import clean
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment
 
-MOST_REPORT = 1800
+MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD = 4800
-"""Characters of a prompt that all experiments may take, lines of one form told as a table."""
+MOST_TOLD = 6000
+"""Characters of a prompt that all experiments may take."""
+
+LEAST_EPISODE = 90
+"""Characters of an episode's report below which fewer episodes are told, rather than less of each."""
+
+LEAST_SAID = 60
+"""Characters that are left of it in any case."""
 
 OTHERS = "(What it reported of other episodes is left out.)"
 
@@ -154,21 +159,31 @@ def _in_words(one: Experiment, most: int) -> str:
             f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
         )
     room = most - len(head) - 1
-    text = told_once(one.report)
-    if len(text) > room:  # one episode that is whole tells more than the beginnings of two
-        text = _first_episodes(text, room)
+    text = one.report if len(one.report) <= room else _of_every_episode(one.report, room)
     return f"{head}\n{text}"
 
 
-def _first_episodes(text: str, room: int) -> str:
-    """As many whole episodes of a report as there is room for, or the beginning of the first one."""
-    first, *others = re.split(r"\n(?=Episode \d+:\n)", text)
-    kept = first if len(first) <= room else at_items(first, max(60, room - SLACK))
-    left = len(others)
-    while left and len(kept) + len(others[-left]) + len(OTHERS) + 2 < room:
-        kept = f"{kept}\n{others[-left]}"
-        left -= 1
-    return f"{kept}\n{OTHERS}" if left and len(kept) + len(OTHERS) < room else kept
+def _of_every_episode(text: str, room: int) -> str:
+    """What there is room for of each of several episodes, which tried different things; of two the first as far as it goes.
+
+    What short ones leave goes to the others; where a share says nothing, the last episodes are left out.
+    """
+    episodes = re.split(r"\n(?=Episode \d+:\n)", text)
+    if len(episodes) <= 2:  # noqa: PLR2004 - the same again: one that is whole tells more than the beginnings of two
+        first = episodes[0] if len(episodes[0]) <= room else at_items(episodes[0], max(60, room - SLACK))
+        return f"{first}\n{OTHERS}" if len(episodes) > 1 and len(first) + len(OTHERS) < room else first
+    kept = episodes[: max(1, (room - len(OTHERS)) // LEAST_EPISODE)]
+    room -= len(OTHERS) + 1 if len(kept) < len(episodes) else 0
+    cut = dict(enumerate(kept))
+    for n, i in enumerate(sorted(cut, key=lambda i: len(cut[i]))):
+        share = room // (len(kept) - n) - 1
+        if len(cut[i]) > share:
+            title, _, said = cut[i].partition("\n")
+            said = at_items(said, max(LEAST_SAID, share - len(title) - SLACK))
+            cut[i] = f"{title}\n{said if len(said) < share else between_words(said, share - len(title) - 1)}"
+        room -= len(cut[i]) + 1
+    told = "\n".join(cut[i] for i in sorted(cut))
+    return f"{told}\n{OTHERS}" if len(kept) < len(episodes) else told
 
 
 def part(experiments: Sequence[Experiment]) -> Part:

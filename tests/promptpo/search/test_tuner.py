@@ -144,6 +144,18 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
     assert run.data["steps"]["tune"] == 0
 
 
+def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
+    monkeypatch.setattr(History, "may_reach", lambda *_: True)
+    run = optimize(
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
+    )
+    assert run.data["steps"]["tune"] > 0
+    assert run.data["best"]["candidate"] == "r1c1t"
+
+
 def test_a_child_begins_at_what_its_parent_was_tuned_to() -> None:
     """Where names agree; also where the prompt showed the untuned parent; strangers leave nothing."""
 

@@ -151,14 +151,18 @@ def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     assert len(experiments.modules_in(bare)) == 1
 
 
-def test_as_many_whole_episodes_are_told_as_there_is_room_for() -> None:
-    """Of ten short ones more than the first, and that others are left out is said."""
-    report = experiments.report_of([f"n {n}{'!' * n} it fell to the left and lay there" for n in range(10)])
+def test_of_many_episodes_each_is_told_as_far_as_there_is_room() -> None:
+    """Each tried something else: all have their share, or some none where a share would say nothing, which is said."""
+    lines = "; ".join(f"step {t}: it leans to the left" for t in range(9))
+    report = experiments.report_of([f"gain {n}: {lines}" for n in range(10)])
     one = Experiment("p0.1", SOURCE, report)
-    text = experiments.section([one], 1000)
-    assert "Episode 10:" in text
-    text = experiments.section([one], 500)
+    text = experiments.section([one], 2200)
+    assert len(text) <= 2200 < len(report)
+    assert all(f"gain {n}: step 0" in text for n in range(10))
+    assert experiments.OTHERS not in text
+    text = experiments.section([one], 700)
+    assert len(text) <= 700
     shown = text.count("Episode ")
     assert 3 < shown < 10
-    assert f"Episode {shown}:" in text
+    assert f"gain {shown - 1}: step 0" in text
     assert text.endswith(experiments.OTHERS)
