@@ -290,10 +290,10 @@ class Modeller:
         rewards = np.concatenate([one.rewards for one in episodes]) if episodes else np.empty(0)
         _, kind, counts = np.unique(rewards.round(6), return_inverse=True, return_counts=True)
         few = len(counts) <= len(rewards) // 10  # else rewards are numbers of many values
-        seldom = np.flatnonzero((counts[kind] <= SELDOM * len(rewards)) & few)
+        seldom = np.flatnonzero(few & (counts[kind] <= SELDOM * len(rewards))).tolist()
         ends = [n for n, (one, t) in enumerate(places) if one.terminated and t == len(one) - 1]
         chosen: dict[tuple[float, bool], list[int]] = {}
-        for n in sorted({*ends, *(int(n) for n in seldom)}):
+        for n in sorted({*ends, *seldom}):
             chosen.setdefault((round(float(rewards[n]), 6), n in ends), []).append(n)
         turns = [n for turn in zip_longest(*chosen.values()) for n in turn if n is not None]
         return [_step(*places[n]) for n in sorted(turns[:RARE])]
