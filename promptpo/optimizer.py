@@ -79,7 +79,7 @@ async def optimize(
     control: Control,
     observe: Callable[[History], None] = lambda _: None,
     camera: Camera | None = None,
-    tested_so_far: Callable[[Outcome], None] = lambda _: None,
+    tested_so_far: Callable[[Outcome], object] = lambda _: None,
 ) -> Outcome:
     """Search for a policy.
 
