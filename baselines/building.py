@@ -14,6 +14,7 @@ from baselines.agents import Stage, TrainedAgent
 from baselines.algorithms import CONTINUOUS_ONLY, algorithm_class
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
+from baselines.rollout_buffers import SlicedRolloutBuffer
 from baselines.settings import TrainingSettings
 from promptpo.errors import UnsupportedSpaceError, UsageError
 
@@ -72,6 +73,8 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
         from baselines.llm_policy.networks import policy_and_arguments
 
         policy, arguments["policy_kwargs"] = policy_and_arguments(settings, envs, arguments["policy_kwargs"])
+    if settings.algorithm == "trpo" and isinstance(envs.observation_space, spaces.Dict):
+        arguments["rollout_buffer_class"] = SlicedRolloutBuffer
     try:
         model: BaseAlgorithm = algorithm_class(settings.algorithm)(
             policy, envs, seed=settings.seed, device=settings.device, **arguments

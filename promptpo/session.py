@@ -7,14 +7,14 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.task import RewardProgram, Task
-from promptpo.errors import RewardFaultError, RunError, UsageError
+from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
@@ -30,16 +30,18 @@ from promptpo.output.verdict import facts_of, verdict
 from promptpo.output.world import MODEL, model_module, usable_world
 from promptpo.rollouts import Settings, make_executor
 from promptpo.rollouts.rewarded import RewardedExecutor
+from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
 from promptpo.run.control import Control, Interrupts
-from promptpo.run.journal import JOURNAL, Journal, read_run
+from promptpo.run.journal import Journal
+from promptpo.run.keeping import answered, paid_for, writing
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought
 from promptpo.run.observer import Observer
 from promptpo.run.origin import key_path, made_here, save_own
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.records import Attempt
-from promptpo.run.spender import Spender, check_wishes, completion_of
+from promptpo.run.spender import Spender, check_wishes
 from promptpo.run.state import RunState
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.asked_for import Winner, asked_for
@@ -53,7 +55,7 @@ from promptpo.spec.reading import names_of
 from sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import LLM, Completion
+    from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
 
 
@@ -192,7 +194,7 @@ class Session:
             )
         ahead = preflight(spec, config, llm, horizon)
         self.observer.prepared(ahead)
-        with Interrupts(self.control), paid_for(self.directory, llm):
+        with Interrupts(self.control), paid_for(self.directory, asked=llm.language_model):
             outcome = await search(
                 spec,
                 horizon=horizon,
@@ -249,7 +251,7 @@ class Session:
 
         spender = Spender(llm, executor, config, journal, ledger)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(paid_for(self.directory, llm))
+            stack.enter_context(paid_for(self.directory, asked=llm.language_model))
             person = None
             if config.judge == "me":
                 from promptpo.output.judging import PersonJudge
@@ -351,13 +353,6 @@ class Session:
         return RunResult(self.directory, content, source)
 
 
-def answered(directory: Path) -> tuple[Completion, ...]:
-    """Answers that earlier processes of this run have had."""
-    if not (directory / JOURNAL).exists():
-        return ()
-    return tuple(completion_of(event.data) for event in read_run(directory).get("completion", []))
-
-
 def described(config: Config) -> TaskSpec:
     """What the model is told about a run's task."""
     spec = describe(
@@ -368,26 +363,6 @@ def described(config: Config) -> TaskSpec:
         clip_actions=config.clip_actions,
     )
     return with_hint(spec, config.hint)
-
-
-def check_goal(config: Config, llm: LLM) -> None:
-    """Refuse a goal that nobody can write a reward for.
-
-    Raises:
-        UsageError: No language model is asked, it is a recording without one, or there is a reward already.
-    """
-    reward = config.task.reward
-    if not config.goal and config.judge != "model":
-        raise UsageError("--judge me is for --goal: it asks you which of two episodes comes closer to it.")
-    if not config.goal:
-        return
-    if reward is not None and reward.goal != config.goal:
-        raise UsageError("--goal has the model write the reward, and --reward gives one: use one of the two.")
-    if not (llm.language_model and (reward is not None or "reward" in llm.purposes)):
-        raise UsageError(
-            "--goal needs a language model, which writes the reward: name one with --model, or write the reward "
-            "yourself and give it with --reward."
-        )
 
 
 def default_name(task: Task) -> str:
@@ -433,41 +408,6 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     # a policy is passed on: it need not show where its author keeps recordings
     name = f"{kind}:{Path(asked).name}" if kind in {"replay", "inbox"} else llm.name
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
-
-
-@contextlib.contextmanager
-def writing(directory: Path, then: str) -> Iterator[None]:
-    """Tell what to do where the disk does not take what is written.
-
-    Args:
-        directory: The run.
-        then: The command that goes on when there is room.
-
-    Raises:
-        RunError: It is full, or gone, or not ours.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
-
-
-@contextlib.contextmanager
-def paid_for(directory: Path, llm: LLM) -> Iterator[None]:
-    """Say where the answers are that were paid for, when a reward program fails; a search without a model paid for none.
-
-    Raises:
-        RewardFaultError: It does, and there is no result.
-    """
-    try:
-        yield
-    except RewardFaultError as fault:
-        if not llm.language_model:
-            raise
-        raise RewardFaultError(
-            f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
-            f"--model replay:{directory}"
-        ) from fault
 
 
 def write_policies(directory: Path, attempts: list[Attempt]) -> None:

@@ -8,12 +8,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import check_price
 from promptpo.run.adapters import adapter
 from promptpo.run.config import Budget, Config, Recipe
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
 
 T = TypeVar("T")
 
@@ -137,3 +140,23 @@ def _check_bounds(given: Mapping[str, Any]) -> None:
         if name in AT_LEAST and value < AT_LEAST[name]:
             words = name.replace("_", " ") if name.endswith("episodes") else name
             raise UsageError(f"{words} must be at least {AT_LEAST[name]}, not {value:g}.")
+
+
+def check_goal(config: Config, llm: LLM) -> None:
+    """Refuse a goal that nobody can write a reward for.
+
+    Raises:
+        UsageError: No language model is asked, it is a recording without one, or there is a reward already.
+    """
+    reward = config.task.reward
+    if not config.goal and config.judge != "model":
+        raise UsageError("--judge me is for --goal: it asks you which of two episodes comes closer to it.")
+    if not config.goal:
+        return
+    if reward is not None and reward.goal != config.goal:
+        raise UsageError("--goal has the model write the reward, and --reward gives one: use one of the two.")
+    if not (llm.language_model and (reward is not None or "reward" in llm.purposes)):
+        raise UsageError(
+            "--goal needs a language model, which writes the reward: name one with --model, or write the reward "
+            "yourself and give it with --reward."
+        )

@@ -24,6 +24,7 @@ from promptpo.search.paid_steps import FIRST_STEPS, PROBE_START, PaidSteps
 from promptpo.search.references import random_policy
 from promptpo.world.baseline import can_write
 from promptpo.world.planners import planner_for, planning_policy
+from promptpo.world.scoring import USABLE
 from sandbox import WorldFailedError
 
 if TYPE_CHECKING:
@@ -137,8 +138,14 @@ class WorldSearch:
         if not language_model and not can_write(*self._spaces):
             self._paid.note(0, "program search writes no world model for such observations or actions")
             return
-        if not language_model and planner_for(*self._spaces) in (None, "values"):
-            return  # nothing here suits these spaces, or program search's own table learner does
+        planner = planner_for(*self._spaces)
+        if not language_model and planner in {None, "values"}:
+            why = (
+                "states and actions are few: a table is learnt from" if planner else "nothing here plans with"
+            )
+            what = "each step, which is a model of its own" if planner else "such actions"
+            self._paid.note(0, f"{why} {what}")
+            return
         await self._paid.look_around()
         if not language_model:
             await self._studies(history)
@@ -208,7 +215,7 @@ class WorldSearch:
         why = (
             "the model promises nothing better than chance"
             if world.usable
-            else "the model is not good enough"
+            else f"the model is not good enough (worth {world.worth:.2f} of 1 on held-out steps, {USABLE:g} is the least)"
         )
         self._paid.note(
             n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}"

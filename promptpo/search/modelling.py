@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.spaces import form_of
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from promptpo.run.disappointment import Disappointment
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from sandbox import Rollout
+    from sandbox import Recorded, Rollout
 
 CALLS = 2
 """Answers that a language model is asked for each time the model is made anew, corrections included."""
@@ -44,8 +47,14 @@ STARTS = 20
 MOST_STEPS = 10_000
 """Transitions that say how much each number usually changes."""
 
-ROWS = 14
-"""Recorded steps that a request shows."""
+ROWS, RARE = 14, 8
+"""Recorded steps that a request shows: consecutive ones, and endings and rewards that are seldom seen."""
+
+SELDOM = 0.02
+"""Rewards of which a handful of kinds come, and that so few steps have, are seldom."""
+
+MOST_SHOWN = 8000
+"""Characters of a model that a request shows; a table of counts has tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +230,8 @@ class Modeller:
         question = prompting.render(
             "world",
             rows=self._rows(),
-            source=shown.source.strip() if shown.source else "",
+            rare=self._rare(),
+            source=_cut(shown.source.strip()),
             score=in_words(shown.score),
             mismatches=shown.mismatches,
             lessons=lessons,
@@ -270,25 +280,50 @@ class Modeller:
         for episode, first in ((episodes[:1], True), (episodes[-1:], False)):
             for one in episode:
                 steps = range(len(one))[: ROWS // 2] if first else range(len(one))[-(ROWS // 2) :]
-                for t in steps:
-                    ended = ", ended" if one.terminated and t == len(one) - 1 else ""
-                    found.append(
-                        f"step {t}: obs {_short(one.observations[t])}, action {_short(one.actions[t])} -> "
-                        f"obs {_short(one.observations[t + 1])}, reward {one.rewards[t]:.6g}{ended}"
-                    )
+                found += [_step(one, t) for t in steps]
         return found
+
+    def _rare(self) -> list[str]:
+        """Steps of the fitting part that end episodes, and those whose rewards are seldom: what few rows in a row show."""
+        episodes = self.experience.fitting
+        places = [(one, t) for one in episodes for t in range(len(one))]
+        rewards = np.concatenate([one.rewards for one in episodes]) if episodes else np.empty(0)
+        _, kind, counts = np.unique(rewards.round(6), return_inverse=True, return_counts=True)
+        few = len(counts) <= len(rewards) // 10  # else rewards are numbers of many values
+        seldom = np.flatnonzero((counts[kind] <= SELDOM * len(rewards)) & few)
+        ends = [n for n, (one, t) in enumerate(places) if one.terminated and t == len(one) - 1]
+        chosen: dict[tuple[float, bool], list[int]] = {}
+        for n in sorted({*ends, *(int(n) for n in seldom)}):
+            chosen.setdefault((round(float(rewards[n]), 6), n in ends), []).append(n)
+        turns = [n for turn in zip_longest(*chosen.values()) for n in turn if n is not None]
+        return [_step(*places[n]) for n in sorted(turns[:RARE])]
+
+
+def _step(episode: Recorded, t: int) -> str:
+    """One recorded step as a row."""
+    ended = ", ended" if episode.terminated and t == len(episode) - 1 else ""
+    return (
+        f"step {t}: obs {_short(episode.observations[t])}, action {_short(episode.actions[t])} -> "
+        f"obs {_short(episode.observations[t + 1])}, reward {episode.rewards[t]:.6g}{ended}"
+    )
+
+
+def _cut(source: str) -> str:
+    """A module with the middle left out where it is long, at whole lines."""
+    if len(source) <= MOST_SHOWN:
+        return source
+    head = source[: MOST_SHOWN // 2].rpartition("\n")[0]
+    tail = source[-MOST_SHOWN // 2 :].partition("\n")[2]
+    left = source[len(head) : -len(tail)].strip().count("\n") + 1
+    return f"{head}\n# ... {left} lines are left out here ...\n{tail}"
 
 
 def _plain(value: Any) -> Any:
     """An observation as a JSON value; None where it is more than numbers in a list."""
-    import numpy as np
-
     return np.asarray(value).tolist() if isinstance(value, int | np.integer | np.ndarray) else None
 
 
 def _short(value: Any, most: int = 400) -> str:
-    import numpy as np
-
     if isinstance(value, np.ndarray):
         text = np.array2string(value, precision=5, separator=", ", threshold=60, max_line_width=10**6)
     else:

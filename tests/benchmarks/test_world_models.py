@@ -15,7 +15,8 @@ import pytest
 from gymnasium import spaces
 
 from benchmarks.world_models import steps
-from benchmarks.world_models.cwmb import accuracy, planning_score
+from benchmarks.world_models.cost import WorldCost, in_words
+from benchmarks.world_models.cwmb import ENVIRONMENTS, accuracy, planning_score
 from benchmarks.world_models.rows import read_rows, write_rows
 from benchmarks.world_models.steps import SavingTask, WorldRow, chosen, known_tasks, table
 from benchmarks.world_models.true_world import TruePlanner
@@ -62,6 +63,24 @@ def test_planning_in_the_true_environment_leaves_it_as_it_is(env_id: str) -> Non
     twin.reset(seed=3)
     for one, other in zip(env.step(action)[:3], twin.step(action)[:3], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_all_of_the_benchmark_is_there() -> None:
+    """Its eighteen environments exist in the installed Gymnasium, each with a planner that suits its actions."""
+    assert len(ENVIRONMENTS) == 18
+    for name, kind in ENVIRONMENTS.items():
+        assert gymnasium.spec(name).id == name
+        assert (kind == "tree") == (name.split("-")[0] in DISCRETE)
+
+
+DISCRETE = {"Blackjack", "CliffWalking", "Taxi", "CartPole", "MountainCar", "Acrobot"}
+
+
+def test_the_cost_is_told_beside_its_limits() -> None:
+    """What scoring 10,000 transitions and planning one action take, and what one action may take."""
+    told = in_words(WorldCost(10_063, 0.024, 0.01, 0.0171, 1.0))
+    assert "10,063 transitions: 0.02 s of own CPU" in told
+    assert "25 simulations of depth 100 on CartPole: 0.017 s an action; 1 s are allowed" in told
 
 
 def row(recipe: str, seed: int, steps: int | None, seconds: float = 9.0) -> WorldRow:

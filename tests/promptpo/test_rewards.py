@@ -25,9 +25,8 @@ from promptpo.output.runs import read_line
 from promptpo.program.rewards import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
+from promptpo.run.keeping import paid_for
 from promptpo.run.observer import Observer
-from promptpo.search.programs import SearchLLM
-from promptpo.session import paid_for
 from promptpo.spec import describe
 from promptpo.spec.rewarded import without_purpose
 from promptpo.telling.feedback import number
@@ -185,9 +184,9 @@ def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, 
 def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
     """A program search asks nobody, so there is nothing to hear again."""
     fault = RewardFaultError("late.py failed.")
-    with pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"), paid_for(tmp_path, SearchLLM()):
+    with pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"), paid_for(tmp_path, asked=False):
         raise fault
-    with pytest.raises(RewardFaultError, match="--model replay:"), paid_for(tmp_path, ScriptedLLM([])):
+    with pytest.raises(RewardFaultError, match="--model replay:"), paid_for(tmp_path, asked=True):
         raise fault
 
 

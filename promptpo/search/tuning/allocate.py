@@ -45,7 +45,7 @@ simplest one may do, and is found sooner by itself."""
 
 LEG, LEG_SHARE = 30, 0.5
 """Where the steps buy nothing else, what is left after a search in vain is searched elsewhere: in legs of half of it,
-and of at least so many episodes."""
+and of at least so many whole episodes."""
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
@@ -302,8 +302,7 @@ class Tuning:
         return clock.all_left >= self._least_leg()
 
     def _least_leg(self) -> int:
-        length = min(self._clock.typical, self._clock.shortest() or math.inf)
-        return math.ceil(LEG * max(1.0, length))
+        return math.ceil(LEG * max(1.0, self._clock.typical))
 
     def _begin_leg(self) -> None:
         """Turn to the structure that was left out and promises most, or to another basin of the best one, in turn.

@@ -132,7 +132,8 @@ class Clock:
         Args:
             most: Steps that one episode may take.
         """
-        if not self.cut or self.horizon is None or self.horizon <= most:
+        whole = self.horizon is None or self.stage_horizon() == self.horizon
+        if not self.cut or whole or (self.horizon or 0) <= most:
             self.stretch = max(self.stretch, math.ceil((self.horizon or 1) / SHORTEST))
             return True
         before = self.stretch
@@ -182,19 +183,13 @@ class Clock:
 
     def stage_horizon(self) -> int | None:
         """Episode length to use now."""
-        shortest = self.shortest()
-        if self.horizon is None or shortest is None:
-            return self.horizon
-        middle = math.ceil(math.sqrt(shortest * self.horizon))
-        return (shortest, middle, self.horizon)[self.stage]
-
-    def shortest(self) -> int | None:
-        """Episode length of the first stage."""
         ends = self.endings > ENDINGS * self.episodes
         if self.horizon is None or (ends and not self.failing):
             return self.horizon
         affordable = self.steps * STAGES[0] / (self.population * GENERATIONS)
-        return min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable), self.survived()))
+        shortest = min(self.horizon, self.stretch * max(SHORTEST, math.ceil(affordable), self.survived()))
+        middle = math.ceil(math.sqrt(shortest * self.horizon))
+        return (shortest, middle, self.horizon)[self.stage]
 
     def survived(self) -> int:
         """Twice the mean length at which episodes failed, rounded up to a power of two, so that it is steady."""

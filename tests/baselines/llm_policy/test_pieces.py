@@ -13,7 +13,7 @@ pytest.importorskip("stable_baselines3")
 from baselines.llm_policy.design import Design
 from promptpo.cli.app import run
 from promptpo.envs.task import Task
-from tests.baselines.test_pausing import assert_pieces_equal_one, settings
+from tests.baselines.test_pausing import assert_pieces_equal_one, piece, settings
 
 
 @pytest.mark.slow
@@ -27,6 +27,18 @@ def test_a_language_model_that_is_trained_in_pieces_is_the_same(tiny_gpt2: Any, 
     )
     short = replace(chosen, task=Task("Pendulum-v1", {}, 10), test_episodes=1)
     assert_pieces_equal_one(short, tmp_path, pauses=1)
+
+
+def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path) -> None:
+    """TRPO on a network that is trained whole, with every fourth observation, as the report's rows have it."""
+    design = Design(tiny_gpt2, tune="full", numbers="raw", state="raw", layers=1)
+    rows = tmp_path / "thin.yml"
+    rows.write_text("default: {n_envs: 1, n_steps: 16, sub_sampling_factor: 4, cg_max_steps: 2}")
+    chosen = settings(
+        tmp_path, "trpo", language=design.as_data(), steps=16, eval_every=16, hyperparameters=str(rows)
+    )
+    short = replace(chosen, task=Task("Pendulum-v1", {}, 8), test_episodes=1)
+    assert piece(short, tmp_path / "run")["steps"]["train"] == 16
 
 
 def test_the_study_goes_on_piece_by_piece(

@@ -18,6 +18,7 @@ from promptpo.world.baseline.endings import find_ending
 from promptpo.world.baseline.terms import Library, candidates
 from promptpo.world.data import Experience, Shelf, some_of
 from promptpo.world.scoring import Score, scored
+from promptpo.world.words import as_data, in_words
 from sandbox import Predictions, Recorded, Replay, Rollout, Sandbox, Trial, check_source
 
 
@@ -82,6 +83,35 @@ def test_a_table_of_a_random_world_is_calibrated(here: Here) -> None:
     assert 0.8 < score.calibration < 1.2
     assert score.usable
     assert max(score.skills[0].ahead.values()) < 0.6
+    assert in_words(as_data(score))[-1].startswith(f"calibration {score.calibration:.2f} (1 is calibrated")
+
+
+@pytest.mark.parametrize(("name", "kept"), [("Pendulum-v1", [0, 1]), ("CartPole-v1", [0, 2])])
+def test_what_is_hidden_is_said_by_the_score(here: Here, name: str, kept: list[int]) -> None:
+    """Without the speeds nothing that is written from single observations predicts much: such a model is not used."""
+    env = Masked(gymnasium.make(name), kept)
+    spaces_ = (env.observation_space, env.action_space)
+    experience = Experience(*spaces_)
+    experience.add([played(here, env, 8 if name == "Pendulum-v1" else 60)])
+    source = write_world(*spaces_, experience.fitting)
+    score = asyncio.run(scored(here, source, None, experience.held_out, spaces_))
+    assert score.failure is None
+    assert score.worth < 0.4
+    assert "not used: it knows too little" in in_words(as_data(score))[0]
+
+
+class Masked(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Some of the numbers alone."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], kept: list[int]) -> None:
+        super().__init__(env)
+        full: Any = env.observation_space
+        self.kept = kept
+        self.observation_space = spaces.Box(full.low[kept], full.high[kept], dtype=full.dtype)
+
+    def observation(self, observation: Any) -> Any:
+        """The numbers that are kept."""
+        return observation[self.kept]
 
 
 def test_a_model_of_nothing_is_not_usable(here: Here) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from gymnasium import spaces
 
@@ -119,6 +120,39 @@ def test_a_model_that_promises_nothing_sends_a_probe_elsewhere(
     assert "not good enough" in notes["w1"]
     assert "nothing better than chance" in notes["w2"]
     assert [attempt.id for attempt in history.attempts] == ["w3c1"]
+
+
+def test_a_model_that_knows_too_little_is_told_with_its_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence says that the model is not used, what it is worth on held-out steps, and what would be enough."""
+    _, notes, _ = studied(tmp_path, monkeypatch, [{"usable": False, "worth": 0.04}], [], [], [])
+    assert notes["w1"].startswith(
+        "the model is not good enough (worth 0.04 of 1 on held-out steps, 0.6 is the least)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("observation", "action", "why"),
+    [
+        (spaces.Discrete(16), spaces.Discrete(4), "states and actions are few: a table is learnt"),
+        (spaces.Box(-1, 1, (2,)), spaces.Box(-np.inf, np.inf, (1,)), "nothing here plans with such actions"),
+        (spaces.Box(0, 255, (84, 84, 3), np.uint8), spaces.Discrete(4), "no world model is learnt"),
+    ],
+)
+def test_where_no_model_is_learnt_the_reason_is_told(
+    tmp_path: Path, observation: Any, action: Any, why: str
+) -> None:
+    """Few states, unbounded actions and pictures have no studies, and a note says why in a sentence."""
+    config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
+    spec: Any = SimpleNamespace(observation_space=observation, action_space=action)
+    with Journal(tmp_path) as journal:
+        spender: Any = SimpleNamespace(
+            journal=journal, executor=None, llm=SimpleNamespace(language_model=False)
+        )
+        search = WorldSearch(spec, cast("Any", Sampler([])), spender, config, 10, threshold=None)
+        asyncio.run(search.study(History()))
+        assert [why in event.data for event in journal.of_kind("note")] == [True]
 
 
 def test_studies_end_where_their_share_is_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

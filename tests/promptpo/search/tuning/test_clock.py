@@ -69,3 +69,17 @@ def test_cost_is_bounded_by_what_was_seen(horizon: int | None) -> None:
     one.add(rollout((0.0, 2, True), (0.0, 4, True)))
     assert one.cost(1, horizon) == 8
     assert one.cost(100, horizon) == 2 * 100 * 3 + 8
+
+
+@pytest.mark.parametrize(
+    ("most", "horizon", "longer"), [(1000, 1000, True), (300, 260, True), (200, 130, False)]
+)
+def test_episodes_become_as_long_as_can_be_paid(most: int, horizon: int, longer: bool) -> None:
+    """Whole ones where these are payable; else twice as long as often as that is; else none of another length."""
+    clock = Clock(10_000, 1000, 10, cut=True)
+    assert clock.stage_horizon() == 130
+    assert clock.lengthen_within(most) is longer
+    assert clock.stage_horizon() == horizon
+    ending = Clock(10_000, 1000, 10, cut=True, episodes=10, endings=10)
+    assert ending.stage_horizon() == 1000
+    assert ending.lengthen_within(most)

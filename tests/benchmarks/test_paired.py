@@ -1,0 +1,31 @@
+"""Two versions of the tuner beside each other."""
+
+from benchmarks.tuning.__main__ import ENVS
+from benchmarks.tuning.paired import STRUCTURES, report
+from benchmarks.tuning.run import supplied
+
+
+def row(label: str, env: str, seed: int, after: float) -> dict[str, object]:
+    """A measurement with 1,000 steps, of numbers that return 100 as they were written."""
+    return {"label": label, "env": env, "budget": 1000, "seed": seed, "untuned": 100.0, "after": after}
+
+
+def test_only_shared_seeds_are_compared_on_a_scale_that_environments_share() -> None:
+    """0 is what the numbers as written return, 1 the best mean of any label; a seed that one label lacks is left out."""
+    rows = [
+        row("old", "A", 1, 150.0), row("old", "A", 2, 150.0), row("old", "A", 3, 9999.0), row("new", "A", 1, 300.0),
+        row("new", "A", 2, 100.0), row("old", "B", 1, 200.0), row("new", "B", 1, 200.0), row("old", "C", 1, 7.0),
+    ]  # fmt: skip
+    lines = report(rows, 1000).splitlines()
+    assert lines[2:] == [
+        "| A | 100 | 150 (150, 150) | 200 (300, 100) |",
+        "| B | 100 | 200 (200) | 200 (200) |",
+        "| normalised mean | | 0.750 | 1.000 |",
+        "| tenth percentile over seeds | | 0.750 | 0.600 |",
+    ]
+
+
+def test_every_structure_is_there() -> None:
+    """At least eight environments, each with a recorded structure that has numbers."""
+    assert len(STRUCTURES) >= 8
+    assert all(which in supplied(ENVS[name], label) for name, (label, which) in STRUCTURES.items())
