@@ -23,7 +23,7 @@ from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
-from promptpo.spec.render import render
+from promptpo.spec.render import number, render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
@@ -236,6 +236,7 @@ def describe_env(
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
     if reveal == "named":  # texts often say what it is all about
         parts = with_texts(parts, within, seen, task.name)
+        parts = _with_step_time(parts, within)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
@@ -274,6 +275,15 @@ def describe_env(
         first_frames=first_frames(within, seen) if reveal == "named" else (),
     )
     return spec, observed
+
+
+def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
+    """The parts with how long a step lasts, where the environment has a ``dt`` and no part tells it."""
+    dt = getattr(env.unwrapped, "dt", None)
+    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0 < dt < math.inf:
+        return parts
+    told = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
+    return parts if re.search(told, render(parts)) else replace(parts, step_seconds=float(dt))
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
