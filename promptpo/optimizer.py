@@ -213,6 +213,8 @@ class _Loop:
                 ceiling=bool(ceiling_of(samples)),
             )
             history.attempts.extend(tuned)
+        else:
+            self.tuner.spare(history, new)
         tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
         await self.judge.judge(history, tried, number)
         await self._end(samples, before)
@@ -238,9 +240,11 @@ class _Loop:
         history.ceiling = ceiling_of(samples) if history.stalled else ""
         history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
-            told = {
+            told: dict[str, Any] = {
                 name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
                 for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
             }
+            untuned = self.tuner.untuned(history, number)
+            told |= {"untuned": untuned} if untuned else {}
             self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)
