@@ -208,9 +208,9 @@ class _Loop:
             await self._tune(new, samples)
         tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
         await self.judge.judge(history, tried, number)
-        if hopeful and not history.reaches(
-            self.threshold
-        ):  # it was luck: the steps for tuning are still there
+        if hopeful and history.reaches(self.threshold):
+            self.tuner.spare(history, new)
+        elif hopeful:  # it was luck on a few starts, and the steps for tuning are still there
             tuned = await self._tune(new, samples)
             await self.judge.judge(history, tuned, number, part=".tuned")
         await self._end(samples, before)
@@ -249,9 +249,11 @@ class _Loop:
         history.ceiling = ceiling_of(samples) if history.stalled else ""
         history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
-            told = {
+            told: dict[str, Any] = {
                 name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
                 for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
             }
+            untuned = self.tuner.untuned(history, number)
+            told |= {"untuned": untuned} if untuned else {}
             self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)

@@ -50,7 +50,7 @@ from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
 from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
-from promptpo.spec import TaskSpec, describe, with_hint
+from promptpo.spec import TaskSpec, describe, with_cut, with_hint
 from promptpo.spec.reading import names_of
 from sandbox.text import clean, clean_name
 
@@ -186,6 +186,7 @@ class Session:
         if status.missing:
             self.observer.warn(f"sandbox: {status.level}; missing here: {', '.join(status.missing)}")
         horizon = horizon_within(config, spec.horizon, spec.sample_length)
+        spec = with_cut(spec, horizon)
         if spec.horizon is None:
             self.observer.warn(
                 f"{config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, which the "
@@ -383,10 +384,17 @@ def _same_spec(journal: Journal, spec: TaskSpec) -> TaskSpec:
         spec = replace(spec, text=clean(spec.text))
         space = recorded(spec.action_space)
         journal.add(
-            "spec", "spec", {"text": spec.text, "action_space": space, "spent": {"spec": spec.sample_steps}}
+            "spec",
+            "spec",
+            {
+                "text": spec.text,
+                "action_space": space,
+                "sample_length": spec.sample_length,
+                "spent": {"spec": spec.sample_steps},
+            },
         )
         return spec
-    return replace(spec, text=found["text"])
+    return replace(spec, text=found["text"], sample_length=found.get("sample_length", spec.sample_length))
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

@@ -109,6 +109,8 @@ class PlainDisplay(Observer):
         elif event.kind == "round":
             best = "best " if state.best else ""
             self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}")
+            if event.data.get("untuned"):
+                self.line(f"  {event.data['untuned']}")
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")

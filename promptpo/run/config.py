@@ -270,7 +270,9 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
     tiny = horizon is None and sampled < TINY_EPISODE
     most_training = MANY_TRAINING_EPISODES if tiny else MOST_TRAINING_EPISODES
     most_validation = MANY_VALIDATION_EPISODES if tiny else MOST_VALIDATION_EPISODES
-    horizon = math.ceil(2 * sampled) if tiny else horizon or SHORT_EPISODE
+    if horizon is None:
+        own = math.ceil(sampled) if math.isfinite(sampled) else 0
+        horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, own)
     budget, recipe = config.budget, config.switches
     fifth = budget.steps // 5 if budget.steps is not None else None
     train, validation = config.episodes, config.validation_episodes
@@ -291,6 +293,9 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
     return replace(config, episodes=train, validation_episodes=validation)
 
 
+LEAST_EPISODES = 25
+"""So many episodes the step budget must pay for where they are cut by it."""
+
 UNBOUNDED_HORIZON, SHORTEST = 10_000, 100
 """Steps between which the episodes of an environment without a time limit are cut in a search."""
 
@@ -299,12 +304,12 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
     """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
 
     Training all candidates may then take a fifth of the step budget; episodes may last ten times as long
-    as those of random actions in any case.
+    as those of random actions in any case where a hundred of these are paid for, and twice as long where twenty-five are.
 
     Args:
         config: With its numbers of episodes decided.
         horizon: The environment's limit, or the user's; None where there is none.
-        sampled: Mean steps of a few episodes of random actions.
+        sampled: Steps of an episode of random actions.
     """
     if horizon is not None:
         return horizon
@@ -312,8 +317,9 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
     if steps is None:
         return UNBOUNDED_HORIZON
     affordable = steps // (5 * rounds * config.candidates * config.train_episodes)
-    natural = math.ceil(10 * sampled) if math.isfinite(sampled) else 0
-    return min(UNBOUNDED_HORIZON, max(SHORTEST, affordable, min(natural, steps // 100)))
+    natural, twice = (math.ceil(n * sampled) if math.isfinite(sampled) else 0 for n in (10, 2))
+    longest = max(affordable, min(natural, steps // 100), min(twice, steps // LEAST_EPISODES))
+    return min(UNBOUNDED_HORIZON, max(SHORTEST, longest))
 
 
 def save_config(config: Config, path: Path) -> None:

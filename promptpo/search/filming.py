@@ -69,6 +69,7 @@ class Filming:
         self._kept: dict[str, list[Episode]] = {}
         self._strips: tuple[Still, ...] = ()
         self._told = False
+        self._missing = ""
 
     @property
     def wanted(self) -> bool:
@@ -93,6 +94,10 @@ class Filming:
             strips = await self._made(leader)
             found = [{"caption": strip.caption, "picture": strip.digest} for strip in strips]
             journal.add("frames", leader.id, found)
+        if found:
+            self._missing = ""
+        elif not self._missing:
+            self._missing = "they could not be rendered"
         self._strips = tuple(_read(found, journal.directory / PICTURES))
 
     def stills(self, *, first: bool) -> tuple[Still, ...]:
@@ -101,6 +106,10 @@ class Filming:
             return ()
         frames = tuple(Still(caption, png) for caption, png in self._spec.first_frames)
         return frames if first else (*frames[:1], *self._strips)
+
+    def missing(self) -> str:
+        """Why a later request is shown no strips, as a sentence; empty where it is, or nobody would look at them."""
+        return f"No film strips are shown: {self._missing}." if self.wanted and self._missing else ""
 
     async def _made(self, leader: Attempt) -> list[Still]:
         digest = Program.parse(leader.candidate.source).digest
@@ -121,6 +130,7 @@ class Filming:
                 for place, episode in zip(_places(episodes), episodes, strict=True)
             ]
         except RenderingError as error:
+            self._missing = str(error).rstrip(".")
             if not self._told:
                 self._told = True
                 logger.warning("no film strips are shown: %s", error)

@@ -200,7 +200,8 @@ class Sampler:
             plan, self._known, max_tokens=self._history_tokens, system_length=len(self._system)
         )
         stills = self.filming.stills(first=plan.direction == "first") if self.filming else ()
-        question = Message("user", prompt, stills)
+        missing = self.filming.missing() if self.filming and plan.direction != "first" else ""
+        question = Message("user", f"{prompt}\n{missing}\n" if missing else prompt, stills)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(
             key,

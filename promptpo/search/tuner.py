@@ -22,7 +22,15 @@ from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
-from promptpo.telling.tuning import AT_TARGET, NO_NUMBERS, NO_STEPS, NOT_PAID, outcome_in_words, peak_in_words
+from promptpo.telling.tuning import (
+    AT_TARGET,
+    NO_NUMBERS,
+    NO_STEPS,
+    NOT_PAID,
+    SPARED,
+    outcome_in_words,
+    peak_in_words,
+)
 from sandbox.arrays import array_of
 
 if TYPE_CHECKING:
@@ -32,6 +40,15 @@ if TYPE_CHECKING:
     from promptpo.search.sampler import Sampler
     from promptpo.search.tuning import Batch, Tuned
     from sandbox import Rollout
+
+
+WHY = {
+    SPARED: "not tuned, as one reached the threshold in training and was looked at again",
+    NO_STEPS: "not tuned, as no steps were left",
+    AT_TARGET: "not tuned, as it is at the threshold",
+    NO_NUMBERS: "not tuned, as no policy declares PARAMS",
+}
+"""What a person is told of a round without tuning, by what the model is told of a candidate."""
 
 
 class Tuner:
@@ -93,6 +110,24 @@ class Tuner:
             if attempt is not None and peak:
                 history.tuning[attempt.id] = peak[0].upper() + peak[1:]
         return [attempt for _, attempt in measured if attempt]
+
+    def spare(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
+        if self._config.tune == "none" or not self._recipe.tune:
+            return
+        for attempt in attempts:
+            if history.runs(attempt) and not attempt.candidate.duplicate_of:
+                program = Program.parse(attempt.candidate.source)
+                numbers = bool(program.params) or program.table is not None
+                history.tuning[attempt.id] = SPARED if numbers else NO_NUMBERS
+
+    def untuned(self, history: History, round_: int) -> str:
+        """Why no candidate of a round was tuned, for people, without a full stop; empty where one was, or none was to be."""
+        ids = [one.id for one in history.of_round(round_) if history.runs(one) and not one.candidate.tuned]
+        said = [history.tuning.get(id_, "") for id_ in ids]
+        why = next((one for one in (SPARED, NO_STEPS, AT_TARGET, NO_NUMBERS) if one in said), "")
+        known = {SPARED, NO_STEPS, AT_TARGET, NO_NUMBERS}
+        return WHY[why] if why and all(one in known for one in said) else ""
 
     @staticmethod
     def _tell_untuned(

@@ -1,7 +1,7 @@
 """What a language model is told about an environment."""
 
 from promptpo.spec.check import Contradiction, check_spec
-from promptpo.spec.describe import TaskSpec, describe, describe_env, with_hint
+from promptpo.spec.describe import TaskSpec, describe, describe_env, with_cut, with_hint
 from promptpo.spec.draft import Ask, Draft, draft_spec
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "describe",
     "describe_env",
     "draft_spec",
+    "with_cut",
     "with_hint",
 ]

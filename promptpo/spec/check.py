@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Reading, Said, SpecClass
 
-EPISODE_KEYS = ("max_steps", "start", "end", "success", "solved_from_mean_return")
+EPISODE_KEYS = ("max_steps", "seconds_per_step", "start", "end", "success", "solved_from_mean_return")
 NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +23,7 @@ from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
-from promptpo.spec.render import render
+from promptpo.spec.render import number, render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_places
 from promptpo.spec.reward_code import with_values
@@ -91,7 +92,8 @@ class TaskSpec:
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
         sample_rate: Of these in a second; 0 where it is not known.
-        sample_length: Mean steps of the episodes observed, of which long ones were cut.
+        sample_length: Steps of an episode of random actions that nothing bounds, where one was seen to end; else mean
+            steps of the episodes observed, of which long ones were cut.
         sources: Part of the text to where it came from: "user", "known" (a table of ours),
             "documentation", "source" (the environment's code), "space" or "observed".
         warnings: What is wrong with the environment, one sentence each.
@@ -100,6 +102,7 @@ class TaskSpec:
         one_start: Whether these are all the same.
         info: Numeric entries of ``info`` with the least and the most that was observed.
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
+        cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
     """
 
     text: str
@@ -119,6 +122,7 @@ class TaskSpec:
     one_start: bool = False
     info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     first_frames: tuple[tuple[str, bytes], ...] = ()
+    cut: int | None = None
 
 
 def describe(
@@ -164,6 +168,21 @@ def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
         return spec
     lines = "\n".join(f"# {line}".rstrip() for line in hint.strip().splitlines())
     return replace(spec, text=f"{spec.text.rstrip()}\n\n\n# What the user says about this task:\n{lines}\n")
+
+
+CUT = "this run cuts episodes there; the environment has no limit of its own"
+
+
+def with_cut(spec: TaskSpec, steps: int) -> TaskSpec:
+    """The spec with the length at which a run cuts episodes that nothing else bounds, where a horizon stands."""
+    if spec.horizon is not None:
+        return spec
+    line = rf'("max_steps": )(?:None,|\d+,  # {CUT})'
+    text, found = re.subn(line, rf"\g<1>{steps},  # {CUT}", spec.text, count=1)
+    if not found:
+        text = re.sub(r"\n+# This run cuts episodes after [\d,]+ steps\.\n", "\n", spec.text)
+        text = f"{text.rstrip()}\n\n\n# This run cuts episodes after {steps:,} steps.\n"
+    return replace(spec, text=text, cut=steps)
 
 
 def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
@@ -217,6 +236,7 @@ def describe_env(
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
     if reveal == "named":  # texts often say what it is all about
         parts = with_texts(parts, within, seen, task.name)
+        parts = _with_step_time(parts, within)
     listed = with_variants(parts, within, task, seen, reveal)
     parts = revealed(listed, within, reveal)
     if reveal == "bare" and task.is_family:
@@ -239,7 +259,7 @@ def describe_env(
         reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
         sample_steps=observed.spent + more,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
-        sample_length=len(observed.steps) / max(1, observed.episodes),
+        sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
         sources=sources,
         warnings=_warnings(task, observed),
         firsts=tuple(observed.firsts),
@@ -255,6 +275,15 @@ def describe_env(
         first_frames=first_frames(within, seen) if reveal == "named" else (),
     )
     return spec, observed
+
+
+def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
+    """The parts with how long a step lasts, where the environment has a ``dt`` and no part tells it."""
+    dt = getattr(env.unwrapped, "dt", None)
+    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0 < dt < math.inf:
+        return parts
+    told = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
+    return parts if re.search(told, render(parts)) else replace(parts, step_seconds=float(dt))
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from copy import deepcopy
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ import numpy as np
 from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
+from promptpo.envs.pictures import pictures_in
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
+from promptpo.spec.horizon import horizon_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import gymnasium
 
@@ -29,6 +32,12 @@ MOST_STEPS = 1000
 """About so many in all, however many variants a family has."""
 
 REPEATED_STEPS = 5
+
+WELL_INSIDE, WATCHED = 60, 6
+"""Where observations are pictures: an episode is looked at again from this step on, for so many steps."""
+
+MOST_OF_ONE, LOOKING_SECONDS = 1500, 5.0
+"""Steps and seconds for which one episode goes on where nothing bounds it, to see whether it ends by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,9 @@ class Observed:
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
         firsts: The first observation of each episode.
+        inside: Where observations are pictures: steps from well inside an episode, in order.
+        inside_at: After how many steps of the episode these begin.
+        whole: Steps of an episode that nothing bounds and that ended by itself; None where none did, or was looked at.
     """
 
     steps: Sequence[Step]
@@ -65,6 +77,9 @@ class Observed:
     repeats: bool
     seconds: float = 0.0
     firsts: Sequence[Any] = ()
+    inside: Sequence[Step] = ()
+    inside_at: int = 0
+    whole: int | None = None
 
     @property
     def one_start(self) -> bool:
@@ -90,6 +105,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
         limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
         episodes = [_episode(env, seed, limit, name) for seed in seeds]
         again = _episode(env, SEEDS[0], REPEATED_STEPS, name)
+        inside, inside_at, looked, whole = _further(env, name)
     except PromptPOError:
         raise
     except Exception as fault:  # a foreign environment: anything can come out of it
@@ -103,12 +119,40 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
     return Observed(
         steps=steps,
         observations=[*firsts, *(step.next_observation for step in steps)],
-        spent=len(steps) + len(again),
+        spent=len(steps) + len(again) + looked,
         episodes=len(seeds),
         repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
         seconds=seconds,
         firsts=firsts,
+        inside=inside,
+        inside_at=inside_at,
+        whole=whole,
     )
+
+
+def _further(env: gymnasium.Env[Any, Any], name: str) -> tuple[list[Step], int, int, int | None]:
+    """More of one episode: steps from well inside it, where they begin, steps taken, and its length where it ended.
+
+    Nothing is looked at where neither pictures nor an open end ask for it.
+    """
+    if family_of(env) is not None:
+        return [], 0, 0, None
+    pictures, unbounded = bool(pictures_in(env.observation_space)), horizon_of(env) is None
+    most = MOST_OF_ONE if unbounded else WELL_INSIDE + WATCHED if pictures else 0
+    if not most:
+        return [], 0, 0, None
+    kept: list[Step] = []
+    taken, until = 0, time.perf_counter() + LOOKING_SECONDS
+    ended = False
+    for step, over in _steps(env, SEEDS[0], name):
+        taken += 1
+        ended = over
+        if pictures and taken <= WELL_INSIDE + WATCHED:
+            kept.append(step)
+        if taken >= most or time.perf_counter() > until:
+            break
+    begin = min(WELL_INSIDE, len(kept) // 3) if len(kept) < WELL_INSIDE + WATCHED else WELL_INSIDE
+    return kept[begin : begin + WATCHED], begin, taken, taken if unbounded and ended else None
 
 
 def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
@@ -118,23 +162,27 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
 
 
 def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
+    return [step for step, _ in itertools.islice(_steps(env, seed, name), limit)]
+
+
+def _steps(env: gymnasium.Env[Any, Any], seed: int, name: str) -> Iterator[tuple[Step, bool]]:
+    """Steps of random actions until the episode ends, each with whether it does."""
     contract = ReturnContract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(env.reset(seed=seed))
         observation = deepcopy(observation)
     env.action_space.seed(seed)
-    steps = []
-    for _ in range(limit):
+    while True:
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"):
             following, reward, terminated, truncated, info = contract.step(env.step(action))
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
-        steps.append(Step(observation, action, float(reward), following, bool(terminated), info, seed))
+        over = bool(terminated or truncated)
+        yield Step(observation, action, float(reward), following, bool(terminated), info, seed), over
         observation = following
-        if terminated or truncated:
-            break
-    return steps
+        if over:
+            return
 
 
 def _same(a: Step, b: Step) -> bool:

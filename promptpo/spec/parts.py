@@ -92,6 +92,7 @@ class Parts:
         reward_code: The reward as Python.
         start: How an episode begins.
         end: When it ends.
+        step_seconds: Simulated seconds of a step, where nothing else in the spec names them.
         horizon: Longest episode in steps.
         success: When an episode counts as a success; empty where the environment does not say.
         threshold: The return from which the task counts as solved.
@@ -116,6 +117,7 @@ class Parts:
     start: str = ""
     end: str = ""
     horizon: int | None = None
+    step_seconds: float | None = None
     success: str = ""
     threshold: float | None = None
     samples: Sequence[str] = ()

@@ -39,6 +39,12 @@ EXACT = 40
 BUCKET = 32
 """Colours are alike where each channel is in the same of the ranges of this width."""
 
+MOST_LATER = 6
+"""Frames after one in which it is looked for whether something moved."""
+
+MOST_SMALL, DISTINCT = 5, 90
+"""Colours of small areas that are told, and how far, summed over channels, they are from every colour of a larger area."""
+
 MOST_PIECES, LEAST_PIXELS = 3, 2
 """Pieces of one colour that are told, and their least size."""
 
@@ -80,8 +86,9 @@ def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed
         firsts = [picture.latest(obs) for obs in observed.observations[: len(seeds)]]
         first_seed = observed.steps[0].seed
         course = [picture.latest(step.next_observation) for step in observed.steps if step.seed == first_seed]
+        inside = [picture.latest(step.next_observation) for step in observed.inside]
         name = f"{BLOCK}_{n + 1}" if len(found) > 1 else BLOCK
-        blocks[name] = "\n".join(_lines(picture, firsts, course))
+        blocks[name] = "\n".join(_lines(picture, firsts, course, inside, observed.inside_at))
     return replace(parts, observation=fields, blocks=blocks)
 
 
@@ -95,9 +102,12 @@ def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tupl
         return ()
     first = observed.steps[0]
     course = [step for step in observed.steps if step.seed == first.seed]
+    after, later = (
+        (observed.inside_at + 1, observed.inside[0]) if observed.inside else (len(course), course[-1])
+    )
     shown = [
         (f"`{found[0].expression}` at the start of an episode", first.observation),
-        (f"The same after {len(course)} random actions", course[-1].next_observation),
+        (f"The same after {after} random actions", later.next_observation),
     ]
     return tuple(
         (
@@ -145,8 +155,10 @@ def _explained(item: Field, picture: Picture) -> Field:
     return replace(item, meaning=f"{text}. {item.meaning}" if item.meaning else text)
 
 
-def _lines(picture: Picture, firsts: Sequence[Any], course: Sequence[Any]) -> Iterator[str]:
-    """What stands out in first frames, one line each."""
+def _lines(
+    picture: Picture, firsts: Sequence[Any], course: Sequence[Any], inside: Sequence[Any], inside_at: int
+) -> Iterator[str]:
+    """What stands out in first frames and well inside an episode, one line each."""
     first = firsts[0]
     height, width = first.shape[:2]
     kind = "(red, green, blue)" if picture.channels in COLOUR else "grey values"
@@ -155,27 +167,62 @@ def _lines(picture: Picture, firsts: Sequence[Any], course: Sequence[Any]) -> It
         f"A real first frame{which}, {height} rows by {width} columns, by {kind}; places are [rows, columns], "
         "first to last"
     )
-    yield from _colours(first, picture)
+    yield from _colours(first, picture, course[:MOST_LATER])
     if len(firsts) > 1:
         different = np.any([(other != first).any(axis=2) for other in firsts[1:]], axis=0)
         share = float(different.mean())
         text = "are all the same" if not share else f"differ in {share:.1%} of their pixels"
         yield f"the first frames of {len(firsts)} starts {text}{f': {_box(different)}' if share else ''}"
     yield from _changes([first, *course])
-    if course and float((course[-1] != first).any(axis=2).mean()) > MOSTLY_OTHER:
-        yield f"the frame after {len(course)} of them"
-        yield from _colours(course[-1], picture)
+    after, later = (inside_at + 1, inside) if inside else (len(course), course[-1:])
+    if later and float((later[0] != first).any(axis=2).mean()) > MOSTLY_OTHER:
+        yield f"the frame after {after} random actions, well inside an episode"
+        yield from _colours(later[0], picture, later[1:])
 
 
-def _colours(frame: NDArray[np.uint8], picture: Picture) -> Iterator[str]:
-    """What has which colour, one line for each."""
+def _colours(frame: NDArray[np.uint8], picture: Picture, later: Sequence[Any] = ()) -> Iterator[str]:
+    """What has which colour, one line for each; of small areas whether they are elsewhere in later frames."""
     exact, patches = _patches(frame)
     most = MOST_COLOURS if exact else FEW_COLOURS
+    about = "" if exact else "about "
     for patch in patches[:most]:
-        yield f"{'' if exact else 'about '}{_named(patch.colour, picture)}: {_where(patch)}"
-    if len(patches) > most:
-        rest = sum(patch.area for patch in patches[most:]) / frame[:, :, 0].size
-        yield f"{len(patches) - most} more colours on {rest:.1%} of the pixels"
+        yield f"{about}{_named(patch.colour, picture)}: {_where(patch)}"
+    small = _distinct(patches[:most], patches[most:])
+    for patch in small:
+        how = _stays(patch, frame, later, exact=exact)
+        yield f"small but distinct, {about}{_named(patch.colour, picture)}: {_where(patch)}{how}"
+    others = [patch for patch in patches[most:] if all(patch is not one for one in small)]
+    if others:
+        rest = sum(patch.area for patch in others) / frame[:, :, 0].size
+        yield f"{len(others)} more colours on {rest:.1%} of the pixels"
+
+
+def _distinct(large: Sequence[_Patch], small: Sequence[_Patch]) -> list[_Patch]:
+    """Of small patches those that can be told by their colour, as what acts often can; the most distinct first."""
+
+    def distance(patch: _Patch, others: Sequence[_Patch]) -> int:
+        return min(
+            (sum(abs(a - b) for a, b in zip(patch.colour, one.colour, strict=True)) for one in others),
+            default=0,
+        )
+
+    chosen: list[_Patch] = []
+    for patch in sorted(small, key=lambda one: -distance(one, large)):
+        if len(chosen) < MOST_SMALL and distance(patch, [*large, *chosen]) > DISTINCT:
+            chosen.extend([patch] if components(patch.mask, LEAST_PIXELS) else [])
+    return chosen
+
+
+def _stays(patch: _Patch, frame: NDArray[np.uint8], later: Sequence[Any], *, exact: bool) -> str:
+    """Whether a patch is where it was in the frames that follow."""
+    if not later:
+        return ""
+    code = _codes(frame if exact else frame // BUCKET)[patch.mask][0]
+    there = [_codes(each if exact else each // BUCKET) == code for each in later]
+    if not all(mask.any() for mask in there):
+        return ", gone in a later frame"
+    stays = all(np.array_equal(mask, patch.mask) for mask in there)
+    return ", at the same place in later frames" if stays else ", moves"
 
 
 def _patches(frame: NDArray[np.uint8]) -> tuple[bool, list[_Patch]]:

@@ -26,6 +26,9 @@ _AMOUNT = re.compile(r"(?<![\w.^*/-])(?<![*/-] )\+?(\d+(?:,\d{3})*(?:\.\d+)?)(?!
 _LARGE = re.compile(
     r"\b(?:bonus(?:es)?|(?:large|big|high|positive) (?:reward|payoff|prize))\b", re.IGNORECASE
 )
+_RESULT = re.compile(r"\d\)?\s*[-+*/^x]\s*\(?\d[^=;]*=\s*[-+]?\d")
+"""What a formula comes to with some numbers in it, as documentation has it in an example of a whole episode."""
+
 _COST = re.compile(r"\b(?:costs?|costly|fines?|penal\w+|loses?|minus|negative)\b", re.IGNORECASE)
 
 
@@ -57,7 +60,7 @@ def _told(reading: Reading) -> Iterator[Promise]:
     docstring = ast.get_docstring(reading.reward) or "" if reading.reward is not None else ""
     entries = [value for value in (reading.episode or {}).values() if isinstance(value, str)]
     for sentence in sentences_of("\n\n".join([reading.docstring, docstring, *entries])):
-        if not _REWARD.search(sentence) or _TOTAL.search(sentence):
+        if not _REWARD.search(sentence) or _TOTAL.search(sentence) or _RESULT.search(sentence):
             continue
         amounts = [float(text.replace(",", "")) for text in _AMOUNT.findall(sentence)]
         if amounts or (_LARGE.search(sentence) and not _COST.search(sentence)):

@@ -202,6 +202,8 @@ def _split(text: str) -> tuple[str, str]:
 
 def _episode(parts: Parts) -> str:
     entries: list[tuple[str, str]] = [("max_steps", repr(parts.horizon))]
+    if parts.step_seconds is not None:
+        entries.append(("seconds_per_step", number(parts.step_seconds)))
     entries += [(key, _string(text)) for key, text in (("start", parts.start), ("end", parts.end)) if text]
     if parts.success:
         entries.append(("success", _string(parts.success)))

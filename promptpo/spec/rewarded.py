@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.prose import sentences_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ _PURPOSE = re.compile(
     re.IGNORECASE,
 )
 """What tells a sentence on what is to be done, or on what it earns."""
+
+_STATE = re.compile(r"env\.data\.\S+ \((?:[^()]|\([^()]*\))*\)")
+"""Parts of a simulator's state among what a policy does not see; the rest is the old reward's own bookkeeping."""
 
 ENV_REWARD = "In the class Reward below this is `env_reward`."
 
@@ -44,7 +48,11 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     if reward.reads_environment:
         text = "\n".join(filter(None, [ENV_REWARD, parts.reward_text]))
         return replace(parts, reward_text=text, success=success)
-    return replace(parts, reward_code=None, reward_text="", success=success)
+    hidden = parts.reward_code.words.get(NOT_OBSERVED, "") if parts.reward_code is not None else ""
+    state = ", ".join(_STATE.findall(hidden))
+    line = f"{NOT_OBSERVED}: {state}." if state else ""
+    note = "\n".join(filter(None, [parts.observation_note, line]))
+    return replace(parts, reward_code=None, reward_text="", success=success, observation_note=note)
 
 
 def _goal(reward: RewardProgram) -> str:

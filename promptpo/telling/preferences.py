@@ -59,10 +59,19 @@ def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None)
         **_most_changing(observed, MOST_IN_ROWS),
         **_most_changing(done, MOST_IN_ROWS // 3),
     }
-    at = sorted({round(i * (steps - 1) / max(1, ROWS - 1)) for i in range(ROWS)})
+    at = _rows(steps, ended=episode.terminated)
     lines += ["", "|".join(["step", *shown])]
     lines += ["|".join([str(t), *(_brief(column[t]) for column in shown.values())]) for t in at]
     return "\n".join([head, *lines])
+
+
+def _rows(steps: int, *, ended: bool) -> list[int]:
+    """The steps that are told in full: evenly, or, of an episode that was ended, half of them on how it came to that."""
+    if not ended or steps <= ROWS:
+        return sorted({round(i * (steps - 1) / max(1, ROWS - 1)) for i in range(ROWS)})
+    last, half = steps - 1, ROWS // 2
+    late = {last - round(last / 2 ** (n + 2)) for n in range(half - 1)} | {last}
+    return sorted({round(i * last / half) for i in range(half)} | late | {last - 1})
 
 
 def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:

@@ -89,7 +89,7 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
     pictures = on_looking(spec.observation_space)
     return system_prompt(
         spec=spec.text,
-        horizon=spec.horizon,
+        horizon=spec.horizon or spec.cut,
         success=spec.reports_success,
         tune=config.switches.tune and config.tune != "none",
         clips=config.clip_actions and is_continuous(spec.action_space),
@@ -171,6 +171,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
+        tuned=any(parent.candidate.tuned for parent in plan.parents),
         may_end=plan.may_end,
         earn=EARN,
         may_revise=plan.may_revise
@@ -178,6 +179,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         probe=known.probe,
         most_report=experiments.MOST_REPORT,
         form=form_of_trajectory(known.reports_success, sees_all=True, pictures=known.pictures),
+        probe_form=form_of_trajectory(known.reports_success, sees_all=True),
     )
     parts = parts_of(plan, known, request)
     code = (

@@ -27,6 +27,7 @@ MOST_NUMBERS = 8
 NO_NUMBERS = "Not tuned: it declares no PARAMS"
 NO_STEPS = "Not tuned, as no steps were left"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
+SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 

@@ -253,6 +253,19 @@ def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -
     assert without.rstrip().endswith("return self.steps > 100")
 
 
+def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
+    """How long a step lasts stands in the reward's code; without that code, and without any, it is told all the same."""
+    assert '"seconds_per_step": 0.05' in describe(Task("Pendulum-v1", reward=reward_program(LEFT))).text
+    task = Task("Hopper-v5")
+    pytest.importorskip("mujoco")
+    own, other = describe(task).text, describe(replace(task, reward=reward_program(LEFT))).text
+    assert "0.008" in own
+    assert "seconds_per_step" not in own
+    assert '"seconds_per_step": 0.008' in other
+    assert "Not in the observation: env.data.qpos[0]" in other
+    assert "seconds_per_step" not in describe(Task("CartPole-v1")).text
+
+
 @pytest.mark.parametrize("builds", [False, True])
 def test_a_goal_comes_first_and_the_environments_own_purpose_is_not_told(builds: bool) -> None:
     """The documentation says to balance the pole, which is not what is asked for; what the parts are stays."""

@@ -67,17 +67,23 @@ def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
 
 
 def _frames(
-    env: gymnasium.Env[Any, Any], episode: Episode, every: int, late: Callable[[int], bool] = lambda _: False
+    env: gymnasium.Env[Any, Any],
+    episode: Episode,
+    wanted: Callable[[int], bool],
+    over: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Any, float]]:
-    """(step, frame, return so far) of the start, of every `every`-th step unless it is `late`, of the end."""
+    """(step, frame, return so far) of the start, of every step that is `wanted`, of the end or where time is `over`."""
     env.reset(seed=episode.seed)
     total = 0.0
     yield 0, _upright(env), total
     actions = trajectory_of(episode).actions
     for step, action in enumerate(actions, start=1):
         total += float(env.step(action)[1])
-        if step == len(actions) or (step % every == 0 and not late(step)):
+        ended = over()
+        if ended or step == len(actions) or wanted(step):
             yield step, _upright(env), total
+        if ended:
+            return
 
 
 def _upright(env: gymnasium.Env[Any, Any]) -> Any:
@@ -92,19 +98,24 @@ def _pictures(
     env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
 ) -> dict[str, Any]:
     every = max(1, math.ceil(episode.steps / wanted["frames"]))
+    chosen = set(wanted.get("steps") or ())
     started, seconds = time.monotonic(), float(wanted["seconds"])
 
-    def late(step: int) -> bool:
+    def shown(step: int) -> bool:
         """Where rendering is slow, pictures are left out all along the episode and not at its end."""
-        return time.monotonic() - started > seconds * step / episode.steps
+        if chosen:
+            return step in chosen
+        return step % every == 0 and time.monotonic() - started <= seconds * step / episode.steps
 
-    frames, reached, whole = [], 0.0, True
-    for step, frame, total in _frames(env, episode, every, late):
+    def over() -> bool:
+        """Where the steps themselves are slow, the rest of the episode is not waited for."""
+        return time.monotonic() - started > 1.5 * seconds
+
+    frames, reached, last = [], 0.0, 0
+    for step, frame, total in _frames(env, episode, shown, over):
         frames.append((step, base64.b64encode(png(smaller(frame, wanted["width"]))).decode()))
-        reached = total
-        if time.monotonic() - started > 1.5 * seconds:
-            whole = step == episode.steps
-            break
+        reached, last = total, step
+    whole = last == episode.steps
     same = not whole or _equal(reached, episode.return_)
     return {"frames": frames, "fps": fps, "same": same, "whole": whole}
 
@@ -113,7 +124,7 @@ def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, pa
     frames, same = [], True
     for episode in episodes:
         reached = 0.0
-        for _, frame, total in _frames(env, episode, 1):
+        for _, frame, total in _frames(env, episode, lambda _: True):
             frames.append(frame)
             reached = total
         same = same and _equal(reached, episode.return_)

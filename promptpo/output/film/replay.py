@@ -45,7 +45,15 @@ STARTING = 20.0
 """Seconds that a renderer may take before its first picture and after its last."""
 
 
-def film(task: Task, episode: Episode, *, frames: int = 60, width: int = 300, seconds: float = 30.0) -> Film:
+def film(
+    task: Task,
+    episode: Episode,
+    *,
+    frames: int = 60,
+    width: int = 300,
+    seconds: float = 30.0,
+    steps: Sequence[int] = (),
+) -> Film:
     """Repeat a recorded episode and take pictures.
 
     Args:
@@ -54,11 +62,14 @@ def film(task: Task, episode: Episode, *, frames: int = 60, width: int = 300, se
         frames: At most; a long episode is shown in larger steps.
         width: Pixels at most.
         seconds: How long rendering may take; what is done by then is shown.
+        steps: After which steps pictures are taken, besides the first and the last; `frames` evenly where there are none.
 
     Raises:
         RenderingError: The environment cannot be rendered here.
     """
-    answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
+    answer = _render(
+        task, [episode], "frames", seconds, frames=frames, width=width, steps=[int(step) for step in steps]
+    )
     return Film(
         tuple((step, data) for step, data in answer["frames"]), answer["fps"], answer["same"], answer["whole"]
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from PIL import Image
@@ -17,8 +19,9 @@ import promptpo
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.film import renderer
 from promptpo.output.film.strip import PICTURES as MOST
-from promptpo.output.film.strip import spread, strip
+from promptpo.output.film.strip import moments, spread, strip
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import config_of
@@ -158,6 +161,60 @@ def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.L
         "no film strips are shown: it cannot be rendered."
     ]
     assert len(film.stills(first=False)) == 1
+    assert film.missing() == "No film strips are shown: it cannot be rendered."
+    assert filming(journal, Camera(), sees=False).missing() == ""
+
+
+def test_strips_show_what_was_before_and_after_rare_rewards() -> None:
+    """A lost and a won point with what led to each; evenly where every step earns, or none does."""
+    rewards = [0.0] * 500
+    rewards[99], rewards[299], rewards[399] = -1.0, 1.0, -1.0
+    assert moments(rewards) == (92, 100, 292, 300, 392, 400)
+    assert moments(rewards, most=4) == (92, 100)
+    assert moments([0.0] * 500) == ()
+    assert moments(np.arange(500) * 0.1) == ()
+    last = [0.0] * 20
+    last[-1] = 1.0
+    assert moments(last) == (12,)
+
+
+class Sluggish(gymnasium.Env[Any, Any]):
+    """Steps take long when they are rendered."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - Gymnasium's way
+
+    def __init__(self, wait: float, render_mode: str | None = "rgb_array") -> None:
+        self.wait, self.render_mode, self.t = wait, render_mode, 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        time.sleep(self.wait)
+        self.t += 1
+        return np.zeros(1, np.float32), 1.0, False, False, {}
+
+    def render(self) -> Any:
+        return np.full((10, 10, 3), self.t % 256, np.uint8)
+
+
+def test_rendering_ends_where_the_steps_are_slow() -> None:
+    """After little more than its seconds, with what there is until then; quick ones show the chosen steps."""
+    trajectory = Trajectory([], [0] * 300, [1.0] * 300)
+    whole = Episode(1, 300.0, 300, False, True, None, 0, 0.0, trajectory)
+    begun = time.monotonic()
+    wanted = {"frames": 7, "width": 50, "seconds": 0.2}
+    slow = renderer._pictures(Sluggish(0.05), whole, 10.0, wanted)
+    assert time.monotonic() - begun < 5
+    assert not slow["whole"]
+    assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
+    quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20, "steps": [92, 100]})
+    assert [step for step, _ in quick["frames"]] == [0, 92, 100, 300]
+    assert quick["whole"]
 
 
 def test_strips_hold_their_pictures_in_order() -> None:

@@ -23,6 +23,7 @@ from promptpo.search.history import History
 from promptpo.search.tuner import Tuner, inherited
 from promptpo.search.tuning import Batch, Tuned, patience
 from promptpo.search.tuning.patience import Patience
+from promptpo.telling.tuning import NO_NUMBERS, SPARED
 from sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import GOOD, TUNABLE
@@ -136,12 +137,33 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
 
 
 def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
-    """It needs no other numbers."""
+    """It needs no other numbers, and that is said, as tuning was promised."""
     solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
     run = optimize(
         Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
     )
     assert run.data["steps"]["tune"] == 0
+    assert "reached the threshold in training" in read_run(run.directory)["round"][0].data["untuned"]
+
+
+def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None:
+    """To people with the round, and to the model of each program that could have been tuned."""
+    tuner, history = Tuner.__new__(Tuner), History([], leader_id="")
+    tuner._config = Config(Task("CartPole-v1"))
+    tuner._recipe = tuner._config.switches
+    played = (EpisodeRecord(1, 5.0, 10),)
+    idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
+    numbers = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n"
+    for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
+        candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
+        history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
+    tuner.spare(history, history.attempts)
+    assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
+    assert tuner.untuned(history, 1).startswith("not tuned, as one reached the threshold")
+    history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
+    assert tuner.untuned(history, 1) == "not tuned, as no policy declares PARAMS"
+    history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
+    assert tuner.untuned(history, 1) == ""
 
 
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(

@@ -324,3 +324,24 @@ def test_what_became_of_named_starts_is_told() -> None:
     assert f"on the bad starts of {best.id}: v7: -20 before, now 210" in others
     asked = text[text.index(f"# What {best.id} was to be improved in before") :]
     assert f"on the bad starts of {best.id}: v7: -20 before, now 210" in asked.split("\n#")[0]
+
+
+def test_an_experiment_is_told_what_its_own_trajectory_holds() -> None:
+    """Where observations are pictures a feedback class sees what was perceived, and an experiment what was seen."""
+    seeing = known()
+    seeing = replace(seeing, pictures=True, probe="one episode")
+    probing = prompting.policy_prompt(plan("improve", aspect="x"), seeing, max_tokens=10_000)
+    asked = probing[probing.index("a class `Probe`") :]
+    assert "T+1" in asked
+    assert "perceive" not in asked
+    both = prompting.policy_prompt(plan("improve", aspect="x", may_revise=True), seeing, max_tokens=10_000)
+    asked = both[both.index("a class `Probe`") :]
+    assert asked.index("perceive") < asked.index("For `Probe` it is a dict")
+
+
+def test_tuned_numbers_are_spoken_of_where_there_are_some() -> None:
+    """The last request for a program that was never tuned does not ask to keep what was tuned."""
+    tuned = prompting.policy_prompt(plan("improve", aspect="x", final=True), known(), max_tokens=10_000)
+    assert "keep the numbers that were tuned" in tuned
+    written = plan("improve", aspect="x", final=True, parents=(WRITTEN,))
+    assert "the numbers that were tuned" not in prompting.policy_prompt(written, known(), max_tokens=10_000)

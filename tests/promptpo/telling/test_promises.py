@@ -57,6 +57,8 @@ def test_a_number_in_the_code_is_a_promise() -> None:
         ("The plant pays a bonus of 5.", 5.0),
         ("A reward of 1,000 is given at the goal.", 1000.0),
         ("The total reward of an episode is 300 points.", None),
+        ("For example, if you finish in 732 frames, your reward is 1000 - 0.1*732 = 926.8 points.", None),
+        ("The reward at the goal is 100, and the target is x = 5.", 100.0),
         ("The pole is 2 m long.", None),
         ("Some cells cost far more than the bonus is worth.", None),
         ("The reward is 1 - 0.9 * steps / 270.", 1.0),

@@ -1,0 +1,62 @@
+"""Episodes that nothing bounds: how long they are by themselves, and where a run cuts them."""
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.envs.task import Task
+from promptpo.run.config import Budget, Config, horizon_within, with_episodes
+from promptpo.spec import describe_env, with_cut
+from promptpo.spec.reading import read
+
+
+class Game(gymnasium.Env[Any, Any]):
+    """Ends by itself after so many steps, which nothing tells."""
+
+    observation_space = spaces.Box(0, 1, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+    t = 0
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        over = bool(self.t > self.left - 1)
+        return np.zeros(1, np.float32), 0.0, over, False, {}
+
+
+@pytest.mark.parametrize(("left", "length", "cut"), [(900, 900, 1800), (10**9, 50, 500)])
+def test_a_whole_game_fits_where_the_budget_pays_for_it(left: int, length: float, cut: int) -> None:
+    """Twice the length of a random game, if there are steps for 25; what never ends is cut as before."""
+    spec, _ = describe_env(Game(left), Task("Game-v0"))
+    assert spec.horizon is None
+    assert spec.sample_length == length
+    config = with_episodes(Config(Task("Game-v0"), model="search", budget=Budget(steps=60_000)), None, length)
+    steps = horizon_within(config, None, spec.sample_length)
+    assert steps == cut
+    assert 60_000 // steps >= 25
+
+
+def test_the_cut_is_told_where_a_horizon_stands() -> None:
+    """Once, also when a resumed run cuts elsewhere; in a text without that place, at its end."""
+    spec, _ = describe_env(Game(100_000), Task("Game-v0"))
+    cut = with_cut(with_cut(spec, 700), 800)
+    assert '"max_steps": 800,  # this run cuts episodes there' in cut.text
+    assert cut.text.count("this run cuts") == 1
+    assert (read(cut.text).episode or {})["max_steps"] == 800
+    plain = replace(spec, text='"""A task."""\n')
+    assert with_cut(with_cut(plain, 700), 1800).text == (
+        '"""A task."""\n\n\n# This run cuts episodes after 1,800 steps.\n'
+    )
+    bounded = replace(spec, horizon=10)
+    assert with_cut(bounded, 700) is bounded
