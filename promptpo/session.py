@@ -241,6 +241,7 @@ class Session:
         if config.task.reward is not None:
             return config, _same_spec(journal, spec), executor
         horizon = horizon_within(config, spec.horizon, spec.sample_length)
+        spec = with_cut(spec, horizon)
         taken = spec.sample_steps
 
         def with_reward(reward: RewardProgram) -> TaskSpec:
