@@ -63,11 +63,12 @@ class PaidSteps:
     async def look_around(self) -> None:
         """Random episodes: the first steps that anything can be learnt from."""
         returns: list[float] = []
+        before = self._modeller.experience.steps  # of experiments
         for n in range(MOST_FIRST):
             lacking = FIRST_STEPS - self._modeller.experience.steps
-            length = self._modeller.experience.steps / max(1, len(returns))
             if lacking <= 0 and n:  # one batch in any case, which says what chance earns
                 break
+            length = (self._modeller.experience.steps - before) / max(1, len(returns))
             count = FIRST_EPISODES if not length else min(MOST_EPISODES, math.ceil(lacking / length))
             seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
             returns += await self.play(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)

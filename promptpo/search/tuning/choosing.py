@@ -85,6 +85,7 @@ class FinalChoice:
         for i, batch in zip(self._alive, batches, strict=True):
             arm, finalist = self._finalists[i]
             arm.steps += steps_of(batch)
+            arm.evaluations += len(batch)
             returns = list(map(return_of, batch))
             self.returns[i] += returns
             if isinstance(arm, CmaSearch):

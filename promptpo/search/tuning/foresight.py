@@ -101,6 +101,7 @@ class Foresight:
         """Learn from that."""
         for arm, batch in zip(arms, batches, strict=True):
             arm.steps += steps_of(batch)
+            arm.evaluations += len(batch)
             returns = [return_of(episode) for episode in batch]
             arm.whole_episodes.add(arm.finalists(1)[0].params, returns)
             self._promise[arm] = mean_or_worst(returns)
@@ -149,6 +150,7 @@ class Foresight:
             self.idle += 1
             return
         arm.steps += sum(map(steps_of, batches))
+        arm.evaluations += sum(map(len, batches))
         returns = [[return_of(episode) for episode in batch] for batch in batches]
         for params, row in zip((self._tried, self.proven(arm)), returns, strict=True):
             arm.whole_episodes.add(params, row)

@@ -84,6 +84,7 @@ class Proof:
         arm, finalist, returns = self._now
         returns += map(return_of, episodes)
         arm.steps += steps_of(episodes)
+        arm.evaluations += len(episodes)
         self._spent += steps_of(episodes)
         if not all(map(math.isfinite, returns)):
             self._now = None

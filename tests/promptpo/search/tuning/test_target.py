@@ -94,7 +94,11 @@ def lasting(steps: int, returns: list[float], horizon: int = 100) -> Proof:
     clock = Clock(steps, horizon, 8)
     clock.add(rollout(*[(50.0, 50, True)] * CLEAR))
     proof = Proof(clock, lambda a, n: tuple(range(a, a + n)), 95.0)
-    arm: Any = type("Arm", (), {"steps": 0, "may_reach": lambda *_: iter([Finalist(Program(SOURCE), {})])})()
+    arm: Any = type(
+        "Arm",
+        (),
+        {"steps": 0, "evaluations": 0, "may_reach": lambda *_: iter([Finalist(Program(SOURCE), {})])},
+    )()
     while returns and (batch := proof.ask(arm)) is not None:
         told, returns = returns[: len(batch.trials)], returns[len(batch.trials) :]
         proof.tell(list(rollout(*[(value, int(value), value < horizon) for value in told]).episodes))

@@ -1,0 +1,44 @@
+"""Steps that a world model's run pays for before it knows anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from gymnasium import spaces
+
+from promptpo.run.records import Seeds
+from promptpo.search.paid_steps import FIRST_EPISODES, FIRST_STEPS, MOST_EPISODES, PaidSteps
+
+
+class Counting(PaidSteps):
+    """Counts what it is asked to play; every episode has 50 steps."""
+
+    def __init__(self, known: int) -> None:
+        box = spaces.Box(-1.0, 1.0, (1,))
+        self.experience = SimpleNamespace(steps=known)
+        modeller = SimpleNamespace(experience=self.experience, spaces=(box, box))
+        super().__init__(cast("Any", SimpleNamespace(journal=None)), cast("Any", modeller), 50, Seeds())
+        self.batches: list[int] = []
+
+    async def play(
+        self, key: str, source: str, seeds: Sequence[int], horizon: int | None = None
+    ) -> list[float]:
+        """As many episodes as asked for."""
+        self.batches.append(len(seeds))
+        self.experience.steps += 50 * len(seeds)
+        return [1.0] * len(seeds)
+
+
+@pytest.mark.parametrize("known", [0, 100, FIRST_STEPS, 5 * FIRST_STEPS])
+def test_what_experiments_have_shown_leaves_one_batch_of_chance(known: int) -> None:
+    """However much is known, some random episodes are played, and never none: what chance earns has to be known."""
+    steps = Counting(known)
+    asyncio.run(steps.look_around())
+    assert steps.batches[0] == FIRST_EPISODES
+    assert all(0 < size <= MOST_EPISODES for size in steps.batches)
+    assert steps.experience.steps >= FIRST_STEPS
+    assert steps.chance == 1.0
