@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -122,7 +123,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
             validation_episodes=validation_episodes,
             test_episodes=test_episodes,
             resume=place.resume,
-            command=" ".join(sys.argv),
+            command=shlex.join(sys.argv),
         )
         show(content, directory, quiet=place.quiet, as_json=place.as_json)
 
@@ -148,7 +149,7 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
             directory,
             resume=place.resume,
             display=display,
-            command=" ".join(sys.argv),
+            command=shlex.join(sys.argv),
             max_seconds=max_seconds,
         )
     tell = show if "test" in content else _show_pause

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -120,7 +121,7 @@ def main(
         "stop_reason": "nothing to learn",
         "wall_seconds": round(evaluation.seconds, 3),
         "versions": versions(),
-        "command": " ".join(sys.argv),
+        "command": shlex.join(sys.argv),
     }
     out.mkdir(parents=True, exist_ok=True)
     write_result(out, content)

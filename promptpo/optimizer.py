@@ -31,7 +31,7 @@ from promptpo.search.model_choice import choose_models
 from promptpo.search.opening import Opening
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Sampler
-from promptpo.search.samples import Ceiling, Sample, Unanswered, ceiling_of, thoughts_of, what_ends
+from promptpo.search.samples import Sample, ceiling_of, thoughts_of, told_of, what_ends
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -200,9 +200,8 @@ class _Loop:
                 await self.judge.judge(history, new, number, part=f".only{len(new)}")
             return stop
         if not history.may_reach(self.threshold, new):
-            from_model = await self.world.tune(history, new)
+            new = [*new, *(from_model := await self.world.tune(history, new))]
             history.attempts.extend(from_model)
-            new = [*new, *from_model]
         hopeful = history.may_reach(self.threshold, new)
         if not hopeful:
             await self._tune(new, samples)
@@ -211,8 +210,7 @@ class _Loop:
         if hopeful and history.reaches(self.threshold):
             self.tuner.spare(history, new)
         elif hopeful:  # it was luck on a few starts, and the steps for tuning are still there
-            tuned = await self._tune(new, samples)
-            await self.judge.judge(history, tuned, number, part=".tuned")
+            await self.judge.judge(history, await self._tune(new, samples), number, part=".tuned")
         await self._end(samples, before)
         if config.switches.stop_when_solved and self.history.reaches(self.threshold):
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
@@ -221,12 +219,9 @@ class _Loop:
     async def _tune(self, attempts: Sequence[Attempt], samples: Sequence[Sample]) -> list[Attempt]:
         """Tune a round's candidates; what came of it is in the history."""
         history = self.history
+        left, ceiling = self.config.budget.rounds - history.rounds, bool(ceiling_of(samples))
         tuned = await self.tuner.tune(
-            history,
-            attempts,
-            rounds_left=self.config.budget.rounds - history.rounds,
-            target=self.threshold,
-            ceiling=bool(ceiling_of(samples)),
+            history, attempts, rounds_left=left, target=self.threshold, ceiling=ceiling
         )
         history.attempts.extend(tuned)
         return tuned
@@ -249,11 +244,6 @@ class _Loop:
         history.ceiling = ceiling_of(samples) if history.stalled else ""
         history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
-            told: dict[str, Any] = {
-                name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
-                for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
-            }
-            untuned = self.tuner.untuned(history, number)
-            told |= {"untuned": untuned} if untuned else {}
+            told = told_of(samples, self.tuner.untuned(history, number))
             self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -178,7 +179,7 @@ class Session:
         journal.add(
             "session",
             str(sessions),
-            {"command": " ".join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
+            {"command": shlex.join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
         if config.goal:
             config, spec, executor = await self._for_goal(config, llm, spec, executor, journal, ledger)
@@ -314,7 +315,7 @@ class Session:
             ledger=ledger,
             models=[one.as_json() for one in brought(RunState.of(config, journal.events))],
             sandbox=sandbox,
-            command=" ".join(sys.argv),
+            command=shlex.join(sys.argv),
         )
         source = best.candidate.source if best else ""
         state = RunState.of(config, journal.events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -147,7 +148,7 @@ def _run(config: AgentConfig, out: Path | None, *, quiet: bool, as_json: bool) -
         _say_estimate(config, prepare(config), only=False, as_json=False)
     directory = out or default_directory(config.task)
     observe = _silent if silent else _EpisodeLines(config)
-    content = run(config, directory, observe, command=" ".join(sys.argv))
+    content = run(config, directory, observe, command=shlex.join(sys.argv))
     if as_json:
         print_json({"run": str(directory), **content})
     elif not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -102,7 +103,12 @@ def refine_command(
     with choose_display(quiet=place.quiet or place.as_json) as display:
         try:
             content = refine(
-                settings, source, directory, resume=place.resume, display=display, command=" ".join(sys.argv)
+                settings,
+                source,
+                directory,
+                resume=place.resume,
+                display=display,
+                command=shlex.join(sys.argv),
             )
         except KeyboardInterrupt:
             display.line(f"The best so far is in {directory}; the same command with --resume goes on.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.run.records import Attempt
@@ -59,6 +59,20 @@ def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
     """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
     answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
     return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
+
+
+def told_of(samples: Sequence[Sample], untuned: str) -> dict[str, Any]:
+    """What the journal keeps of a round's samples beside its candidates.
+
+    Args:
+        samples: Of the round.
+        untuned: Why no candidate of it was tuned; empty where one was.
+    """
+    reasons = {
+        name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
+        for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
+    }
+    return {**reasons, **({"untuned": untuned} if untuned else {})}
 
 
 def ceiling_of(samples: Sequence[Sample]) -> str:

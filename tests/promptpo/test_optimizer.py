@@ -1,6 +1,7 @@
 """The loop end to end, with real sandboxed rollouts and a scripted model."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,11 +199,14 @@ def test_literals_are_tuned_where_asked(tmp_path: Path) -> None:
     assert "PARAMS" not in run.source
 
 
-def test_the_run_stops_when_it_is_solved(tmp_path: Path) -> None:
-    """The registered threshold, on validation seeds, ends the run."""
+def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registered threshold, on validation seeds, ends the run; its command is kept so that it can be typed again."""
+    typed = ["promptpo", "optimize", "CartPole-v1", "--hint", "the pole's angle is all"]
+    monkeypatch.setattr("sys.argv", typed)
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=4, candidates=1, stop_at=300.0)
     assert run.data["rounds"] == 1
     assert run.stop_reason.startswith("solved")
+    assert shlex.split(run.data["command"]) == typed
 
 
 @pytest.mark.parametrize(

@@ -319,4 +319,4 @@ def test_a_promised_reward_that_nobody_has_earned_comes_first() -> None:
         assert all(p.may_end == (n == 1) for p in plans)
         said = prompting.policy_prompt(plans[2], Known(past, Where(2, 4)), max_tokens=9000)
         assert ("did not earn it count as what has been tried" in said) == (n == 0)
-        assert ("already works like this" in said) == (n == 1)
+        assert ("take one that nothing has tried" in said) == (n == 1)
