@@ -153,6 +153,14 @@ def _level(evidence: Evidence) -> str:
             f"Level: every episode earns {number(middle)}; each of them shall earn more. Work out from the reward what limits "
             "it, and change that, though it may need another way of moving or deciding."
         )
+    ended = sum(e.terminated and not e.success for e in evidence.episodes)
+    if 2 * ended > len(evidence.episodes):
+        return (
+            f"Level: every episode shall earn more (median {number(middle)}, best "
+            f"{number(max(evidence.returns, default=0.0))}). {ended} of {len(evidence.episodes)} end before their time is up: "
+            "work out from the reward whether that end, or what is earned until then, limits them, and change that, though it "
+            "may need another way of moving or deciding."
+        )
     return (
         f"Level: every episode shall earn more, the good ones too (median {number(middle)}, best "
         f"{number(max(evidence.returns, default=0.0))}); mending the bad ones is not what is asked for here. Work out from the "

@@ -79,3 +79,16 @@ def test_programs_that_behave_nearly_alike_are_not_merged() -> None:
     past = History([one, copy, other])
     assert merger(past, one, copy) == ""
     assert "r1c3 is better than r1c1 on 1" in merger(past, one, other)
+
+
+def test_where_most_episodes_fall_nobody_is_told_to_leave_the_bad_ones_alone() -> None:
+    """Then the end, or what is earned until then, is what limits them; else it is what the good ones earn."""
+
+    def level(*ends: bool) -> str:
+        records = tuple(EpisodeRecord(n, -90.0 - n, 100, terminated=end) for n, end in enumerate(ends))
+        attempt = Attempt(Candidate("r1c1", "pass", 1), Evaluation("ok", records, 10))
+        [text] = [text for text in respects(History([attempt]), attempt) if text.startswith("Level")]
+        return text
+
+    assert "2 of 3 end before their time is up" in level(True, True, False)
+    assert "the good ones too" in level(True, False, False)
