@@ -7,6 +7,7 @@ that it has taken are not taken again for a report that has to be mended.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -115,7 +116,7 @@ class Experimenter:
         self._later = config.switches.history != "winners"
         self._allowed = allowance(config, spender.llm)
         self._most = self._allowed or Allowance(1, 0, 0, 1)
-        self._system = experimenting.system_prompt(spec, self._allowed) if self._allowed else ""
+        self._system = experimenting.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
         self._brought: dict[int, tuple[str, str]] = {}
 
     def offered(self, round_: int, rounds: int, steps_left: int | None) -> str:
@@ -129,7 +130,7 @@ class Experimenter:
         if self._allowed is None or not self._later or not 1 < round_ < rounds:
             return ""
         enough = steps_left is None or steps_left >= 2 * self._allowed.steps
-        return experimenting.in_words(self._allowed) if enough else ""
+        return experimenting.in_words(self._allowed, self._horizon) if enough else ""
 
     async def prepare(self, history: History) -> None:
         """Ask for experiments before the first round, and run them."""
@@ -249,7 +250,9 @@ class Experimenter:
         share = left // max(1, self._most.episodes - n + 1)
         if n > self._most.episodes:  # one more of those that end by themselves, if it is likely to end too
             lengths = [episode.steps for episode in trial.episodes]
-            if not all(episode.terminated for episode in trial.episodes) or left < max(lengths, default=1):
+            whole = self._horizon if experiments.asks_for_episode(trial.source) else math.inf
+            over = all(one.terminated or one.steps >= whole for one in trial.episodes)
+            if not over or left < max(lengths, default=1):
                 return 0
         return min(self._horizon, max(1, share), left)
 

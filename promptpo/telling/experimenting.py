@@ -20,14 +20,20 @@ MOST_NUMBERS = 64
 """Numbers of an observation that the example holds against each other."""
 
 
-def system_prompt(spec: TaskSpec, allowed: Allowance) -> str:
-    """The system prompt of requests for experiments: the task, the contract, the allowance, an example."""
+def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
+    """The system prompt of requests for experiments: the task, the contract, the allowance, an example.
+
+    Args:
+        spec: The task.
+        allowed: What experiments may take.
+        horizon: Longest episode, in steps.
+    """
     return render(
         "probe_system",
         spec=spec.text.strip(),
         observation_form=form_of(spec.observation_space),
         action_form=form_of(spec.action_space),
-        allowance=in_words(allowed),
+        allowance=in_words(allowed, horizon),
         form=form_of_trajectory(spec.reports_success, sees_all=True),
         most=MOST_REPORT,
         example=example(spec.observation_space, spec.action_space).strip(),
@@ -39,11 +45,16 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
     return render("probe", most=FIRST, later=allowed.rounds > 2, gaps=spec.gaps)  # noqa: PLR2004 - none before the last
 
 
-def in_words(allowed: Allowance) -> str:
-    """What an experiment may take."""
+def in_words(allowed: Allowance, horizon: int) -> str:
+    """What an experiment may take, where no episode is longer than `horizon` steps."""
+    each = allowed.steps // allowed.episodes
+    if horizon < each:  # no episode takes its share, so that there are more
+        n = min(allowed.short, allowed.steps // horizon)
+        more = f"; with `__init__(self, episode)` {n}" if n > allowed.episodes else ""
+        few = f"{allowed.episodes} episode{'' if allowed.episodes == 1 else 's one after the other'}"
+        return f"{few}, of {horizon:,} steps at most{more}"
     if allowed.episodes == 1:
         return f"1 episode of {allowed.steps:,} steps at most"
-    each = allowed.steps // allowed.episodes
     more = (
         f"; up to {allowed.short} where they end by themselves sooner"
         if allowed.short > allowed.episodes

@@ -53,7 +53,7 @@ def as_policy(source: str, episode: int) -> str:
         source: The module.
         episode: Which one it plays, counted from 1; told to an experiment whose ``__init__`` asks for ``episode``.
     """
-    if not _asks_for_episode(source):
+    if not asks_for_episode(source):
         return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
     made = f"class Policy(Probe):\n    def __init__(self):\n        Probe.__init__(self, {episode})\n"
     return f"{source.rstrip()}\n\n\n{made}"
@@ -61,10 +61,11 @@ def as_policy(source: str, episode: int) -> str:
 
 def target_of(source: str) -> str:
     """What is called in such a module for the report."""
-    return "Policy.report" if _asks_for_episode(source) else "Probe.report"
+    return "Policy.report" if asks_for_episode(source) else "Probe.report"
 
 
-def _asks_for_episode(source: str) -> bool:
+def asks_for_episode(source: str) -> bool:
+    """Whether an experiment is told which of its episodes it plays, and so may try out something else in each."""
     return Program.parse(source).arguments("Probe", "__init__") == ("self", "episode")
 
 

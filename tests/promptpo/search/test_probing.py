@@ -156,7 +156,10 @@ def spec() -> Any:
 class Bench:
     """Experiments of a run with a scripted model and a real sandbox."""
 
-    def __init__(self, directory: Path, spec: Any, executor: Any, answers: Any, **settings: Any) -> None:
+    def __init__(
+        self, directory: Path, spec: Any, executor: Any, answers: Any, horizon: int = 500, **settings: Any
+    ) -> None:
+        self.horizon = horizon
         self.directory, self.spec, self.executor, self.answers = directory, spec, executor, answers
         self.config = Config(Task("CartPole-v1"), **{"budget": Budget(), **settings})
         self.asked: list[str] = []
@@ -183,7 +186,7 @@ class Bench:
             journal.listen(self.ledger.add)
             llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
             spender = Spender(llm, self.executor, self.config, journal, self.ledger)
-            made = Experimenter(self.spec, spender, self.config, 500, self.watch)
+            made = Experimenter(self.spec, spender, self.config, self.horizon, self.watch)
             asyncio.run(made.prepare(history))
         return history.experiments
 
@@ -321,6 +324,16 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
     assert (one.problem, one.repairs) == ("", 0)
     assert "Episode 2:" in one.report
     assert len(one.report) <= MOST_REPORT
+    short = Bench(
+        tmp_path / "e", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 40}, horizon=5
+    )
+    [one] = short.prepare()
+    assert (one.episodes, one.steps) == (8, 40)  # none ends by itself, and each tries out something else
+    same = Bench(
+        tmp_path / "f", spec, executor, {"probe": GOOD}, recipe_options={"probe_steps": 40}, horizon=5
+    )
+    [one] = same.prepare()
+    assert (one.episodes, one.steps) == (2, 10)
     options = {"probe_steps": 400, "probe_episodes": 3}
     [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
     assert one.episodes == 3
