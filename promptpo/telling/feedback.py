@@ -155,7 +155,7 @@ def told(role: str, episode: Episode, text: str) -> Told:
     return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts)
 
 
-_NONE = re.compile(r"[;,|]?[ \t]*\b[\w.']+[ \t]*[=:][ \t]*None\b(?![\w.])")
+_NONE = re.compile(r"[;,|]?[ \t]*\b[^\W\d][\w.']*[ \t]*[=:][ \t]*None\b(?![\w.])")
 
 
 def without_nones(text: str) -> str:

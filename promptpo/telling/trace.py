@@ -178,7 +178,8 @@ def of_debug(table: str) -> str:
     kept = [n for n, name in enumerate(names) if name.startswith("debug.")]
     if not kept:
         return ""
-    columns = sorted({*range(min(1 + BESIDE, kept[0])), *kept, len(names) - 1})
+    done = range(kept[-1] + 1, len(names) - 1)  # what the policy did stands behind what it kept
+    columns = [*range(min(1 + BESIDE, kept[0])), *kept, *done[:BESIDE], len(names) - 1]
     poorest = re.search(r"^Steps \d+ on", about)
     few = rows[:FEWEST] if poorest else rows[-FEWEST:]
     about = re.sub(r"^Steps \d+", f"Steps {few[0].partition('|')[0]}", about)

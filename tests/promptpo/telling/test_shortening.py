@@ -46,6 +46,7 @@ def test_little_more_is_told_rather_than_counted() -> None:
         ("success: None\nT 9", "T 9"),
         ("success=None, T 9", "T 9"),
         ("None of it; x=Nonesuch", "None of it; x=Nonesuch"),
+        ("key k=1 0:(4,1) 4:None", "key k=1 0:(4,1) 4:None"),  # at step 4 it was gone
     ],
 )
 def test_what_there_is_not_is_not_told(text: str, kept: str) -> None:

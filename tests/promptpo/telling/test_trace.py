@@ -71,7 +71,7 @@ def test_a_trace_has_a_short_form() -> None:
 
 
 def test_what_a_policy_kept_outlives_the_other_columns() -> None:
-    """In the last steps, beside two of them and the reward; of a policy that keeps nothing nothing stays."""
+    """In the last steps, beside two of them, the action and the reward; of a policy that keeps nothing nothing stays."""
     n = 40
     seen = [np.array([0.1 * t, 2.0 - t, t * t, -t * 0.3]) for t in range(n + 1)]
     kept = tuple({"mode": "swing" if t % 2 else "push"} for t in range(n))
@@ -80,8 +80,8 @@ def test_what_a_policy_kept_outlives_the_other_columns() -> None:
     with_debug = replace(plain, trajectory=replace(plain.trajectory, debug=kept))
     told = of_debug(trace(with_debug, NAMES)).splitlines()
     assert told[0] == "Steps 35 to 39, up to where the episode was terminated:"
-    assert told[1] == "step|height|obs[1]|debug.mode|reward"
-    assert told[-1] == "39|3.9|-37|swing|1"
+    assert told[1] == "step|height|obs[1]|debug.mode|push|reward"
+    assert told[-1] == "39|3.9|-37|swing|1|1"
     assert len(told) == 7
 
 
