@@ -154,18 +154,22 @@ def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] 
 
 
 def shorter(table: str) -> str:
-    """The part of a trace nearest to the event."""
+    """The part of a trace nearest to the event: what led to it, and the step after it."""
     about, heading, *rows = table.splitlines()
     kept = rows[-FEW:]
     poorest = re.search(r"\(from step (\d+) on\)", about)
     if poorest is not None:
-        kept = ([row for row in rows if int(re.split(r"\D", row, maxsplit=1)[0]) >= int(poorest[1])] or rows)[
-            :FEW
-        ]
+        kept = ([row for row in rows if _step_of(row) >= int(poorest[1])] or rows)[:FEW]
+    elif (fell := re.search(r"around step (\d+)", about)) is not None:
+        kept = ([row for row in rows if _step_of(row) <= int(fell[1]) + 1] or rows)[-FEW:]
     if len(kept) < len(rows):
-        until = f"to {about.partition(' to ')[2]}" if poorest is None else "on, where least was earned:"
-        about = f"Steps {kept[0].split('|')[0]} {until}"
+        until = f"to {_step_of(kept[-1])}, {about.partition(', ')[2]}"
+        about = f"Steps {_step_of(kept[0])} {until if poorest is None else 'on, where least was earned:'}"
     return "\n".join([about, heading, *kept])
+
+
+def _step_of(row: str) -> int:
+    return int(re.split(r"\D", row, maxsplit=1)[0])
 
 
 def of_debug(table: str) -> str:

@@ -85,6 +85,21 @@ def test_what_a_policy_kept_outlives_the_other_columns() -> None:
     assert len(told) == 7
 
 
+def test_what_led_to_a_loss_is_what_is_kept_of_it() -> None:
+    """In ten rows and in five: the steps before reward fell, that step and the next one, not the calm after it."""
+    n = 200
+    seen = [np.array([0.1 * t, -1.0]) for t in range(n + 1)]
+    kept = tuple({"mode": t} for t in range(n))
+    fallen = episode([1.0] * 120 + [-50.0] + [1.0] * 79, observations=seen)
+    fallen = replace(fallen, trajectory=replace(fallen.trajectory, debug=kept))
+    told = shorter(trace(fallen, NAMES)).splitlines()
+    assert told[0] == "Steps 112 to 121, around step 120, where reward fell most:"
+    assert [row.partition("|")[0] for row in told[2:]] == [str(t) for t in range(112, 122)]
+    least = of_debug(trace(fallen, NAMES)).splitlines()
+    assert least[0] == "Steps 117 to 121, around step 120, where reward fell most:"
+    assert least[-2].endswith("|-50")
+
+
 def test_what_ends_a_long_episode_is_shown_from_long_before() -> None:
     """Rows from the first step on, closer in the last hundred steps, and closest in the last ones."""
     seen = [np.array([float(t), -1.0]) for t in range(301)]
