@@ -183,7 +183,7 @@ class _Loop:
         plans = plan_round(
             history,
             config.switches,
-            candidates=config.candidates,
+            candidates=self.sampler.affordable,
             seed=config.seed,
             spec=self.spec,
             tunable=self.sampler.tunable,

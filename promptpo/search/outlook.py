@@ -31,7 +31,10 @@ def outlook(
     episodes = history.evidence(best).episodes if best else ()
     length = round(statistics.fmean(e.steps for e in episodes)) if episodes else horizon
     left, calls = ledger.steps_left(), config.budget.calls
-    own = config.candidates * config.train_episodes * length  # this round's programs, before they are tuned
+    candidates = config.candidates
+    if left is not None and episodes:  # an answer that no steps are left to play is paid for nothing
+        candidates = max(1, min(candidates, left // max(1, config.train_episodes * length)))
+    own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
     part = Round(
         number=history.rounds + 1,
         left=config.budget.rounds - history.rounds,
@@ -45,7 +48,7 @@ def outlook(
     return Where(
         round=history.rounds + 1,
         rounds=config.budget.rounds,
-        candidates=config.candidates,
+        candidates=candidates,
         starts=config.train_episodes,
         steps=config.budget.steps,
         steps_left=left,

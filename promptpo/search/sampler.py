@@ -138,6 +138,11 @@ class Sampler:
             )
 
     @property
+    def affordable(self) -> int:
+        """Samples of this round that the steps which are left can play."""
+        return self._config.candidates if self._known is None else self._known.where.candidates
+
+    @property
     def tunable(self) -> bool:
         """Whether the numbers of this round's programs can be tuned, as far as the steps that are left tell."""
         return self._known is None or self._known.where.tunable

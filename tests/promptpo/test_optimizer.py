@@ -14,6 +14,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.llm.base import Completion
 from promptpo.output.run_result import load_run
 from promptpo.run.journal import read_run
+from promptpo.run.state import read_state
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
 from tests.promptpo.policies import (
     CRASH,
@@ -197,6 +198,21 @@ def test_literals_are_tuned_where_asked(tmp_path: Path) -> None:
     assert run.data["best"]["candidate"] == "r1c1t"
     assert run.mean_return > 150
     assert "PARAMS" not in run.source
+
+
+def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) -> None:
+    """A round asks for as many policies as the steps that are left can play, one at least."""
+    answers = {f"r1.c{n}": variant(WEAK, n) for n in range(1, 4)}
+    first = optimize(
+        Model(answers, default=variant(WEAK, 9)), tmp_path / "a", rounds=1, candidates=3, tune="none"
+    )
+    steps = first.data["searched_steps"]
+    run = optimize(
+        Model(answers, default=variant(WEAK, 9)), tmp_path / "b", rounds=2, candidates=3, tune="none",
+        max_steps=steps + steps // 4,
+    )  # fmt: skip
+    asked = [key for key in (one.key for one in read_state(run.directory).calls) if key.startswith("r2.c")]
+    assert 1 <= len(asked) < 3
 
 
 def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
