@@ -46,7 +46,7 @@ WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
     NO_STEPS: "not tuned, as no steps were left",
     AT_TARGET: "not tuned, as it is at the threshold",
-    NO_NUMBERS: "not tuned, as no policy declares PARAMS",
+    NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
 }
 """What a person is told of a round without tuning, by what the model is told of a candidate."""
 

@@ -24,7 +24,7 @@ FEW = 5
 MOST_NUMBERS = 8
 """Numbers that are told of an outstanding episode."""
 
-NO_NUMBERS = "Not tuned: it declares no PARAMS"
+NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned, as no steps were left"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"

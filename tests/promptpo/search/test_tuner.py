@@ -161,7 +161,7 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
     assert tuner.untuned(history, 1).startswith("not tuned, as one reached the threshold")
     history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
-    assert tuner.untuned(history, 1) == "not tuned, as no policy declares PARAMS"
+    assert tuner.untuned(history, 1) == "not tuned, as no policy declares PARAMS that can be read as literals"
     history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
     assert tuner.untuned(history, 1) == ""
 
