@@ -125,9 +125,8 @@ class Tuner:
         """Why no candidate of a round was tuned, for people, without a full stop; empty where one was, or none was to be."""
         ids = [one.id for one in history.of_round(round_) if history.runs(one) and not one.candidate.tuned]
         said = [history.tuning.get(id_, "") for id_ in ids]
-        why = next((one for one in (SPARED, NO_STEPS, AT_TARGET, NO_NUMBERS) if one in said), "")
-        known = {SPARED, NO_STEPS, AT_TARGET, NO_NUMBERS}
-        return WHY[why] if why and all(one in known for one in said) else ""
+        why = next((one for one in WHY if one in said), "")
+        return WHY[why] if why and all(one in WHY for one in said) else ""
 
     @staticmethod
     def _tell_untuned(
