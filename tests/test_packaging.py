@@ -16,6 +16,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
 
+UV = importlib.util.find_spec("uv") is not None
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -30,7 +32,8 @@ def called(*command: Any, **more: Any) -> Any:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The wheel (built from the sdist, as installers do) and the sdist."""
     folder = tmp_path_factory.mktemp("dist")
-    called(sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT))
+    installer = ["--installer", "uv"] if UV else []
+    called(sys.executable, "-m", "build", *installer, "--outdir", str(folder), str(ROOT))
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return wheel, sdist
 
@@ -71,44 +74,38 @@ def test_the_sdist_can_be_tested_and_built(built: Any) -> None:
     assert not [name for name in names if "__pycache__" in name or name.startswith(("runs", ".git/"))]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("uv") is None, reason="needs uv: pip install uv")
-def test_uv_installs_it_as_a_tool(built: Any, tmp_path: Path) -> None:
-    """`uv tool install` puts one command on the path; all that it lists can be asked for help."""
-    places = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
-    called(sys.executable, "-m", "uv", "tool", "install", str(built[0]), env={**os.environ, **places})
-    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["promptpo"]
-    command = str(tmp_path / "bin" / "promptpo")
+@pytest.fixture(scope="module")
+def installed(built: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The programs of an environment that holds the wheel and what it needs, and nothing else.
+
+    It is what `uv tool install` makes, which puts one command on the path; without uv it is pip's.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    if not UV:
+        venv.create(folder / "env", with_pip=True)
+        programs = folder / "env" / "bin"
+        bare = {"PATH": "/usr/bin:/bin"}
+        called(programs / "python", "-m", "pip", "install", "--quiet", built[0], env=bare, cwd=folder)
+        return programs
+    places = {"UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "bin")}
+    called(sys.executable, "-m", "uv", "tool", "install", built[0], env={**os.environ, **places})
+    assert [path.name for path in (folder / "bin").iterdir()] == ["promptpo"]
+    return folder / "tools" / "promptpo" / "bin"
+
+
+def test_it_works_in_an_empty_environment(built: Any, installed: Any, tmp_path: Path) -> None:
+    """From anywhere, without the repository: all that it lists can be asked for help, and it solves a task."""
+    command = installed / "promptpo"
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     for name in ("optimize", "baseline", "benchmark"):
         assert f"promptpo {name}" in called(command, name, "--help", env=clean, cwd=tmp_path)
     assert "classic" in called(command, "benchmark", "list", env=clean, cwd=tmp_path)
-
-
-def test_it_installs_into_an_empty_environment(built: Any, tmp_path: Path) -> None:
-    """The command works from anywhere, solves a task and writes its report, without the repository."""
-    venv.create(tmp_path / "env", with_pip=True)
-    python = str(tmp_path / "env" / "bin" / "python")
-    called(
-        python, "-m", "pip", "install", "--quiet", str(built[0]), env={"PATH": "/usr/bin:/bin"}, cwd=tmp_path
-    )
-    command = str(tmp_path / "env" / "bin" / "promptpo")
-    clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     version = called(command, "--version", env=clean, cwd=tmp_path).split()[1]
     assert built[0].name.startswith(f"promptpo-{version}-")
-    text = called(
-        command,
-        "optimize",
-        "CartPole-v1",
-        "--max-steps",
-        "60000",
-        "--out",
-        "run",
-        "--json",
-        env=clean,
-        cwd=tmp_path,
-    )
+    words = ["optimize", "CartPole-v1", "--max-steps", "60000", "--out", "run", "--json"]
+    text = called(command, *words, env=clean, cwd=tmp_path)
     assert json.loads(text)["test"]["mean_return"] > 100
     assert "The test episode with the median return" in (tmp_path / "run" / "report.html").read_text()
-    code = "import promptpo, torch"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    line = [installed / "python", "-c", "import promptpo, torch"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "torch" in done.stderr  # the base install is light

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ from baselines.icpi.assembly import WITH_ENGINE, Assembled, Method, assemble
 from baselines.icpi.engines.choose import ChosenEngine, choose_engine
 from baselines.icpi.play import test, train
 from baselines.icpi.results import result_of
-from promptpo.errors import BudgetSpentError, RunError, UsageError
+from baselines.same_run import begin_or_check
+from promptpo.errors import BudgetSpentError, RunError
 from promptpo.output.report import write_result
 from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from baselines.icpi.setting import Setting
     from baselines.icpi.values import EpisodeLog
 
-CONFIG = "config.json"
 FINISHED = "all steps taken"
 
 Observe = Callable[["EpisodeLog"], None]
@@ -101,7 +101,7 @@ def run(
         ProviderError: The engine failed; the same call goes on from there.
     """
     with Journal(directory) as journal:
-        _check_same(setting, config, directory, is_new=not journal.events)
+        begin_or_check(directory, config.as_json(setting), "ICPI run", is_new=not journal.events)
         ledger = Ledger(config.budget, journal.events)
         sessions = sum(1 for _ in journal.of_kind("session"))
         journal.add("session", str(sessions), {"started": time.time()})
@@ -184,24 +184,3 @@ def _engine(setting: Setting, config: RunConfig, ledger: Ledger, journal: Journa
     return choose_engine(
         config.engine, setting, seed=config.seed, base_url=config.base_url, ledger=ledger, journal=journal
     )
-
-
-def _check_same(setting: Setting, config: RunConfig, directory: Path, *, is_new: bool) -> None:
-    """Write the configuration of a new run; refuse to go on with another run's directory."""
-    path = directory / CONFIG
-    wanted = config.as_json(setting)
-    if is_new:
-        path.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        return
-    try:
-        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(
-            f"{directory} holds no ICPI run: {path.name} cannot be read; choose another --out."
-        ) from error
-    other = [name for name in wanted if found.get(name) != wanted[name]]
-    if other:
-        raise UsageError(
-            f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
-            f"choose another --out."
-        )

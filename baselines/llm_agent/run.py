@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +23,7 @@ from baselines.llm_agent.play import AgentEpisode, make_playable, play
 from baselines.llm_agent.prompts import Prompts, check_observations
 from baselines.llm_agent.results import result_of
 from baselines.llm_agent.values import StepValues, values_of_random_play
+from baselines.same_run import begin_or_check
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError, RunError, UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
@@ -37,7 +38,6 @@ from promptpo.spec import describe
 if TYPE_CHECKING:
     from baselines.icpi.engines.choose import ChosenEngine
 
-CONFIG = "config.json"
 SPEC = "spec"
 """Under which the journal keeps what the model is told, since ranges in it are observed."""
 FINISHED = "all episodes played"
@@ -178,7 +178,13 @@ def run(
     """
     prepare(config)  # what cannot be is told before there is a directory
     with Journal(directory) as journal:
-        _check_same(config, directory, is_new=not journal.events)
+        begin_or_check(
+            directory,
+            config.as_json(),
+            "run of llm-agent",
+            is_new=not journal.events,
+            but=frozenset({"task"}),
+        )
         ready = prepare(config, journal.find("spec", SPEC))
         if journal.find("spec", SPEC) is None:
             journal.add("spec", SPEC, ready.spec)
@@ -291,23 +297,3 @@ def _check_numbers(space: spaces.Space[Any], name: str) -> None:
     flat = flat_space(space)
     if isinstance(flat, spaces.Text) or 0 in (flat.shape or (1,)):
         raise UnsupportedSpaceError(f"{name} observes text; --weigh needs numbers to find near states by.")
-
-
-def _check_same(config: AgentConfig, directory: Path, *, is_new: bool) -> None:
-    """Write the configuration of a new run; refuse to go on with another run's directory."""
-    path, wanted = directory / CONFIG, config.as_json()
-    if is_new:
-        path.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        return
-    try:
-        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(
-            f"{directory} holds no run of llm-agent: {path.name} cannot be read; choose another --out."
-        ) from error
-    other = [name for name in wanted if name != "task" and found.get(name) != wanted[name]]
-    if other:
-        raise UsageError(
-            f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
-            f"choose another --out."
-        )

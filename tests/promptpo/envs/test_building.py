@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from benchmarks.runner.suite import load_suite
 from promptpo.envs import building as environments_module
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -69,13 +70,18 @@ def test_a_seed_decides_the_episode(env_id: Any) -> None:
     assert once != other
 
 
+META_WORLD = [task.env.rpartition("/")[2] for task in load_suite("metaworld-mt50").tasks]
+"""Names of all of its tasks."""
+
+
 @pytest.mark.slow
 @needs("metaworld")
 def test_all_meta_world_tasks_repeat_and_show_their_goal() -> None:
     """Every task repeats by seed, and the goal in the observation is the goal of the reward."""
     import metaworld
 
-    for name in metaworld.ALL_V3_ENVIRONMENTS:
+    assert set(META_WORLD) == set(metaworld.ALL_V3_ENVIRONMENTS)
+    for name in META_WORLD:
         env = make_env(Task(f"Meta-World/{name}"))
         once = play(env, 5, 25)
         play(env, 60, 10)

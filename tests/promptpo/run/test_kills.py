@@ -16,7 +16,11 @@ from tests.promptpo import killable
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["tests.promptpo.killable", "gymnasium", "anyio", "pydantic", "cma", "scipy.stats"]
+    [
+        "tests.promptpo.killable",
+        *("promptpo.api", "promptpo.spec.known.classic_control", "gymnasium.envs.classic_control"),
+        *("anyio", "pydantic", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
+    ]
 )
 
 
