@@ -62,21 +62,23 @@ def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str,
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("folder", "env_id", "env_kwargs", "at_least"),
+    ("folder", "env_id", "env_kwargs", "at_least", "episodes"),
     [
-        ("FrozenLake-v1-4x4", "FrozenLake-v1", {}, 0.6),
-        ("FrozenLake-v1-8x8", "FrozenLake-v1", {"map_name": "8x8"}, 0.25),
-        ("Blackjack-v1", "Blackjack-v1", {}, -0.35),
-        ("LunarLander-v3", "LunarLander-v3", {}, 200.0),
-        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0),
-        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9),
-        ("MiniGrid-FourRooms-v0", "MiniGrid-FourRooms-v0", {}, 0.45),
-        ("reach-v3", "reach-v3", {}, 1000.0),
+        ("FrozenLake-v1-4x4", "FrozenLake-v1", {}, 0.6, 100),
+        ("FrozenLake-v1-8x8", "FrozenLake-v1", {"map_name": "8x8"}, 0.25, 100),
+        ("Blackjack-v1", "Blackjack-v1", {}, -0.35, 100),
+        ("LunarLander-v3", "LunarLander-v3", {}, 200.0, 30),
+        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0, 30),
+        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9, 30),
+        ("MiniGrid-FourRooms-v0", "MiniGrid-FourRooms-v0", {}, 0.45, 100),
+        ("reach-v3", "reach-v3", {}, 1000.0, 15),
     ],
 )
 def test_recorded_policies_with_more_packages(
-    tmp_path: Path, folder: str, env_id: str, env_kwargs: Any, at_least: float
+    tmp_path: Path, folder: str, env_id: str, env_kwargs: Any, at_least: float, episodes: int
 ) -> None:
-    """The same for environments that come as extras, and for noisy ones."""
-    run = replay(folder, env_id, tmp_path / "run", env_kwargs=env_kwargs, test_episodes=100, max_steps=None)
+    """The same for environments that come as extras, and for those whose returns are mostly chance."""
+    run = replay(
+        folder, env_id, tmp_path / "run", env_kwargs=env_kwargs, test_episodes=episodes, max_steps=None
+    )
     assert run.mean_return >= at_least

@@ -61,8 +61,8 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
         8192,
         seed=1,
         eval_every=2048,
-        validation_episodes=10,
-        test_episodes=20,
+        validation_episodes=4,
+        test_episodes=10,
         language=Design("smollm2", layers=2, seed=1).as_data(),
     )
     result = train(settings, tmp_path / "run", resume=False, display=Display(), command="test")

@@ -345,7 +345,7 @@ def test_program_search_needs_few_steps_in_a_model(
     """
     out = tmp_path / "run"
     result = promptpo.optimize(
-        name, model="search", recipe="model", seed=1, rounds=1, max_steps=30_000, out=out
+        name, model="search", recipe="model", seed=1, rounds=1, max_steps=30_000, test_episodes=5, out=out
     )
     found = attempts_of(result)
     from_model = [one for one in found.values() if one["id"].startswith("w")]
