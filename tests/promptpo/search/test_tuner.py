@@ -287,8 +287,7 @@ def test_the_last_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> No
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(nobody, spender, config, 10)
-        assert tuner._is_last(history, rounds_left=1)
-        assert not tuner._is_last(history, rounds_left=2)
+        assert tuner._more_is_possible(history)
         assert tuner._earlier(history, [new]) == [best]
         assert tuner._earlier(history, [best, new]) == []
         tuned = asyncio.run(tuner._measured(better, history, 2))
@@ -317,4 +316,4 @@ def test_two_structures_that_earn_the_same_end_the_last_search(
     config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        assert Tuner(nobody, spender, config, 10)._is_last(history, rounds_left=1) != agreed
+        assert Tuner(nobody, spender, config, 10)._more_is_possible(history) != agreed
