@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from promptpo.search.tuning.arms import (
     Arm,
@@ -47,6 +47,9 @@ LEG, LEG_SHARE = 30, 0.5
 """Where the steps buy nothing else, what is left after a search in vain is searched elsewhere: in legs of half of it,
 and of at least so many whole episodes."""
 
+Elsewhere = Literal["nowhere", "others", "anywhere"]
+"""Where a tuning that has to earn its steps goes on where one search gains nothing more."""
+
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
 """Work that yields what is to be rolled out and is sent the rollouts."""
@@ -67,8 +70,8 @@ class Tuning:
     A tuning that has to earn its steps (`earning`) begins with a `FirstLook` at all structures, after which whole
     episodes decide who races; it ends there where the numbers make no difference, and later where two looks in a row
     at whole episodes show no gain (`Foresight`). What it does not need is not spent, and what never gained is not
-    chosen. It turns to the structures that were left out, each once (`others`); where nothing else could use the
-    steps (`last`), to other basins of the best one as well.
+    chosen. What one search does not need may go `elsewhere`: to the structures that were left out, each once, and
+    where nothing else could use the steps to other basins of the best one as well.
 
     It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step`
     in the same order, and go on until there are no more. `result` may be asked for at any time, so that what
@@ -91,9 +94,9 @@ class Tuning:
         seed: Decides everything random.
         target: Stop early when the best vector's mean return reaches this.
         earning: End early what gains nothing, rather than spend all steps.
-        last: Nothing else can use the steps: where one search gains nothing more, search elsewhere.
-        others: Where one search gains nothing more, give each structure that was left out its turn; and leave new
-            structures half of the steps beside one that is tuned `again`.
+        elsewhere: Where to go on where one search gains nothing more. "others": each structure that was left out has its
+            turn, and new ones have half of the steps beside one that is tuned `again`; "anywhere": other basins of the
+            best one as well, where nothing else can use the steps.
 
     Attributes:
         batches: What is to be rolled out next; empty at the end.
@@ -109,10 +112,10 @@ class Tuning:
         seed: int,
         target: float | None = None,
         earning: bool = False,
-        last: bool = False,
-        others: bool = False,
+        elsewhere: Elsewhere = "nowhere",
     ) -> None:
-        self._starts, self._earning, self._last, self._others = starts, earning, last, others
+        self._starts, self._earning = starts, earning
+        self._last, self._others = elsewhere == "anywhere", elsewhere == "others"
         self._seeds, self._target = seeds, target
         arms = [arm for i, start in distinct(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
         self._racing = list(arms) if earning or not arms else entrants(arms, steps, horizon)
@@ -354,8 +357,7 @@ class Tuning:
         return math.ceil(LEG * max(1.0, self._clock.typical))
 
     def _begin_leg(self) -> None:
-        """Turn to the structure that was left out and promises most, or in the last round to another basin of the best one,
-        in turn.
+        """Turn to the structure that was left out and promises most, or to another basin of the best one, in turn.
 
         A search that gained until its leg ended goes on as it is; one that is tuned again waits until new structures
         have had their turn.
