@@ -275,8 +275,7 @@ class Tuner:
             seed=self._config.seed + 1000 * round_,
             target=target,
             earning=patience is not None,
-            last=last,
-            others=patience is not None and not old,
+            elsewhere="anywhere" if last else "others" if patience is not None and not old else "nowhere",
         )
         self._batches, self._taken = 0, _Taken(steps)
         while tuning.batches:

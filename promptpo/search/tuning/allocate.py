@@ -21,7 +21,7 @@ from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
-from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
+from promptpo.search.tuning.foresight import EPISODES, IDLE_LOOKS, Foresight
 from promptpo.search.tuning.peaks import Peak
 from promptpo.search.tuning.target import Proof
 
@@ -49,6 +49,9 @@ and of at least so many whole episodes."""
 
 Elsewhere = Literal["nowhere", "others", "anywhere"]
 """Where a tuning that has to earn its steps goes on where one search gains nothing more."""
+
+SEEN = 3
+"""A look at whole episodes takes no more than one in so many of the steps that are left."""
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
@@ -340,8 +343,8 @@ class Tuning:
     def _contested(self) -> bool:
         """Whether new structures race with one that is tuned again, which has half of the steps at first."""
         known = [arm.start.again for arm in self._racing if isinstance(arm, CmaSearch)]
-        enough = self._clock.all_left >= 2 * self._least_leg()
-        return self._others and not self._last and any(known) and not all(known) and enough
+        raced = self._others and any(known) and not all(known)
+        return raced and self._clock.all_left >= 2 * self._least_leg()
 
     def _gained(self) -> bool:
         """Whether the present leg ended while it gained."""
@@ -354,7 +357,13 @@ class Tuning:
         return [arm for arm in self._racing if isinstance(arm, CmaSearch) and arm not in had]
 
     def _least_leg(self) -> int:
-        return math.ceil(LEG * max(1.0, self._clock.typical))
+        clock = self._clock
+        if self._last:
+            return math.ceil(LEG * max(1.0, clock.typical))
+        mean = clock.spent / max(
+            1, clock.episodes
+        )  # what is left may be of use later: enough to see a gain will do
+        return max(math.ceil(LEG * mean), SEEN * clock.cost(2 * EPISODES, clock.horizon))
 
     def _begin_leg(self) -> None:
         """Turn to the structure that was left out and promises most, or to another basin of the best one, in turn.

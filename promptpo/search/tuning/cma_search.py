@@ -54,7 +54,7 @@ RECHECKED = 12
 """An elite is evaluated again until it has this many returns."""
 
 LEAST_STEP = 0.03
-"""A search that goes on where an earlier one stood begins no narrower than this."""
+"""A search that goes on where an earlier one stood begins no narrower than this; one that was narrower had converged."""
 
 SMALLEST_STEP = 1e-3
 """A distribution narrower than this share of every range has converged."""
@@ -374,9 +374,9 @@ class CmaSearch:
         x0 = np.clip(mean, 0.02, 0.98).tolist()
         if len(x0) == 1:  # cma refuses one dimension; the second has no effect
             x0 = [*x0, 0.5]
-        if len(spread) == len(
-            x0
-        ):  # no narrower than what may still find something, no wider than a first step
+        if len(spread) == len(x0) and max(spread) < LEAST_STEP:  # it had converged: as after a stall
+            sigma = self._first_step / 2
+        elif len(spread) == len(x0):
             widths = np.clip(spread, LEAST_STEP, self._first_step)
             sigma = float(widths.max())
             options["CMA_stds"] = widths / sigma

@@ -86,9 +86,7 @@ def _half(steps_left: int, length: float) -> int:
 
 
 def _models_part(round_: Round, steps_left: int, length: float) -> int:
-    """An even part of what later candidates and the last choice leave; where even parts are too small for anything, as
-    much as finds something.
-    """
+    """An even part of what others need not; where even parts are too small for anything, as much as finds something."""
     later = max(0, round_.left - 1)
     free = steps_left - later * round_.coming - round_.closing
     worth = math.ceil(WORTH * length)
