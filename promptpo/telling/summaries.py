@@ -76,6 +76,13 @@ class Summariser:
         return "seen" if self.pictures else True
 
     @property
+    def _form(self) -> str:
+        """What a class is given, in words."""
+        return prompting.form_of_trajectory(
+            self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
+        )
+
+    @property
     def source(self) -> str:
         """The class in force; empty while the built-in summary is."""
         return self._versions[-1].source if self._versions else ""
@@ -86,9 +93,7 @@ class Summariser:
             return
         question = prompting.render(
             "feedback_class",
-            form=prompting.form_of_trajectory(
-                self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
-            ),
+            form=self._form,
             sees_all=self._recipe.feedback_sees_all,
             legend=self._recipe.history != "winners",
         )
@@ -182,6 +187,7 @@ class Summariser:
             source=broken.strip(),
             error=error,
             detail=detail[:2000].strip(),
+            form=self._form,
         )
         key = "feedback" if version.by == "feedback" else f"feedback.{version.by}"
         try:
