@@ -65,6 +65,17 @@ def sentences(text: str, most: int) -> str:
     return told
 
 
+def last_sentences(text: str, most: int) -> str:
+    """The last whole sentences of about so many characters; of one that is longer as much as there is room for."""
+    every = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    told = every[-1]
+    for sentence in reversed(every[:-1]):
+        if len(told) + len(sentence) >= most:
+            break
+        told = f"{sentence} {told}"
+    return told if len(told) <= LONGER * most else between_words(told, most)
+
+
 def _that_fit(items: list[str], separator: str, most: int) -> int:
     """How many items fit; 0 where the first alone is too long."""
     size = 0

@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sandbox import Trajectory
 
 MOST_EXACT, NOTHING = 1e6, 1e-4
@@ -34,7 +38,10 @@ units of the last digit that is shown gets more digits."""
 SEEN_LAST = "(seen last)"
 """Marks the row of what was seen after the final step."""
 
-ROUGH = 0.05
+LIKE = 0.8
+"""Correlation from which on a quantity is how fast another one changes."""
+
+ROUGH = 0.02
 """Steps of a quantity below this share of its range do not make it smoother."""
 
 NEARBY = 20
@@ -158,7 +165,9 @@ def _observed(
         return [part[label] for part in nearby] if all(label in part for part in nearby) else []
 
     if swings:
-        went = {n: far * _smooth(course_of(n)) for n, far in _shares(parts, whole, kept).items()}
+        span = [dict(components(value, kind)) for value in seen[steps[0] : steps[-1] + 1]] if kept else []
+        speeds = _speeds(span, kept)
+        went = {n: 0.0 if n in speeds else _share(span, whole, n) * _smooth(span, n) for n in kept}
     ranked += sorted((n for n in kept if n not in ranked), key=lambda n: (_counts(course_of(n)), -went[n]))
     shown: list[str] = []
     for label in ranked:
@@ -221,24 +230,41 @@ def _went(values: Sequence[float], seen: Sequence[float]) -> float:
     return far / size * straight(values) if size > 0 and math.isfinite(far) else 0.0
 
 
-def _shares(
-    parts: Sequence[Mapping[str, float]], whole: Sequence[Mapping[str, float]], labels: Sequence[str]
-) -> dict[str, float]:
-    """What some quantities range over in a few rows, as a share of what they do in the episode."""
-
-    def spread(rows: Sequence[Mapping[str, float]], label: str) -> float:
-        return _extent([row[label] for row in rows if label in row])[1]
-
-    return {n: spread(parts, n) / (max(spread(whole, n), spread(parts, n)) or 1.0) for n in labels}
+def _share(rows: Sequence[Mapping[str, float]], whole: Sequence[Mapping[str, float]], label: str) -> float:
+    """What a quantity ranges over in some rows, as a share of what it does in the episode."""
+    here, most = (_extent([row[label] for row in some if label in row])[1] for some in (rows, whole))
+    return here / (max(here, most) or 1.0)
 
 
-def _smooth(values: Sequence[float]) -> float:
+def _smooth(rows: Sequence[Mapping[str, float]], label: str) -> float:
     """How smoothly a quantity moves from step to step: angles do, speeds less, and noise not at all."""
+    values = [row.get(label, math.nan) for row in rows]
     size = _extent(values)[1]
-    if not size > 0:
-        return 0.0
     steps = [abs(b - a) for a, b in itertools.pairwise(values) if math.isfinite(b - a)]
-    return size / (ROUGH * size + statistics.fmean(steps)) if steps else 0.0
+    return size / (ROUGH * size + statistics.fmean(steps)) if steps and size > 0 else 0.0
+
+
+def _speeds(rows: Sequence[Mapping[str, float]], labels: Sequence[str]) -> set[str]:
+    """Which quantities are how fast another one changes, in consecutive steps, so that the other says it too."""
+    values = np.array([[row.get(label, math.nan) for label in labels] for row in rows], dtype=float)
+    whole = np.isfinite(values).all(axis=0) if len(rows) > 3 else np.zeros(len(labels), dtype=bool)  # noqa: PLR2004 - too few
+    names = [label for label, kept in zip(labels, whole, strict=True) if kept]
+    if not names:
+        return set()
+    values = values[:, whole]
+    changes, means = np.diff(values, axis=0), (values[1:] + values[:-1]) / 2
+    of_each = _unit(means).T @ _unit(changes)  # how much each quantity is like the change of each
+    alike = of_each > LIKE
+    found = (alike & ~(np.abs(of_each.T) > LIKE)).any(axis=1)  # sine and cosine are each the other's
+    return {name for name, is_speed in zip(names, found, strict=True) if is_speed}
+
+
+def _unit(columns: NDArray[Any]) -> NDArray[Any]:
+    """Columns about their means, of length one; of nothing but zeros where they do not change."""
+    columns = columns - columns.mean(axis=0)
+    size = np.linalg.norm(columns, axis=0)
+    unit: NDArray[Any] = columns / np.where(size > 0, size, 1.0)
+    return unit
 
 
 def _far(values: Sequence[float]) -> float:

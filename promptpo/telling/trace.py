@@ -58,7 +58,7 @@ beside coarse ones."""
 COARSE, OF_STRIDE, WIDEST = 11, 7, 8
 """Rows that show strides, how many there are to one to and fro, and steps from one to the next at most."""
 
-STRIDES = (4, 1, 2)
+STRIDES = (5, 1, 2)
 """Columns of these rows."""
 
 ORDINAL = {2: "nd", 3: "rd"}
