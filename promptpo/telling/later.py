@@ -223,7 +223,9 @@ def _trace(plan: Plan, base: Attempt, known: Known) -> list[Part]:
     worths = [32, 69] if _mends(plan) else [30, 58]
     if table:
         unseen = which == "the worst" and worst is not None and _is_validation(worst, known)
-        title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}\n\n"
+        shown = worst if table == base.diagnosis.trace else base.diagnosis.of("median", "typical")
+        given = f" ({shown.given})" if shown is not None and shown.given else ""
+        title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}{given}\n\n"
         least = of_debug(table)
         parts.append(Part([title + table, title + shorter(table), title + least, ""], [*worths, 71]))
     if base.diagnosis.maps:

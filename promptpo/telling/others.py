@@ -175,7 +175,8 @@ def _in_short(attempt: Attempt, most: int, known: Known) -> str:
         return ""
     start = scores.starts(known.history).get(told.seed, "?")
     text = between_words("; ".join(filter(None, map(str.strip, told.text.splitlines()))), most)
-    return f"Worst (start {start}, {number(told.return_)}, {told.steps} steps): {text}"
+    given = f"{told.given}, " if told.given else ""
+    return f"Worst (start {start}, {given}{number(told.return_)}, {told.steps} steps): {text}"
 
 
 def _compared(attempt: Attempt, known: Known) -> str:
