@@ -73,7 +73,7 @@ def assert_pieces_equal_one(chosen: Any, tmp_path: Path, pauses: int = 4) -> Non
     assert one.episodes
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
+@pytest.mark.parametrize("algorithm", ["ppo", pytest.param("trpo", marks=pytest.mark.slow)])
 def test_a_run_in_pieces_is_one_run(tmp_path: Path, algorithm: str) -> None:
     """To the last bit, with normalised observations and rewards, a falling learning rate and cut episodes."""
     assert_pieces_equal_one(settings(tmp_path, algorithm), tmp_path)

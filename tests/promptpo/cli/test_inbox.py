@@ -76,8 +76,11 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     """A run that was killed while it waited goes on with the same questions, and asks none twice."""
     asking = start("-m", "promptpo", *OPTIMIZE, cwd=tmp_path)
     deadline = time.monotonic() + 60
-    while not (first := listed(tmp_path))["waiting"]:
+    while not (tmp_path / "box" / "0001.md").exists():
         assert time.monotonic() < deadline, asking.communicate()
+        time.sleep(0.05)
+    first = listed(tmp_path)
+    assert first["waiting"]
     assert first["run_alive"]
     asking.send_signal(signal.SIGKILL)
     asking.communicate()
