@@ -270,7 +270,15 @@ def test_ppo_learns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
 def test_cartpole_is_solved_within_60000_steps(algorithm: Any, tmp_path: Path) -> None:
     """PPO and TRPO reach 475 on held-out episodes of CartPole-v1."""
-    settings = TrainingSettings(algorithm, Task("CartPole-v1"), 60_000, seed=1, test_episodes=20)
+    settings = TrainingSettings(
+        algorithm,
+        Task("CartPole-v1"),
+        60_000,
+        seed=1,
+        eval_every=6_000,
+        validation_episodes=8,
+        test_episodes=20,
+    )
     result = run(settings, tmp_path / "run")
     assert result["steps"]["train"] < 63_000
     assert result["test"]["mean_return"] >= 475
