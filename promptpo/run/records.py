@@ -112,6 +112,7 @@ class Told:
         ending: "terminated" or "reached the horizon".
         text: What the feedback class says about it.
         parts: Sums of the parts of a reward program's rewards, by name.
+        given: What it began with in words, as a mission is, with its name; empty where that is the same in all episodes.
     """
 
     role: str
@@ -121,6 +122,7 @@ class Told:
     ending: str
     text: str
     parts: Mapping[str, float] = field(default_factory=dict)
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)

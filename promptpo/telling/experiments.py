@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
+from promptpo.telling.deeds import deeds
 from promptpo.telling.parts import Part
-from promptpo.telling.shortening import SLACK, at_items, between_words
+from promptpo.telling.shortening import SLACK, at_items, between_words, sentences
 from sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -32,11 +33,19 @@ OTHERS = "(What it reported of other episodes is left out.)"
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 
+STALE, FRESH = 600, 2
+"""Characters for each experiment that is older than so many rounds, once room is short."""
+
+BEGINNINGS = "(Of experiments that are older than two rounds the beginning is told.)"
+
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 240, 160, 240
+MOST_IDEA, MOST_PROBLEM, LEAST = 320, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
+
+EPISODE = re.compile(r"Episode \d+:")
+"""What stands above the report of each of several episodes."""
 
 METHODS = ("act", "report")
 
@@ -108,27 +117,46 @@ def report_of(reports: Sequence[str]) -> str:
     return "\n".join(f"Episode {n}:\n{text}" for n, text in enumerate(texts, 1) if text)
 
 
-def section(experiments: Sequence[Experiment], most: int) -> str:
-    """All that experiments have shown, oldest first, in at most so many characters.
+def section(experiments: Sequence[Experiment], most: int, *, before: int = 0, code: int = 0) -> str:
+    """All that experiments have shown, the newest first, in at most so many characters.
 
-    Each has its share of the room, and what a short report leaves goes to the others, so that what the first ones showed,
-    such as which action moves what, is not lost to later ones. Nothing is told where there is room for hardly more than a
-    title.
+    Those of the newest round are told whole as far as there is room, with what they did; earlier ones share what is left,
+    so that what the first ones showed, such as which action moves what, is not lost to later ones. Nothing is told where
+    there is room for hardly more than a title.
 
     Args:
         experiments: Oldest first.
         most: Characters.
+        before: Of those of earlier rounds than this one only the beginning is told.
+        code: Of those of earlier rounds than this one no code is shown.
     """
     told = [one for one in experiments if one.source] if most >= 2 * LEAST else []
-    room = most - len(TITLE) - 40
+    room = most - len(TITLE) - len(BEGINNINGS) - 48
     left_out = max(0, len(told) - max(1, room // LEAST))
+    told = told[left_out:]
+    newest = max((one.round for one in told), default=0)
+    stale = [one for one in told if one.round < before]
+    fresh = [one for one in told if one.round == newest and one not in stale]
+    others = [one for one in told if one not in stale and one not in fresh]
     texts: dict[str, str] = {}
-    shown = told[left_out:]
-    for n, one in enumerate(sorted(shown, key=lambda one: len(_in_words(one, room)))):
-        texts[one.id] = text = _in_words(one, room // (len(shown) - n) - 2)
+    for group, each, kept in ((stale, STALE, fresh + others), (fresh, room, others), (others, room, [])):
+        mine = min(room - LEAST * len(kept), each * len(group))
+        new = _shared(group, mine, code=group is fresh and newest >= code, whole=group is not stale)
+        room -= sum(len(text) + 2 for text in new.values())
+        texts |= new
+    last = [f"({left_out} earlier ones are left out.)"] if left_out else []
+    last += [BEGINNINGS] if any(one.report not in texts[one.id] for one in stale) else []
+    shown = sorted(told, key=lambda one: -one.round)
+    return "\n\n".join([TITLE, *(texts[one.id] for one in shown), *last]) if texts else ""
+
+
+def _shared(group: Sequence[Experiment], room: int, *, code: bool, whole: bool) -> dict[str, str]:
+    """Some experiments by id, each with its share of the room; what a short report leaves goes to the others."""
+    texts: dict[str, str] = {}
+    for n, one in enumerate(sorted(group, key=lambda one: len(_in_words(one, room)))):
+        texts[one.id] = text = _in_words(one, room // (len(group) - n) - 2, code=code, whole=whole)
         room -= len(text) + 2
-    first = [f"({left_out} earlier ones are left out.)"] if left_out else []
-    return "\n\n".join([TITLE, *first, *(texts[one.id] for one in shown)]) if texts else ""
+    return texts
 
 
 def one_line(one: Experiment) -> str:
@@ -142,8 +170,9 @@ def one_line(one: Experiment) -> str:
     return f"{one.id}: {f'{idea} ' if idea else ''}({_took(one)}; {came}{repaired}{problem})"
 
 
-def _idea(one: Experiment) -> str:
-    return between_words(" ".join(tidy(Program.parse(one.source).docstring).split()), MOST_IDEA)
+def _idea(one: Experiment, most: int = 240) -> str:
+    program = Program.parse(one.source)
+    return sentences(tidy(program.docstring or next(iter(program.class_docstrings("Probe")), "")), most)
 
 
 def _took(one: Experiment) -> str:
@@ -151,17 +180,38 @@ def _took(one: Experiment) -> str:
     return f"{episodes}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
 
 
-def _in_words(one: Experiment, most: int) -> str:
-    """An experiment in at most so many characters: what was tried out, and what it reported or why it did not."""
-    idea = _idea(one)
+def _in_words(one: Experiment, most: int, *, code: bool = False, whole: bool = True) -> str:
+    """An experiment in at most so many characters: what was tried out, and what it reported or why it did not.
+
+    Args:
+        one: The experiment.
+        most: Characters.
+        code: Show how it acted, where its report leaves room for that.
+        whole: Tell of every episode rather than of the first ones.
+    """
+    idea = _idea(one, min(MOST_IDEA, most // 3))
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
     if not one.report:
         return between_words(
             f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
         )
     room = most - len(head) - 1
-    text = one.report if len(one.report) <= room else _of_every_episode(one.report, room)
+    did = deeds(one.source) if code else ""
+    acted = f"\n```python\n{did}\n```" if did else ""
+    if len(one.report) + len(acted) <= room:
+        return f"{head}{acted}\n{one.report}"
+    cut = _of_every_episode if whole else _beginning
+    text = one.report if len(one.report) <= room else cut(one.report, room)
     return f"{head}\n{text}"
+
+
+def _beginning(text: str, room: int) -> str:
+    """The first lines; that others are left out is said once of all that are told so."""
+    lines, size = text.splitlines(), -1
+    kept = [line for line in lines if (size := size + len(line) + 1) <= room]
+    while kept and EPISODE.fullmatch(kept[-1]):
+        kept.pop()
+    return "\n".join(kept) if len(kept) > 1 else between_words(" ".join(lines), room)
 
 
 def _of_every_episode(text: str, room: int) -> str:
@@ -187,7 +237,15 @@ def _of_every_episode(text: str, room: int) -> str:
     return f"{told}\n{OTHERS}" if len(kept) < len(episodes) else told
 
 
-def part(experiments: Sequence[Experiment]) -> Part:
-    """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out."""
-    sizes = (MOST_TOLD, 7 * MOST_TOLD // 8, MOST_TOLD // 4, MOST_TOLD // 8)
-    return Part([section(experiments, most) for most in sizes], [69, 78, 84] if experiments else [])
+def part(experiments: Sequence[Experiment], round_: int) -> Part:
+    """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out.
+
+    Args:
+        experiments: Oldest first.
+        round_: Of the request: what is older than two rounds gives way first.
+    """
+    old, last = round_ - FRESH, round_ - 1
+    forms = [section(experiments, MOST_TOLD)]
+    sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
+    forms += [section(experiments, most, before=old, code=last) for most in sizes]
+    return Part(forms, [48, 69, 78, 84] if experiments else [])

@@ -148,11 +148,11 @@ def one_line(attempt: Attempt) -> str:
     return f"{line} ({about})" if about else line
 
 
-def told(role: str, episode: Episode, text: str) -> Told:
-    """One episode's part of the feedback."""
+def told(role: str, episode: Episode, text: str, given: str = "") -> Told:
+    """One episode's part of the feedback, with what it was given in words."""
     ending = "terminated" if episode.terminated else "reached the horizon"
     shown = at_items(without_nones(text), MAX_SUMMARY)
-    return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts)
+    return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given)
 
 
 _NONE = re.compile(r"[;,|]?[ \t]*\b[^\W\d][\w.']*[ \t]*[=:][ \t]*None\b(?![\w.])")
@@ -174,7 +174,8 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
     if episode.role.isalpha():
         name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
     earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
-    head = f"{name} ({start}return {number(episode.return_)}{earned}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
+    given = f"{episode.given}, " if episode.given else ""
+    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
     return f"{head}\n{at_items(episode.text, most)}".strip()
 
 

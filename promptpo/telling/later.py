@@ -59,7 +59,7 @@ def parts_of(plan: Plan, known: Known, request: str) -> list[Part]:
         )
     )
     parts = [Part([f"# Where the run is\n\n{head}", ""], [85])]
-    parts += [taught_by(known), experiments.part(known.history.experiments)]
+    parts += [taught_by(known), experiments.part(known.history.experiments, known.where.round)]
     in_detail: list[Attempt] = []
     if base is not None:
         in_detail = [base, *plan.parents[1:]]
@@ -190,6 +190,8 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
         few = least = ("worst", "low", "best", "typical")
     elif plan.direction == "improve":  # what limits every episode shows in the usual and in the best one
         few = least = ("median", "best", "typical")
+        if _falls_at_times(base):
+            few = least = ("worst", "median", "typical")
     else:
         few, least = ("worst", "best", "typical"), ("worst", "typical")
     return Part(
@@ -221,11 +223,11 @@ def _trace(plan: Plan, base: Attempt, known: Known) -> list[Part]:
     worths = [32, 69] if _mends(plan) else [30, 58]
     if table:
         unseen = which == "the worst" and worst is not None and _is_validation(worst, known)
-        title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}\n\n"
+        shown = worst if table == base.diagnosis.trace else base.diagnosis.of("median", "typical")
+        given = f" ({shown.given})" if shown is not None and shown.given else ""
+        title = f"# From {which} {'' if unseen else 'training '}episode of {base.id}{given}\n\n"
         least = of_debug(table)
-        parts.append(
-            Part([title + table, title + shorter(table), least and title + least, ""], [*worths, 71])
-        )
+        parts.append(Part([title + table, title + shorter(table), title + least, ""], [*worths, 71]))
     if base.diagnosis.maps:
         parts.append(Part([base.diagnosis.maps, ""], [worths[-1] + 1]))
     return parts
@@ -240,6 +242,13 @@ def _ends_early(base: Attempt) -> bool:
     """Whether what limits a program is how its worst episode ended rather than how it goes on."""
     worst = base.diagnosis.of("worst", "typical")
     return worst is not None and worst.ending == "terminated"
+
+
+def _falls_at_times(base: Attempt) -> bool:
+    """Whether the worst episode was ended by the environment, and the usual one was not."""
+    worst, median = base.diagnosis.of("worst"), base.diagnosis.of("median", "best")
+    fell = worst is not None and worst.ending == "terminated"
+    return fell and median is not None and median.ending != "terminated"
 
 
 def _mends(plan: Plan) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
+from promptpo.telling.descent import base_of, changed
 from promptpo.telling.feedback import number
 from promptpo.telling.parts import Part
 from promptpo.telling.programs import idea
@@ -59,8 +60,8 @@ def others(plan: Plan, known: Known, in_detail: Sequence[Attempt]) -> list[Part]
         ]
         parts.append(Part(forms, [*WORTHS]))
     if earlier:
-        every = [_line(a, known, 120) for a in earlier]
-        few = [_line(a, known, 80) for a in earlier[-4:]]
+        every = [_line(a, known, 160) for a in earlier]
+        few = [_line(a, known, 100) for a in earlier[-4:]]
         worse = known.leader and any(history.against(a, known.leader).verdict < 0 for a in earlier)
         title = f"# Earlier candidates{', clearly worse where no difference is told' if worse else ''}"
         parts.append(Part(["\n".join([title, "", *every]), "\n".join([title, "", *few]), ""], [10, 65]))
@@ -153,10 +154,11 @@ def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collect
         tried = idea(attempt, 160)
         text += f" What it tries: {tried}" if tried else ""
         return "\n  ".join([text, *attempt.diagnosis.beginning.splitlines()])
-    text = f"- {attempt.id}: {_compared(attempt, known)}. {_origin(attempt, 200 if most > FEW else 120)}"
+    text = f"- {attempt.id}: {_compared(attempt, known)}."
     tuning = _tuning(attempt, history)
-    if tuning and tuning not in said:
-        text += f" {tuning}."
+    said_of = [f"{tuning}."] if tuning and tuning not in said else []
+    origin = _origin(attempt, known, 400 if most > FEW else 240)
+    text = " ".join([text, *said_of, origin] if "\n" in origin else [text, origin, *said_of])
     better = _beats(attempt, known) if beaten else None
     if better is not None:
         text += f"\nWhere it beats {known.leader.id if known.leader else 'the best'}: "
@@ -173,7 +175,8 @@ def _in_short(attempt: Attempt, most: int, known: Known) -> str:
         return ""
     start = scores.starts(known.history).get(told.seed, "?")
     text = between_words("; ".join(filter(None, map(str.strip, told.text.splitlines()))), most)
-    return f"Worst (start {start}, {number(told.return_)}, {told.steps} steps): {text}"
+    given = f"{told.given}, " if told.given else ""
+    return f"Worst (start {start}, {given}{number(told.return_)}, {told.steps} steps): {text}"
 
 
 def _compared(attempt: Attempt, known: Known) -> str:
@@ -185,11 +188,12 @@ def _compared(attempt: Attempt, known: Known) -> str:
     return "; ".join(filter(None, [f"{text}, {difference(attempt, leader, history)}", again]))
 
 
-def _origin(attempt: Attempt, most: int = 200) -> str:
-    """What a program is: tuned from another, or its idea."""
+def _origin(attempt: Attempt, known: Known, most: int, *, lines: bool = True) -> str:
+    """What a program is: tuned from another, what it changed against the one that it was to improve, or its idea."""
     if attempt.candidate.tuned and attempt.candidate.parents:
         return f"{attempt.candidate.parents[0]} with tuned numbers."
-    return idea(attempt, most)
+    base = base_of(attempt, known.history)
+    return (changed(attempt, base, most, lines=lines) if base is not None else "") or idea(attempt, most)
 
 
 def _line(attempt: Attempt, known: Known, most: int) -> str:
@@ -203,4 +207,4 @@ def _line(attempt: Attempt, known: Known, most: int) -> str:
     if leader is not None and leader is not attempt and history.against(attempt, leader).verdict >= 0:
         failing = scores.mishaps(history.evidence(attempt), history.evidence(leader), leader.id)
         score = "; ".join(filter(None, [f"{score}, {difference(attempt, leader, history)}", failing]))
-    return f"- {attempt.id}: {score}. {between_words(_origin(attempt), most)}"
+    return f"- {attempt.id}: {score}. {_origin(attempt, known, most, lines=False)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from promptpo.program import Program
@@ -10,7 +9,7 @@ from promptpo.program.blocks import blocks, label, size
 from promptpo.program.literals import Range
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
-from promptpo.telling.shortening import between_words
+from promptpo.telling.shortening import sentences
 
 MOST_PARAMETERS = 12
 """Parameters listed of two programs that differ in numbers only; the others are counted."""
@@ -23,14 +22,7 @@ def idea(attempt: Attempt, most: int) -> str:
     """What a program tries, by its own docstring, else by what its author said of it; ends like a sentence."""
     program = Program.parse(attempt.candidate.source)
     text = program.docstring or next(iter(program.class_docstrings("Policy")), "")
-    text = " ".join((text or attempt.prose).split())
-    whole = ""
-    for sentence in re.split(r"(?<=[.!?])\s+", text):
-        if len(whole) + len(sentence) >= most:
-            break
-        whole = f"{whole} {sentence}".strip()
-    if len(whole) < most / 2:  # a heading rather than a sentence
-        whole = between_words(text, most)
+    whole = sentences(text or attempt.prose, most)
     return whole if not whole or whole.endswith((".", "!", "?", "…")) else f"{whole}."
 
 

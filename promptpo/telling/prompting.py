@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
+from promptpo.program import Program
 from promptpo.telling import experiments, feedback, scores
 from promptpo.telling.known import Known
 from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
@@ -177,6 +178,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         earn=EARN,
         may_revise=plan.may_revise
         and known.where.round + 1 < known.where.rounds,  # what it says is told two rounds on
+        blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         probe=known.probe,
         most_report=experiments.MOST_REPORT,
         form=form_of_trajectory(known.reports_success, sees_all=True, pictures=known.pictures),
@@ -188,6 +190,12 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
     )
     aim = max(AIM - system_length, code + LEAST + len(request))
     return render("later", sections=fitted(parts, aim, bound))
+
+
+def _perceives(source: str) -> bool:
+    """Whether a policy says what it sees; also where its text cannot be read."""
+    program = Program.parse(source)
+    return not program.is_python or not program.lacks("Policy", "perceive")
 
 
 def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
@@ -208,7 +216,7 @@ def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
     reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
     parts = [
         taught_by(known),
-        experiments.part(history.experiments),
+        experiments.part(history.experiments, known.where.round),
         Part(["# The best of each round, oldest first" if shown else ""]),
         *shown,
     ]

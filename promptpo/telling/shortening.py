@@ -10,6 +10,9 @@ SEPARATORS = ("\n", "; ", ". ", " | ", ", ")
 SLACK, LONG = 80, 300
 """Of texts that may be so long, characters that are rather told than left out: saying that something is missing takes nearly as many."""
 
+LONGER = 1.5
+"""A first sentence that is longer than asked for by this factor is not cut."""
+
 _NOTE = 24
 """Characters that are kept free for what says how much is left out."""
 
@@ -44,6 +47,33 @@ def between_words(text: str, most: int) -> str:
     if clause > 0.7 * len(kept):
         kept = kept[:clause]
     return kept.rstrip(" ,;:") + " …"
+
+
+def sentences(text: str, most: int) -> str:
+    """The whole sentences of about so many characters; a first one that is half as long again is told whole, too.
+
+    Only a longer one ends within it, after a clause.
+    """
+    every = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    told = every[0]
+    for sentence in every[1:]:
+        if len(told) + len(sentence) >= (most if len(told) >= most / 2 else LONGER * most):
+            break
+        told = f"{told} {sentence}"
+    if len(told) > LONGER * most or (len(told) < most / 2 and told != " ".join(every)):
+        return between_words(" ".join(every), most)
+    return told
+
+
+def last_sentences(text: str, most: int) -> str:
+    """The last whole sentences of about so many characters; of one that is longer as much as there is room for."""
+    every = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    told = every[-1]
+    for sentence in reversed(every[:-1]):
+        if len(told) + len(sentence) >= most:
+            break
+        told = f"{sentence} {told}"
+    return told if len(told) <= LONGER * most else between_words(told, most)
 
 
 def _that_fit(items: list[str], separator: str, most: int) -> int:

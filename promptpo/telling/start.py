@@ -10,7 +10,7 @@ from promptpo.envs.pictures import pictures_in
 from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.maps import drawn
-from promptpo.telling.shortening import at_items
+from promptpo.telling.shortening import at_items, between_words
 from promptpo.telling.tables import LARGE, cell
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST = 900
 """Characters of the list of numbers."""
+
+MOST_GIVEN = 80
+"""Characters of what an episode is given in words."""
 
 SMALL = 0.02
 """A difference between episodes below this share of a number's size is not told."""
@@ -47,6 +50,27 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
     )
     parts = [f"What `act` sees first in an episode ({how}): {listed}."] if listed else []
     return "\n\n".join([*parts, *drawn(firsts[0], names)])
+
+
+def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:
+    """What each of some first observations says in words, as a mission does: the first text of it that differs.
+
+    Args:
+        firsts: Of the episodes in question.
+        others: Of other episodes, with which they are compared too.
+        names: From `promptpo.spec.reading.names_of`.
+
+    Returns:
+        ``mission "go to the red ball"`` for each; empty where no text differs between episodes.
+    """
+    said = [dict(words(first, "obs")) for first in firsts]
+    every = [*said, *(dict(words(other, "obs")) for other in others)]
+    labels = dict.fromkeys(label for one in said for label in one)
+    differs = next((n for n in labels if len({one[n] for one in every if n in one}) > 1), None)
+    if differs is None:
+        return [""] * len(said)
+    name = called(differs, names)
+    return [f'{name} "{between_words(one[differs], MOST_GIVEN)}"' if differs in one else "" for one in said]
 
 
 def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of, posture_of
 from promptpo.telling import feedback, prompting, replies
 from promptpo.telling.maps import maps
+from promptpo.telling.start import given_in_words
 from promptpo.telling.trace import course, overview, trace, usual
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Summariser:
         self._spender, self._recipe = spender, recipe
         self._system = prompting.feedback_system_prompt(spec)
         self._names, self._posture = names_of(spec.text), posture_of(spec.text)
-        self._reports_success = spec.reports_success
+        self._reports_success, self._firsts = spec.reports_success, spec.firsts
         self.pictures: bool = bool(pictures_in(spec.observation_space))
         self._most_repairs = repairs
         self._versions: list[_Version] = []
@@ -76,6 +77,13 @@ class Summariser:
         return "seen" if self.pictures else True
 
     @property
+    def _form(self) -> str:
+        """What a class is given, in words."""
+        return prompting.form_of_trajectory(
+            self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
+        )
+
+    @property
     def source(self) -> str:
         """The class in force; empty while the built-in summary is."""
         return self._versions[-1].source if self._versions else ""
@@ -86,9 +94,7 @@ class Summariser:
             return
         question = prompting.render(
             "feedback_class",
-            form=prompting.form_of_trajectory(
-                self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
-            ),
+            form=self._form,
             sees_all=self._recipe.feedback_sees_all,
             legend=self._recipe.history != "winners",
         )
@@ -132,10 +138,10 @@ class Summariser:
         finished = [e for e in rollout.episodes if e.failure is None]
         chosen = [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.chosen(finished)
         episodes: list[Told] = []
-        by = ""
+        given, by = self._given(finished), ""
         for role, episode in chosen:
             text, by = await self._text(episode)
-            episodes.append(feedback.told(role, episode, text))
+            episodes.append(feedback.told(role, episode, text, given.get(episode.seed, "")))
         diagnosis = Diagnosis(tuple(episodes), by=by, rewards=feedback.extremes(rollout.episodes))
         if not every:
             diagnosis = with_tables(diagnosis, rollout, self._names, self._posture)
@@ -147,6 +153,15 @@ class Summariser:
         if evaluation.output:
             parts.append(f"It printed:\n{evaluation.output[:500]}")
         return "\n\n".join(filter(None, parts)), diagnosis
+
+    def _given(self, episodes: Sequence[Episode]) -> dict[int, str]:
+        """What each episode was given in words, where that differs between episodes; of pictures it is not recorded."""
+        seen = {
+            e.seed: e.trajectory.observations[0] for e in episodes if e.trajectory and e.trajectory.rewards
+        }
+        if self.pictures or not seen:
+            return {}
+        return dict(zip(seen, given_in_words(list(seen.values()), self._firsts, self._names), strict=True))
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """What the class in force says of an episode, and which class that is."""
@@ -182,6 +197,7 @@ class Summariser:
             source=broken.strip(),
             error=error,
             detail=detail[:2000].strip(),
+            form=self._form,
         )
         key = "feedback" if version.by == "feedback" else f"feedback.{version.by}"
         try:

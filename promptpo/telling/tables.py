@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import brief, compact
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sandbox import Trajectory
 
 MOST_EXACT, NOTHING = 1e6, 1e-4
@@ -31,6 +35,15 @@ SAME, FEW_STEPS = 1e-3, 5
 """A column whose numbers differ by less than this share of their size says nothing; one whose range is less than so many
 units of the last digit that is shown gets more digits."""
 
+SEEN_LAST = "(seen last)"
+"""Marks the row of what was seen after the final step."""
+
+LIKE = 0.8
+"""Correlation from which on a quantity is how fast another one changes."""
+
+ROUGH = 0.02
+"""Steps of a quantity below this share of its range do not make it smoother."""
+
 NEARBY = 20
 """Consecutive steps until the event in which quantities are compared with each other."""
 
@@ -42,6 +55,9 @@ def table(
     posture: Collection[str],
     most: tuple[int, int, int],
     before: int,
+    *,
+    after: bool = False,
+    swings: bool = False,
 ) -> list[str]:
     """A heading and a row for each step, runs of equal steps in one: a robot that stands still needs no twenty.
 
@@ -52,20 +68,20 @@ def table(
         posture: From `promptpo.spec.reading.posture_of`.
         most: Columns at most: of the observation, of the action, and of what the policy keeps in its ``debug``.
         before: Rows until the event: what changes in these decides on the columns.
+        after: Show in a last row what was seen after the last of these steps, where that was recorded.
+        swings: Rather show what goes smoothly to and fro than what goes on.
     """
-    seen, before = trajectory.observations, min(before, len(steps))
-    spread = (
-        [seen[round(i * (len(seen) - 1) / (SEEN - 1))] for i in range(SEEN)] if len(seen) > SEEN else seen
-    )
-    around = seen[max(0, steps[before - 1] - NEARBY) : steps[before - 1] + 1]
-    kind = "seen" if trajectory.perceived else "obs"
-    observed = _observed([seen[t] for t in steps], spread, around, kind, names, posture, most[0], before)
+    at = [*steps, steps[-1] + 1] if after and steps[-1] + 1 < len(trajectory.observations) else steps
+    observed = _observed(trajectory, at, names, posture, most[0], min(before, len(steps)), swings=swings)
     done = _columns([trajectory.actions[t] for t in steps], "action", names, most[1])
     done = {f"action.{name}" if name in observed else name: texts for name, texts in done.items()}
     columns = {**observed, **_debug(trajectory.debug, steps, most[2]), **done}
     columns["reward"] = cells([float(trajectory.rewards[t]) for t in steps])
-    rows = [[str(t), *(column[i] for column in columns.values())] for i, t in enumerate(steps)]
-    return ["|".join(["step", *columns]), *_folded(rows, steps)]
+    cells_of = list(columns.values())
+    rows = [[str(t), *(column[i] for column in cells_of)] for i, t in enumerate(steps)]
+    last = [f"{at[-1]} {SEEN_LAST}", *(column[-1] if len(column) > len(steps) else "" for column in cells_of)]
+    more = ["|".join(last)] if any(last[1:]) else []
+    return ["|".join(["step", *columns]), *_folded(rows, steps), *more]
 
 
 def cell(value: float) -> str:
@@ -102,14 +118,14 @@ def _extent(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _observed(
-    values: Sequence[Any],
-    spread: Sequence[Any],
-    around: Sequence[Any],
-    kind: str,
+    trajectory: Trajectory,
+    steps: Sequence[int],
     names: Mapping[str, str],
     posture: Collection[str],
     most: int,
     before: int,
+    *,
+    swings: bool = False,
 ) -> dict[str, list[str]]:
     """Name to one text for each step, for the parts of an observation that tell most, in their own order.
 
@@ -118,15 +134,16 @@ def _observed(
     and entries of large arrays, which say nothing one by one, are left out.
 
     Args:
-        values: Observations, one for each row.
-        spread: Observations from the whole episode.
-        around: Consecutive ones until the event.
-        kind: "obs"; "seen" where they are what a policy's ``perceive`` returned.
+        trajectory: The episode.
+        steps: Those before which it was observed.
         names: What parts are called.
         posture: Names of those that tell how the body stands.
         most: Columns.
         before: Rows until the event.
+        swings: Those that go smoothly to and fro come first instead.
     """
+    seen, kind = trajectory.observations, "seen" if trajectory.perceived else "obs"
+    values = [seen[t] for t in steps]
     parts, texts, labels = _texts(values, kind, names)
     if not labels and kind == "seen":
         return {}
@@ -134,17 +151,23 @@ def _observed(
         return {"obs": [compact(value, 60) for value in values]}
     sizes = Counter(name.split("[")[0] for name in labels.values())
     kept = [n for n in labels if len(set(texts[n])) > 1 and sizes[labels[n].split("[")[0]] <= LARGE]
-    whole = [dict(components(value, kind)) for value in spread] if kept else []
+    spread = sorted({round(i * (len(seen) - 1) / (SEEN - 1)) for i in range(SEEN)})
+    whole = [dict(components(seen[t], kind)) for t in spread] if kept else []
     went = {
         n: _went([p.get(n, math.nan) for p in parts[:before]], [p[n] for p in whole if n in p]) for n in kept
     }
     stands = [n for n in kept if labels[n].split("[")[0] in posture]
     ranked = sorted(stands, key=lambda n: -went[n])[:POSTURE]
+    around = seen[max(0, steps[before - 1] - NEARBY) : steps[before - 1] + 1]
     nearby = [dict(components(value, kind)) for value in around] if kept else []
 
     def course_of(label: str) -> list[float]:
         return [part[label] for part in nearby] if all(label in part for part in nearby) else []
 
+    if swings:
+        span = [dict(components(value, kind)) for value in seen[steps[0] : steps[-1] + 1]] if kept else []
+        speeds = _speeds(span, kept)
+        went = {n: 0.0 if n in speeds else _share(span, whole, n) * _smooth(span, n) for n in kept}
     ranked += sorted((n for n in kept if n not in ranked), key=lambda n: (_counts(course_of(n)), -went[n]))
     shown: list[str] = []
     for label in ranked:
@@ -205,6 +228,43 @@ def _went(values: Sequence[float], seen: Sequence[float]) -> float:
     size = max(finite) - min(finite) if finite else 0.0
     far = _far(values)
     return far / size * straight(values) if size > 0 and math.isfinite(far) else 0.0
+
+
+def _share(rows: Sequence[Mapping[str, float]], whole: Sequence[Mapping[str, float]], label: str) -> float:
+    """What a quantity ranges over in some rows, as a share of what it does in the episode."""
+    here, most = (_extent([row[label] for row in some if label in row])[1] for some in (rows, whole))
+    return here / (max(here, most) or 1.0)
+
+
+def _smooth(rows: Sequence[Mapping[str, float]], label: str) -> float:
+    """How smoothly a quantity moves from step to step: angles do, speeds less, and noise not at all."""
+    values = [row.get(label, math.nan) for row in rows]
+    size = _extent(values)[1]
+    steps = [abs(b - a) for a, b in itertools.pairwise(values) if math.isfinite(b - a)]
+    return size / (ROUGH * size + statistics.fmean(steps)) if steps and size > 0 else 0.0
+
+
+def _speeds(rows: Sequence[Mapping[str, float]], labels: Sequence[str]) -> set[str]:
+    """Which quantities are how fast another one changes, in consecutive steps, so that the other says it too."""
+    values = np.array([[row.get(label, math.nan) for label in labels] for row in rows], dtype=float)
+    whole = np.isfinite(values).all(axis=0) if len(rows) > 3 else np.zeros(len(labels), dtype=bool)  # noqa: PLR2004 - too few
+    names = [label for label, kept in zip(labels, whole, strict=True) if kept]
+    if not names:
+        return set()
+    values = values[:, whole]
+    changes, means = np.diff(values, axis=0), (values[1:] + values[:-1]) / 2
+    of_each = _unit(means).T @ _unit(changes)  # how much each quantity is like the change of each
+    alike = of_each > LIKE
+    found = (alike & ~(np.abs(of_each.T) > LIKE)).any(axis=1)  # sine and cosine are each the other's
+    return {name for name, is_speed in zip(names, found, strict=True) if is_speed}
+
+
+def _unit(columns: NDArray[Any]) -> NDArray[Any]:
+    """Columns about their means, of length one; of nothing but zeros where they do not change."""
+    columns = columns - columns.mean(axis=0)
+    size = np.linalg.norm(columns, axis=0)
+    unit: NDArray[Any] = columns / np.where(size > 0, size, 1.0)
+    return unit
 
 
 def _far(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import statistics
@@ -9,17 +10,22 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.telling.columns import components
-from promptpo.telling.tables import straight, table
+from promptpo.telling.tables import SEEN_LAST, straight, table
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from sandbox import Episode, Trajectory
 
 STEPS, AFTER = 20, 5
 """Steps shown, and how many of them come after the event."""
 
-BEFORE_END, APART, LAST, LAST_APART = 100, 20, 20, 2
-"""Of a long episode that was terminated: so many steps before its end are shown that far apart, and the last ones
-closer, since what ends an episode begins long before."""
+BEFORE_END, APART, LAST, LAST_APART, CLOSE = 100, 10, 20, 4, 3
+"""Of a long episode that was terminated: so many steps before its end are shown that far apart, the last ones closer,
+and so many one by one, since what ends an episode begins long before."""
+
+ENDING, KEPT_ENDING = 8, 3
+"""Steps that are shown of the end of a terminated episode where what cost most was before, and rows of its short form."""
+
+TO_THE_END = "and up to where the episode was terminated"
 
 EARLIER = 5
 """Rows of what came before these, from the first step on."""
@@ -45,8 +51,20 @@ BEGUN, BEGUN_DONE, BEGUN_KEPT = 4, 2, 3
 ROWS = 9
 """Steps of an episode that stand for all of it."""
 
-CALM = 10
-"""Steps of an episode that stand for how it usually goes: consecutive ones where it repeats itself, else spread over it."""
+CALM, ADJACENT = 10, 4
+"""Steps of an episode that stand for how it usually goes, spread over it; of one that repeats itself fewer, consecutive ones,
+beside coarse ones."""
+
+COARSE, OF_STRIDE, WIDEST = 11, 7, 8
+"""Rows that show strides, how many there are to one to and fro, and steps from one to the next at most."""
+
+STRIDES = (5, 1, 2)
+"""Columns of these rows."""
+
+ORDINAL = {2: "nd", 3: "rd"}
+
+WINDOW = 100
+"""Steps from which the length of a stride is read."""
 
 STRAIGHT = 0.5
 """A quantity goes to and fro where it comes less far than this share of its way."""
@@ -65,13 +83,19 @@ def trace(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
         return ""
     rewards = [float(reward) for reward in trajectory.rewards]
     at, what = event(rewards, terminated=episode.terminated)
+    last = len(rewards) - 1
     end = min(len(rewards), max(STEPS, at + 1 + AFTER))
     steps: Sequence[int] = range(max(0, end - STEPS), end)
-    if episode.terminated and at == len(rewards) - 1 and len(rewards) >= BEFORE_END:
+    if episode.terminated and at == last and len(rewards) >= BEFORE_END:
         steps = _before_the_end(len(rewards))
+    elif episode.terminated and end <= last:  # what ended it matters as well
+        first = max(end, last + 1 - ENDING)
+        steps = [*list(steps)[-(STEPS - (last + 1 - first)) :], *range(first, last + 1)]
+        what = f"{what}, {TO_THE_END}"
     # What changes before the event, not after it, is what may have led to it.
     before = max(2, sum(t <= at for t in steps))
-    rows = table(trajectory, steps, names, posture, (MOST_OBSERVED, MOST_DONE, MOST_KEPT), before)
+    most = (MOST_OBSERVED, MOST_DONE, MOST_KEPT)
+    rows = table(trajectory, steps, names, posture, most, before, after=episode.terminated)
     return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {what}:", *rows])
 
 
@@ -90,21 +114,50 @@ def overview(episode: Episode, names: Mapping[str, str], posture: Collection[str
 def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
     """A few steps of an episode: how it goes when nothing special happens.
 
-    Where what is observed goes to and fro, as in a gait, these are consecutive ones from its middle, which show how; of
-    what goes on, such as a way to a goal, ten steps in a row say little, and they are spread over the whole episode.
+    Where what is observed goes to and fro, as in a gait, these are a few consecutive ones from its middle, and coarser
+    ones, which show strides; of what goes on, such as a way to a goal, they are spread over the whole episode.
     """
     trajectory = episode.trajectory
     if trajectory is None or len(trajectory.rewards) < 2 * STEPS:
         return ""
     length = len(trajectory.rewards)
-    first = (length - CALM) // 2
-    steps: Sequence[int] = range(first, first + CALM)
-    where = "in its middle"
-    if not _to_and_fro(trajectory.observations[first : first + 2 * CALM]):
-        steps = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
-        where = "evenly spread"
-    rows = table(trajectory, steps, names, posture, (MOST_OBSERVED, MOST_DONE, MOST_KEPT), CALM)
-    return "\n".join([f"Steps {steps[0]} to {steps[-1]}, {where}:", *rows])
+    middle = trajectory.observations[(length - CALM) // 2 : (length + 3 * CALM) // 2]
+    most = (MOST_OBSERVED, MOST_DONE, MOST_KEPT)
+    if not _to_and_fro(middle):
+        steps: Sequence[int] = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
+        rows = table(trajectory, steps, names, posture, most, CALM)
+        return "\n".join([f"Steps 0 to {length - 1}, evenly spread:", *rows])
+    first = (length - ADJACENT) // 2
+    steps = range(first, first + ADJACENT)
+    rows = table(trajectory, steps, names, posture, most, ADJACENT)
+    coarse = _strides(trajectory, first, names)
+    return "\n".join([f"Steps {first} to {steps[-1]}, in its middle:", *rows, "", *coarse])
+
+
+def _strides(trajectory: Trajectory, middle: int, names: Mapping[str, str]) -> list[str]:
+    """Steps some way apart, so that a few rows show more than one stride, of few columns."""
+    length = len(trajectory.rewards)
+    begun = max(0, middle - WINDOW // 2)
+    seen = trajectory.observations[begun : min(length, begun + WINDOW)]
+    apart = min(WIDEST, max(2, round(_stride(seen) / OF_STRIDE)))
+    apart = max(1, min(apart, (length - 1) // (COARSE - 1)))
+    first = max(0, min(middle - apart * (COARSE - 1) // 2, length - 1 - apart * (COARSE - 1)))
+    steps = range(first, first + apart * (COARSE - 1) + 1, apart)
+    rows = table(trajectory, steps, names, (), STRIDES, COARSE, swings=True)
+    return [f"Every {apart}{ORDINAL.get(apart, 'th')} of steps {steps[0]} to {steps[-1]}:", *rows]
+
+
+def _stride(observations: Sequence[Any]) -> float:
+    """Steps of a to and fro of what changes in these, the median of all that does."""
+    parts = [dict(components(value, "obs")) for value in observations]
+    found = []
+    for label in parts[0]:
+        values = [part[label] for part in parts if label in part]
+        mean = statistics.fmean(values)
+        crossings = sum((a < mean) != (b < mean) for a, b in itertools.pairwise(values))
+        if crossings:
+            found.append(2 * len(values) / crossings)
+    return statistics.median(found) if found else float(len(parts))
 
 
 def _to_and_fro(observations: Sequence[Any]) -> bool:
@@ -122,8 +175,8 @@ def _before_the_end(length: int) -> list[int]:
     return [
         *(begun * n // earlier for n in range(earlier)),
         *range(length - BEFORE_END, length - LAST, APART),
-        *range(length - LAST, length - 1, LAST_APART),
-        length - 1,
+        *range(length - LAST, length - CLOSE, LAST_APART),
+        *range(length - CLOSE, length),
     ]
 
 
@@ -149,23 +202,36 @@ def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] 
     else:
         steps = sorted({length - 1 - (length - 1) // 2**n for n in range(BEGINNING_ROWS)} | {length - 1})
         about = f"How it came to its end (of {length:,} steps):"
-    rows = table(trajectory, steps, names, posture, (BEGUN, BEGUN_DONE, BEGUN_KEPT), len(steps))
+    ended = episode.terminated and steps[-1] == length - 1
+    most = (BEGUN, BEGUN_DONE, BEGUN_KEPT)
+    rows = table(trajectory, steps, names, posture, most, len(steps), after=ended)
     return "\n".join([about, *rows])
 
 
 def shorter(table: str) -> str:
     """The part of a trace nearest to the event: what led to it, and the step after it."""
+    if "\n\n" in table:  # rows that are further apart show more
+        return table.partition("\n\n")[2]
     about, heading, *rows = table.splitlines()
+    rows, end = _apart(rows)
     kept = rows[-FEW:]
     poorest = re.search(r"\(from step (\d+) on\)", about)
     if poorest is not None:
         kept = ([row for row in rows if _step_of(row) >= int(poorest[1])] or rows)[:FEW]
     elif (fell := re.search(r"around step (\d+)", about)) is not None:
-        kept = ([row for row in rows if _step_of(row) <= int(fell[1]) + 1] or rows)[-FEW:]
+        ended = rows[-KEPT_ENDING:] if TO_THE_END in about else []
+        kept = [row for row in rows if _step_of(row) <= int(fell[1]) + 1 and row not in ended]
+        kept = [*(kept or rows)[len(ended) - FEW :], *ended]
     if len(kept) < len(rows):
         until = f"to {_step_of(kept[-1])}, {about.partition(', ')[2]}"
         about = f"Steps {_step_of(kept[0])} {until if poorest is None else 'on, where least was earned:'}"
-    return "\n".join([about, heading, *kept])
+    return "\n".join([about, heading, *kept, *end])
+
+
+def _apart(rows: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The rows of steps, and that of what was seen last, if there is one."""
+    end = [row for row in rows[-1:] if SEEN_LAST in row]
+    return list(rows[: len(rows) - len(end)]), end
 
 
 def _step_of(row: str) -> int:
@@ -175,20 +241,25 @@ def _step_of(row: str) -> int:
 def of_debug(table: str) -> str:
     """The least of a trace that shows what the policy kept in its ``debug``: beside few other columns, in few steps.
 
-    Empty where it kept nothing.
+    Where it kept nothing the few steps alone.
     """
+    if "\n\n" in table:
+        return shorter(table)
     about, heading, *rows = shorter(table).splitlines()
+    rows, end = _apart(rows)
     names = heading.split("|")
     kept = [n for n, name in enumerate(names) if name.startswith("debug.")]
-    if not kept:
-        return ""
-    done = range(kept[-1] + 1, len(names) - 1)  # what the policy did stands behind what it kept
-    columns = [*range(min(1 + BESIDE, kept[0])), *kept, *done[:BESIDE], len(names) - 1]
+    columns: Sequence[int] = range(len(names))
+    if kept:
+        done = range(kept[-1] + 1, len(names) - 1)  # what the policy did stands behind what it kept
+        columns = [*range(min(1 + BESIDE, kept[0])), *kept, *done[:BESIDE], len(names) - 1]
     poorest = re.search(r"^Steps \d+ on", about)
     few = rows[:FEWEST] if poorest else rows[-FEWEST:]
     about = re.sub(r"^Steps \d+", f"Steps {few[0].partition('|')[0]}", about)
     lines = [
-        [row.split("|")[n] for n in columns] for row in (heading, *few) if row.count("|") == len(names) - 1
+        [row.split("|")[n] for n in columns]
+        for row in (heading, *few, *end)
+        if row.count("|") == len(names) - 1
     ]
     return "\n".join([about, *("|".join(line) for line in lines)])
 

@@ -246,10 +246,9 @@ def test_the_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
     broken = FEEDBACK.replace("angles =", "nothing = 1 / 0\n        angles =")
     model = Model({"feedback": broken, "feedback.repair1": FEEDBACK, "r1.c1": WEAK})
     optimize(model, tmp_path / "run", rounds=2, candidates=1)
-    assert (
-        "ZeroDivisionError"
-        in next(r for r in model.requests if r.key == "feedback.repair1").messages[0].content
-    )
+    repair = next(r for r in model.requests if r.key == "feedback.repair1").messages[0].content
+    assert "ZeroDivisionError" in repair
+    assert '"observations" (a list of T+1' in repair, "what the class is given"
     assert "the largest lean was" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
 
 

@@ -55,19 +55,66 @@ def test_the_section_is_bounded(reports: list[tuple[int, str]], most: int) -> No
         assert f"\n{told[-1].id} (" in text
 
 
-def test_each_has_its_share_of_the_room() -> None:
-    """What the first showed is not lost to a later one; what a short report leaves goes to the others."""
+def test_the_newest_is_told_first_and_whole() -> None:
+    """What it leaves is shared by earlier ones, of which none is lost; where it takes all, each keeps a beginning."""
     long = "\n".join(f"line {n}{'!' if n % 2 else '?'} says something" for n in range(60))
     old, new = Experiment("p0.1", SOURCE, long), Experiment("p2.1", SOURCE, long)
     text = experiments.section([old, new], 2000)
-    counts = [part.count("says") for part in text.split("\n\n")[1:]]
-    assert len(counts) == 2
-    assert min(counts) > 20
-    assert text.index("p0.1") < text.index("p2.1")
+    assert text.index("p2.1") < text.index("p0.1")
+    assert [part.count("says") > 3 for part in text.split("\n\n")[1:3]] == [True, True]
+    text = experiments.section([old, new], 2600)
+    assert long in text.split("p0.1")[0]
     brief = Experiment("p3.1", SOURCE, "left is right")
     text = experiments.section([old, new, brief], 3200)
     assert "left is right" in text
-    assert min(part.count("says") for part in text.split("\n\n")[1:3]) > 40
+    assert min(part.count("says") for part in text.split("\n\n")[2:4]) > 40
+
+
+def test_experiments_of_earlier_rounds_give_way_first() -> None:
+    """Once room is short, those older than two rounds keep their beginning, whole lines of it; newer ones stay whole."""
+    long = "\n".join(f"line {n} says what came of it" for n in range(60))
+    old = [Experiment(f"p0.{n}", SOURCE, long) for n in (1, 2)]
+    told = experiments.part([*old, Experiment("p2.1", SOURCE, long)], 4).forms[1]
+    title, new, _, second = told.split("\n\np")
+    assert title == experiments.TITLE
+    assert long in new
+    assert experiments.BEGINNINGS in second
+    assert long not in second
+    assert "line 9 says what came of it\n" in second
+    assert long in experiments.part(old, 2).forms[1]
+
+
+def test_what_an_experiment_did_is_shown_where_it_is_short() -> None:
+    """Without it a report's labels mean nothing: how it acts, with the constants that it names, and not how it reports."""
+    probe = (
+        '"""Hold."""\nimport numpy as np\nHELD = 7\nNAMES = ["a"]\n\n\nclass Probe:\n    def __init__(self):\n        self.t = 0\n\n'
+        "    def side(self):\n        return self.t // HELD\n\n    def act(self, obs):\n        self.t += 1  # on\n        return self.side()\n\n"
+        "    def report(self, trajectory):\n        return NAMES[0]\n"
+    )
+    text = experiments.section([Experiment("p0.1", probe, "phase 2: 0.3")], 900)
+    code = text.split("```python\n")[1].split("\n```")[0]
+    compile(code, "probe", "exec")
+    assert "HELD = 7" in code
+    assert "def side" in code
+    assert "report" not in code
+    assert "NAMES" not in code
+    assert text.endswith("```\nphase 2: 0.3")
+    long = probe.replace("        return self.side()", "        x = 1\n" * 99 + "        return self.side()")
+    assert "```" not in experiments.section([Experiment("p0.1", long, "phase 2: 0.3")], 900)
+    held = probe.replace("self.t += 1  # on\n        return self.side()", "return self.policy.act(obs)")
+    assert "```" not in experiments.section([Experiment("p0.1", held, "phase 2: 0.3")], 900)
+
+
+def test_what_was_asked_ends_with_a_sentence() -> None:
+    """A docstring that is too long ends after a sentence; of one sentence a whole clause is told."""
+    source = SOURCE.replace(
+        "Push to the left.", "Push to the left for a while. " + "Then to the right again. " * 20
+    )
+    head = experiments.section([Experiment("p0.1", source, "x")], 2000).splitlines()[2]
+    assert head.endswith("Then to the right again.")
+    assert len(head) < 420
+    one = SOURCE.replace("Push to the left.", "Push to the left, " * 13 + "and wait.")
+    assert "and wait.\n" in experiments.section([Experiment("p0.1", one, "x")], 2000)
 
 
 def test_one_whole_episode_is_told_before_parts_of_two() -> None:
@@ -97,7 +144,7 @@ def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> No
         "p0.1 (0 episodes, 7 steps): Push to the left. It gave no report: it crashed: line 3: KeyError."
     )
     assert experiments.section([Experiment("p0.0", "", "", "none was wanted")], 900) == ""
-    assert experiments.part([]).text == ""
+    assert experiments.part([], 2).text == ""
 
 
 @pytest.fixture(scope="module")

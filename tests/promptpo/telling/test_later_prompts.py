@@ -203,6 +203,25 @@ def test_what_every_episode_earns_is_shown_by_the_usual_and_the_best_one() -> No
     assert "The worst training episode (start 1, " in text
 
 
+def test_the_one_fall_is_shown_in_any_request() -> None:
+    """Where the others lasted until the horizon: its summary, and the steps that end with it, however short room is."""
+    ends = (("worst", "terminated"), ("median", "reached the horizon"), ("best", "reached the horizon"))
+    told = tuple(
+        Told(role, n, 9.0 * n, 100, how, f"{role} words; " * 60) for n, (role, how) in enumerate(ends)
+    )
+    table = "Steps 80 to 99, up to where the episode was terminated:\nstep|lean|reward\n" + "\n".join(
+        f"{t}|0.2|1" for t in range(80, 100)
+    )
+    best = replace(
+        BEST, diagnosis=Diagnosis(told, f"{table}\n100 (seen last)|0.9|", usual="Steps 40 to 49:\nb\n2")
+    )
+    for aspect in ("Level: more.", "Weakest part: it.", "Robustness: more."):
+        asked = plan("improve", parents=(best,), aspect=aspect)
+        text = prompting.policy_prompt(asked, known(OLD, best), max_tokens=20_000, system_length=9000)
+        assert "worst words" in text
+        assert "100 (seen last)|0.9|" in text
+
+
 def test_a_way_to_fail_is_told_once() -> None:
     """Who ends early, on which starts and when, in one line; not in the entry of each."""
 
@@ -345,3 +364,18 @@ def test_tuned_numbers_are_spoken_of_where_there_are_some() -> None:
     assert "keep the numbers that were tuned" in tuned
     written = plan("improve", aspect="x", final=True, parents=(WRITTEN,))
     assert "the numbers that were tuned" not in prompting.policy_prompt(written, known(), max_tokens=10_000)
+
+
+def test_a_policy_that_does_not_say_what_it_sees_is_told_that_it_may() -> None:
+    """Where observations are pictures, and only of programs that have no ``perceive``."""
+    seeing = replace(known(), pictures=True)
+    told = prompting.policy_prompt(plan("improve", aspect="x"), seeing, max_tokens=10_000)
+    assert told.count("r2c2t has no method `perceive`") == 1
+    assert "perceive" not in prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
+    says = attempt(
+        "r2c1",
+        1.0,
+        source="class Policy:\n    def perceive(self, obs):\n        return {}\n\n    def act(self, obs):\n        return 0\n",
+    )
+    asked = plan("improve", aspect="x", parents=(says,))
+    assert "no method" not in prompting.policy_prompt(asked, seeing, max_tokens=10_000)

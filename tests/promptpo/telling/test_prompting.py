@@ -92,7 +92,14 @@ def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
         ),
         (
             "repair",
-            {"subject": "feedback class", "what": "failed", "source": "x = 1", "error": "bad", "detail": ""},
+            {
+                "subject": "feedback class",
+                "what": "failed",
+                "source": "x = 1",
+                "error": "bad",
+                "detail": "",
+                "form": prompting.form_of_trajectory(True, sees_all=True),
+            },
         ),
         ("continue", {"what": "was cut off", "shorter": 120}),
         (

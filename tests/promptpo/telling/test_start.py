@@ -11,8 +11,8 @@ from promptpo.envs.task import Task
 from promptpo.search.planning import Plan
 from promptpo.spec import describe
 from promptpo.telling import prompting
-from promptpo.telling.start import start_in_words
-from tests.promptpo.telling.examples import known
+from promptpo.telling.start import given_in_words, start_in_words
+from tests.promptpo.telling.examples import BEST, OLD, attempt, known, plan
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +56,36 @@ def test_one_start_for_all_is_said_so(cart: Any) -> None:
     assert "go" not in start_in_words(replace(same, firsts=(grid, grid)), texts=False)
     assert "image as a map, a line for each first index:\n10000\n01000" in text
     assert start_in_words(replace(same, firsts=())) == ""
+
+
+def test_a_mission_that_differs_heads_its_episode() -> None:
+    """By its name, cut between words; one that all episodes share, and numbers, head none."""
+    seen = [
+        {"image": np.zeros(2), "mission": text}
+        for text in ("go to the red ball", "go to the grey box " + "far away " * 20)
+    ]
+    names = {"obs['mission']": "mission"}
+    given = given_in_words(seen, [], names)
+    assert given[0] == 'mission "go to the red ball"'
+    assert given[1].endswith(' …"')
+    assert len(given[1]) < 100
+    assert given_in_words(seen[:1], [], names) == [""]
+    assert given_in_words(seen[:1], seen[1:], names) == given[:1]
+    assert given_in_words([np.zeros(2), np.ones(2)], [], {}) == ["", ""]
+
+
+def test_the_mission_stands_in_headings() -> None:
+    """Of the best program's episodes and of the table of their steps, and of a loser's worst episode."""
+    told = tuple(replace(one, given=f'mission "find {one.role}"') for one in BEST.diagnosis.episodes)
+    best = replace(BEST, diagnosis=replace(BEST.diagnosis, episodes=told))
+    loser = attempt("r2c3", 1.0, 2.0)
+    lost = tuple(replace(one, given='mission "lose"') for one in loser.diagnosis.episodes)
+    loser = replace(loser, diagnosis=replace(loser.diagnosis, episodes=lost))
+    asked = plan("improve", parents=(best,), aspect="Robustness: more.")
+    text = prompting.policy_prompt(asked, known(OLD, best, loser), max_tokens=10_000)
+    assert (
+        'The worst training episode (start 1, mission "find worst", return 20, 100 steps, terminated):'
+        in text
+    )
+    assert '# From the worst training episode of r2c2t (mission "find worst")' in text
+    assert '(start 1, mission "lose", ' in text

@@ -1,5 +1,6 @@
 """The steps of an episode where it hurts."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -58,31 +59,34 @@ def test_a_trace_has_names_and_twenty_steps() -> None:
     assert lines[0] == "Steps 70 to 89, up to where the episode was terminated:"
     assert lines[1] == "step|height|push|reward"
     assert lines[2] == "70|7|0|1"
-    assert len(lines) == 22
+    assert lines[-1] == "90 (seen last)|9||", "what ended it is seen after the final step"
+    assert len(lines) == 23
+    assert "seen last" not in trace(episode([1.0] * 90), NAMES)
 
 
 def test_a_trace_has_a_short_form() -> None:
     """The rows nearest to the event, and a heading that says which they are."""
     short = shorter(trace(episode([1.0] * 90, terminated=True), NAMES)).splitlines()
     assert short[0] == "Steps 80 to 89, up to where the episode was terminated:"
-    assert (len(short), short[2][:3], short[-1][:3]) == (12, "80|", "89|")
+    assert (len(short), short[2][:3], short[-2][:3]) == (13, "80|", "89|")
+    assert short[-1].startswith("90 (seen last)|")
     two = trace(episode([1.0, 2.0]), NAMES)
     assert shorter(two) == two
 
 
 def test_what_a_policy_kept_outlives_the_other_columns() -> None:
-    """In the last steps, beside two of them, the action and the reward; of a policy that keeps nothing nothing stays."""
+    """In the last steps, beside two of them, the action and the reward; of a policy that keeps nothing the steps alone."""
     n = 40
     seen = [np.array([0.1 * t, 2.0 - t, t * t, -t * 0.3]) for t in range(n + 1)]
     kept = tuple({"mode": "swing" if t % 2 else "push"} for t in range(n))
     plain = episode([1.0] * n, terminated=True, observations=seen)
-    assert of_debug(trace(plain, NAMES)) == ""
+    assert len(of_debug(trace(plain, NAMES)).splitlines()) == 8
     with_debug = replace(plain, trajectory=replace(plain.trajectory, debug=kept))
     told = of_debug(trace(with_debug, NAMES)).splitlines()
     assert told[0] == "Steps 35 to 39, up to where the episode was terminated:"
     assert told[1] == "step|height|obs[1]|debug.mode|push|reward"
-    assert told[-1] == "39|3.9|-37|swing|1|1"
-    assert len(told) == 7
+    assert told[-2:] == ["39|3.9|-37|swing|1|1", "40 (seen last)|4|-38|||"]
+    assert len(told) == 8
 
 
 def test_what_led_to_a_loss_is_what_is_kept_of_it() -> None:
@@ -105,12 +109,13 @@ def test_what_ends_a_long_episode_is_shown_from_long_before() -> None:
     seen = [np.array([float(t), -1.0]) for t in range(301)]
     rows = trace(episode([1.0] * 300, terminated=True, observations=seen), NAMES).splitlines()
     assert rows[0] == "Steps 0 to 299, up to where the episode was terminated:"
-    assert [int(row.partition("|")[0]) for row in rows[2:]] == [
+    assert [int(re.split(r"\D", row)[0]) for row in rows[2:]] == [
         *range(0, 200, 40),
-        *range(200, 280, 20),
-        *range(280, 299, 2),
-        299,
+        *range(200, 280, 10),
+        *range(280, 297, 4),
+        *range(297, 301),
     ]
+    assert len(shorter("\n".join(rows)).splitlines()) == 13
 
 
 def test_entries_of_large_arrays_are_left_out() -> None:
@@ -183,14 +188,15 @@ def test_of_a_long_episode_that_ended_the_end_is_told() -> None:
     """From its first step on, each row half as far from the end as the one before."""
     rows = course(episode([1.0] * 215, terminated=True), NAMES).splitlines()
     assert rows[0] == "How it came to its end (of 215 steps):"
-    assert [int(row.partition("|")[0]) for row in rows[2:]] == [0, 107, 161, 188, 201, 208]
-    assert rows[-1].endswith("(the same at 214)")
+    assert [int(row.partition("|")[0]) for row in rows[2:-1]] == [0, 107, 161, 188, 201, 208]
+    assert rows[-1].startswith("215 (seen last)|")
+    assert rows[-2].endswith("(the same at 214)")
 
 
 def test_a_failed_first_step_has_a_beginning_too() -> None:
     """One row; without a recorded step there is none."""
     one = Trajectory([np.zeros(1), np.ones(1)], [0], [1.0])
-    assert len(course(Episode(0, 1.0, 1, True, False, None, 0, 0.0, one, None), {}).splitlines()) == 3
+    assert len(course(Episode(0, 1.0, 1, True, False, None, 0, 0.0, one, None), {}).splitlines()) == 4
     none = Trajectory([np.zeros(1)], [], [])
     assert course(Episode(0, 0.0, 0, False, False, None, 0, 0.0, none, None), {}) == ""
 
@@ -256,11 +262,18 @@ def test_a_trace_shows_what_explains_a_fall() -> None:
 
 
 def test_the_usual_steps_are_from_the_middle() -> None:
-    """Ten of them, where most of what is seen goes to and fro; short episodes have none, since they are shown whole."""
+    """Four in a row, and eleven some way apart, which show two strides, where most of what is seen goes to and fro; short episodes have none, since they are shown whole."""
     gait = [np.array([np.sin(t), np.cos(2 * t), t / 10]) for t in range(101)]
     rows = usual(episode([1.0] * 100, observations=gait), NAMES).splitlines()
-    assert rows[0] == "Steps 45 to 54, in its middle:"
-    assert len(rows) == 12
+    assert rows[0] == "Steps 48 to 51, in its middle:"
+    assert (rows[6], rows[7]) == ("", "Every 2nd of steps 38 to 58:")
+    assert len(rows) == 20
+    slow = [np.array([np.sin(t / 8), np.cos(t / 8) + 0.3 * (-1) ** t, t / 10, (-1) ** t]) for t in range(401)]
+    text = usual(episode([1.0] * 400, observations=slow), NAMES)
+    rows = text.partition("\n\n")[2].splitlines()
+    assert shorter(text).splitlines() == rows
+    heights = [float(row.split("|")[1]) for row in rows[2:]]
+    assert max(heights) - min(heights) > 1.5, "one stride at least"
     assert usual(episode([1.0] * 9), NAMES) == ""
 
 
@@ -326,4 +339,17 @@ def test_an_overview_shows_first_and_last_steps() -> None:
     assert len(rows) == 10
     assert overview(episode([]), {}) == ""
     assert overview(episode([2.0], terminated=True), {}).splitlines()[-1].endswith("|2")
-    assert trace(episode([2.0], terminated=True), {}).splitlines()[-1].endswith("|2")
+    assert trace(episode([2.0], terminated=True), {}).splitlines()[2].endswith("|2")
+
+
+def test_what_ended_an_episode_is_shown_where_it_cost_most_before() -> None:
+    """Both are there, in the short form as well: the loss, and the last steps with what was seen after them."""
+    rewards = [1.0] * 120 + [-50.0] + [1.0] * 79
+    fallen = episode(rewards, terminated=True, observations=[np.array([0.1 * t, -1.0]) for t in range(201)])
+    for text in (trace(fallen, NAMES), shorter(trace(fallen, NAMES)), of_debug(trace(fallen, NAMES))):
+        assert text.splitlines()[-2].startswith("199|")
+        assert text.splitlines()[-1].startswith("200 (seen last)|20|")
+    for text in (trace(fallen, NAMES), shorter(trace(fallen, NAMES))):
+        assert "around step 120, where reward fell most" in text.splitlines()[0]
+        assert "|-50" in text
+        assert len(text.splitlines()) <= 23
