@@ -102,7 +102,7 @@ class Constants:
             ValueError: It is none.
         """
         node = self.resolved(node)
-        if isinstance(node, ast.Constant) and type(node.value) in {int, float}:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return float(node.value)
         if depth and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
             value = self.number(node.operand, depth - 1)

@@ -53,7 +53,7 @@ class Ceiling:
 
 
 EARLY_ROUNDS, FAR_BELOW = 2, 0.1
-"""In so many rounds nobody alone ends a run, nor all together where the best earns less than a single episode has shown by
+"""In so many rounds one answer ends no run against others, nor where the best earns less than a single episode has shown by
 more than this share."""
 
 GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
@@ -95,8 +95,8 @@ def ceiling_of(samples: Sequence[Sample]) -> str:
 def premature(history: History, samples: Sequence[Sample], round_: int, threshold: float | None) -> bool:
     """Whether it is too early to believe that nothing better is possible.
 
-    In the first two rounds all answers have to say so, of a best program that is not below the threshold and not far below
-    the best single episode of the run.
+    In the first two rounds no answer alone is believed against others, nor the only one where the best program is below the
+    threshold, or far below the best single episode of the run.
 
     Args:
         history: All that is known.
@@ -104,11 +104,11 @@ def premature(history: History, samples: Sequence[Sample], round_: int, threshol
         round_: Its number.
         threshold: Mean return at which the task counts as solved; None where none is known.
     """
-    if round_ > EARLY_ROUNDS:
-        return False
     thoughts, answers = thoughts_of(samples)
+    if round_ > EARLY_ROUNDS or len(thoughts) > 1:
+        return False
     best = history.best()
-    if len(thoughts) < answers or best is None:
+    if best is None or answers > 1:
         return True
     mean = history.evidence(best).mean_return
     seen = [

@@ -290,12 +290,11 @@ class Tuner:
         """What a round's tuning was begun with, and whether by an earlier version, which did not tune the best again."""
         key, begun = f"r{round_}.tuned", self._journal.find("tuning", f"r{round_}.t1")
         ids = self._journal.find("decision", key)
-        old = ids is None and begun is not None
-        if old:
-            ids = begun["candidates"]
-        elif ids is None:
+        if ids is None and begun is not None:
+            return [start for start in starts if start.id in begun["candidates"]], True
+        if ids is None:
             ids = self._journal.add("decision", key, [start.id for start in starts]).data
-        return [start for start in starts if start.id in ids], old
+        return [start for start in starts if start.id in ids], False
 
     def _out_of_time(self, round_: int, patience: Patience, *, gaining: bool) -> bool:
         """Whether the round's tuning has taken too long; decided once in a run."""
