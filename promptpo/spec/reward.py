@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Supplement
-    from promptpo.spec.parts import Parts
+    from promptpo.spec.parts import Parts, RewardCode
+
+_DEFINED = re.compile(r"def (\w+)\(")
 
 MOST_ENDING = 700
 """Characters of code on what ends an episode."""
@@ -74,6 +76,26 @@ def _with_one_ending(parts: Parts, hidden: Collection[str]) -> Parts:
     if not any(name in own for name in hidden) and len(own) <= SHARE * len(parts.end):
         return replace(parts, end="")
     return replace(parts, reward_code=replace(code, functions=code.functions[:index]))
+
+
+def only_ending(code: RewardCode | None) -> RewardCode | None:
+    """What code says of the end of an episode alone, where the reward is another one; None where it says nothing."""
+    functions = {
+        found[1]: text for text in (code.functions if code else ()) if (found := _DEFINED.match(text))
+    }
+    if code is None or ENDING not in functions:
+        return None
+    reached, new = {ENDING}, {ENDING}
+    while new:
+        called = {name for one in new for name in re.findall(r"\b(\w+)\(", functions[one])}
+        new = (called & functions.keys()) - reached
+        reached |= new
+    kept = [functions[ENDING], *(text for name, text in functions.items() if name in reached - {ENDING})]
+    shown = "\n".join(kept)
+    words = {
+        name: text for name, text in code.words.items() if re.search(rf"\b{re.escape(name)}(?!\w)", shown)
+    }
+    return replace(code, functions=kept, words=words)
 
 
 def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
