@@ -33,7 +33,7 @@ OTHERS = "(What it reported of other episodes is left out.)"
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 
-STALE, FRESH = 600, 2
+STALE, FRESH = 450, 2
 """Characters for each experiment that is older than so many rounds, once room is short."""
 
 BEGINNINGS = "(Of experiments that are older than two rounds the beginning is told.)"
