@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 REWARD = "reward.py"
 """What steps earn, where a program says so."""
 PAUSED = "paused; the same command with --resume goes on with it"
+MATMUL = {"float32": "highest", "tf32": "high", "bfloat16": "medium"}
+"""What torch calls the precisions of products of matrices."""
 FINAL = "final"
 """Folder of the agent as training left it."""
 
@@ -81,6 +83,7 @@ def train(
         display.line(f"{directory} is complete.")
         return done
     torch.set_num_threads(settings.threads)
+    torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
     try:
         run = (kind or TrainingRun)(settings, directory, display)
     except Exception:  # an environment that cannot be built leaves no empty directory

@@ -69,6 +69,12 @@ class DesignFlags:
         str,
         typer.Option(help="float32, or bfloat16 for a frozen backbone: faster where the processor has it."),
     ] = "float32"
+    matmul: Annotated[
+        str,
+        typer.Option(
+            help="What products of matrices are computed in: float32, tf32 or bfloat16, faster where the processor has it."
+        ),
+    ] = "float32"
 
     def settings(
         self, env_id: str, text: TextFlags, learning: LearningFlags, *, seed: int, **more: Any

@@ -15,6 +15,7 @@ State = Literal["normalized", "raw"]
 Tune = Literal["frozen", "lora", "full"]
 Pooling = Literal["mean", "last"]
 Dtype = Literal["float32", "bfloat16"]
+Matmul = Literal["float32", "tf32", "bfloat16"]
 
 HEAD = (64, 64)
 """Widths of the layers between the language model and the actions, and of the critic's."""
@@ -38,6 +39,8 @@ class Design:
         pooling: Which of the last layer's vectors become the features: their mean, or the last one.
         lora_rank: Of the adapters.
         dtype: Of a frozen backbone that reads text; what is trained is float32.
+        matmul: What products of float32 matrices are computed in, forwards and backwards, where the processor has it;
+            sums stay float32.
         seed: Of random weights.
     """
 
@@ -51,6 +54,7 @@ class Design:
     pooling: Pooling = "mean"
     lora_rank: int = 8
     dtype: Dtype = "float32"
+    matmul: Matmul = "float32"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -78,8 +82,11 @@ class Design:
         return self.tune == "frozen" and self.reading == "text"
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+        """Plain data for JSON; without `matmul` where it is the default, so that older runs can be gone on with."""
+        data = asdict(self)
+        if self.matmul == "float32":
+            del data["matmul"]
+        return data
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Design:

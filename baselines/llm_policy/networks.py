@@ -68,6 +68,7 @@ class BackboneFeatures(BaseFeaturesExtractor):
             mask = torch.ones(observations.shape, dtype=torch.long, device=observations.device)
         else:
             ids = observations[TOKENS].long()
+            ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over what all texts lack
             mask = (ids != PADDING).long()
             inputs = {"input_ids": ids.clamp(min=0)}
         hidden = self._hidden[0](attention_mask=mask, **inputs).last_hidden_state

@@ -61,7 +61,7 @@ def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
             horizon=horizon,
             seed=seed,
             earning=True,
-            last=True,
+            elsewhere="anywhere",
         )
         while tuning.batches:
             rollouts = [

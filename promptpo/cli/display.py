@@ -14,6 +14,7 @@ from promptpo.cli.terminal import say, wrapped
 from promptpo.errors import PromptPOError
 from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import (
+    cut_in_words,
     fidelity_in_words,
     goal_in_words,
     references_in_words,
@@ -225,7 +226,7 @@ def outcome(run: RunResult) -> str:
             f"{episodes_in_words(test['episodes'])}{success}), "
             f"candidate {data['best']['candidate']}."
         )
-    lines += filter(None, [rewarded_in_words(test)])
+    lines += filter(None, [rewarded_in_words(test), cut_in_words(data, run.directory)])
     beyond = test.get("held_out")
     if beyond and beyond["mean_return"] is not None:
         low, high = beyond["ci95"]

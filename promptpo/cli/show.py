@@ -14,6 +14,7 @@ from promptpo.output.importance import importance_in_words, importance_json
 from promptpo.output.report.result import (
     REFERENCES,
     by_reward,
+    cut_in_words,
     failures_in_words,
     fidelity_in_words,
     goal_in_words,
@@ -290,7 +291,9 @@ def _ending(view: RunView) -> str:
             f"(95 % interval {number(low)} to {number(high)}, {episodes_in_words(test['episodes'])})"
         )
     lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
-    lines += filter(None, [clean_line(rewarded_in_words(test))])
+    lines += filter(
+        None, [clean_line(rewarded_in_words(test)), clean_line(cut_in_words(view.result, view.directory))]
+    )
     if beyond is not None:
         held = "nothing ran"
         if beyond["mean_return"] is not None:

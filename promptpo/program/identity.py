@@ -9,7 +9,6 @@ from typing import Any
 
 from promptpo.program.literals import declared_in
 from promptpo.program.tree import parse
-from sandbox.arrays import Shape
 
 MOST_BITS = 10_000
 """Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
@@ -35,9 +34,14 @@ def skeleton(source: str) -> str:
     tree = parse(source)  # one of its own, as above
     if tree is None:
         return digest(source)
-    arrays: dict[ast.AST, Shape] = {one.node: one.shape for one in declared_in(tree).values() if one.shape}
+    declared = declared_in(tree).values()
+    values: dict[ast.expr, ast.expr] = {}
+    for one in declared:
+        value = ast.Constant(f"{one.shape}" if one.shape else 0)
+        both = [ast.Constant(0), ast.Constant(0)]
+        values[one.node] = ast.Tuple([value, *both], ast.Load()) if one.whole else value
     try:
-        return digest(ast.unparse(ast.fix_missing_locations(_WithoutNumbers(arrays).visit(tree))))
+        return digest(ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree))))
     except (RecursionError, MemoryError):
         return digest(source)
 
@@ -102,14 +106,15 @@ class _Normalise(ast.NodeTransformer):
 
 
 class _WithoutNumbers(ast.NodeTransformer):
-    """Numbers become 0, and an array in ``PARAMS`` its shape, however it is written."""
+    """Numbers become 0, and an array in ``PARAMS`` its shape, however they are written."""
 
-    def __init__(self, arrays: Mapping[ast.AST, Shape]) -> None:
-        self._arrays = arrays
+    def __init__(self, declared: Mapping[ast.expr, ast.expr]) -> None:
+        self._declared: Mapping[ast.AST, ast.expr] = dict(declared)
 
     def visit(self, node: ast.AST) -> Any:
-        shape = self._arrays.get(node)
-        return super().visit(node) if shape is None else ast.copy_location(ast.Constant(f"{shape}"), node)
+        if node not in self._declared:
+            return super().visit(node)
+        return ast.copy_location(self._declared[node], node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         is_number = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.program.tree import assigned, literal
 from sandbox.arrays import Shape, as_text, element_names, read_array
+from sandbox.entries import Constants, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -37,6 +38,7 @@ class Declared:
         values: The numbers, in row order.
         low: Lower bound of each.
         high: Upper bound of each.
+        whole: Whether `node` holds the bounds as well, as a name of all three does.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Declared:
     values: tuple[float, ...]
     low: float
     high: float
+    whole: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -53,6 +56,11 @@ class Declared:
 
     def text(self, values: Sequence[float]) -> str:
         """Other values as they are written in the place of `node`."""
+        if self.whole:
+            text = replace(self, whole=False, node=ast.copy_location(ast.Constant(0.0), self.node)).text(
+                values
+            )
+            return f"({text}, {rounded(self.low)!r}, {rounded(self.high)!r})"
         if not self.shape:
             return repr(rounded(values[0]))
         rows = as_text(self.shape, [rounded(value) for value in values])
@@ -67,19 +75,19 @@ def declared_in(tree: ast.Module | None) -> dict[str, Declared]:
     """Each declared parameter.
 
     A bare number instead of (value, low, high) gets bounds of its own size; a value outside its bounds
-    widens them. Entries that are neither numbers nor arrays are left out, and so is one whose numbers would be called as
-    those of one before.
+    widens them. Names that the module assigns once, and arithmetic of numbers, are resolved. Entries that are neither
+    numbers nor arrays are left out, and so is one whose numbers would be called as those of one before.
     """
-    node = assigned(tree, "PARAMS")
-    if not isinstance(node, ast.Dict):
+    if tree is None:
         return {}
+    constants = Constants(tree)
     found: dict[str, Declared] = {}
-    for key, item in zip(node.keys, node.values, strict=True):
-        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-            continue
-        one = _array(key.value, item) or _number(key.value, item)
+    for entry in entries_of(tree)[0]:
+        one = _array(entry.name, entry.value, constants) or _number(entry.name, entry.value, constants)
+        if one is not None and entry.node is not entry.value:
+            one = replace(one, node=entry.node, whole=one.node is not entry.value)
         if one is not None:
-            found[key.value] = one
+            found[entry.name] = one
     taken: set[str] = set()
     for name, one in list(found.items()):
         if taken.isdisjoint(one.names):
@@ -147,10 +155,10 @@ def format_table(table: Mapping[Any, Any]) -> str:
     return "\n".join(["{", *lines, line, "}"]) if table else "{}"
 
 
-def _number(name: str, item: ast.expr) -> Declared | None:
+def _number(name: str, item: ast.expr, constants: Constants) -> Declared | None:
+    several = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
     try:
-        value = literal(item)
-        numbers = [float(n) for n in (value if isinstance(value, tuple | list) else [value])]
+        numbers = [constants.value(one) for one in several]
     except (ValueError, TypeError, OverflowError):
         return None
     if len(numbers) not in {1, 3} or not all(map(math.isfinite, numbers)):
@@ -161,15 +169,15 @@ def _number(name: str, item: ast.expr) -> Declared | None:
     return Declared(name, node, (), (first,), min(low, first), max(high, first))
 
 
-def _array(name: str, item: ast.expr) -> Declared | None:
+def _array(name: str, item: ast.expr, constants: Constants) -> Declared | None:
     if not isinstance(item, ast.Tuple | ast.List) or len(item.elts) != 3:  # noqa: PLR2004 - value, low, high
         return None
-    read = read_array(item.elts[0])
+    read = read_array(constants.resolved(item.elts[0]))
     if read is None:
         return None
     shape, numbers = read
     try:
-        low, high = sorted(float(literal(bound)) for bound in item.elts[1:])
+        low, high = sorted(constants.value(bound) for bound in item.elts[1:])
     except (ValueError, TypeError, OverflowError):
         return None
     if not (math.isfinite(low) and math.isfinite(high)):

@@ -30,7 +30,13 @@ def unseen(history: History, attempt: Attempt) -> int | None:
 
 
 async def show(
-    history: History, program: Subject, spender: Spender, summariser: Summariser, *, horizon: int
+    history: History,
+    program: Subject,
+    spender: Spender,
+    summariser: Summariser,
+    *,
+    horizon: int,
+    needed: int = 0,
 ) -> None:
     """Play the leader's unseen bad start once more, and put what happened there first in its diagnosis.
 
@@ -42,6 +48,7 @@ async def show(
         spender: Rolls out.
         summariser: Says what happened.
         horizon: Longest episode, in steps.
+        needed: Episodes that the round's own programs are to play, for which steps are kept back.
     """
     best = history.best()
     seed = unseen(history, best) if best is not None else None
@@ -52,7 +59,7 @@ async def show(
     found: Mapping[str, Any] | None = spender.journal.find("feedback", key)
     if found is None:
         left = spender.ledger.steps_left()
-        if left is not None and left < 2 * horizon:
+        if left is not None and left < (2 + needed) * horizon:
             return
         try:
             played = await spender.roll_out(

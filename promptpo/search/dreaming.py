@@ -14,6 +14,7 @@ from promptpo.search.programs.library import structures_for, write_program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.world.baseline import write_world
 from promptpo.world.dreams import Dream, dreamt
+from promptpo.world.planners import WORK
 from sandbox import Rollout, Trial, WorldFailedError
 
 if TYPE_CHECKING:
@@ -51,11 +52,15 @@ class Dreamer:
         executor: Where models and policies run.
         horizon: Longest episode, in steps.
         seed: Of the run.
+
+    Attributes:
+        imagined: Steps that models have taken here, those of plans included; whoever bounds them begins anew.
     """
 
     def __init__(self, modeller: Modeller, executor: Executor, horizon: int, seed: int) -> None:
         self._modeller, self._executor, self._horizon, self._seed = modeller, executor, horizon, seed
         self._spaces, self._seeds = modeller.spaces, Seeds(seed)
+        self.imagined = 0
         self._favoured: dict[str, list[dict[str, float]]] = {}
 
     @property
@@ -120,7 +125,12 @@ class Dreamer:
             )
             for i in range(0, episodes, size)
         ]
-        return await dreamt(self._executor, dream, jobs)
+        found = await dreamt(self._executor, dream, jobs)
+        self._count(found, WORK if plans(source) else 1)
+        return found
+
+    def _count(self, rollouts: Sequence[Rollout], each: int = 1) -> None:
+        self.imagined += each * sum(rollout.steps for rollout in rollouts)
 
     async def tuned_better(
         self, n: int, dream: Dream, chance: float, *, times: int = 1
@@ -181,7 +191,9 @@ class Dreamer:
                 Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False)
                 for batch in tuning.batches
             ]
-            tuning.step(await dreamt(self._executor, dream, jobs))
+            found = await dreamt(self._executor, dream, jobs)
+            self._count(found)
+            tuning.step(found)
         changed = [one for one in tuning.result() if one.changes and math.isfinite(one.score)]
         return max(changed, key=lambda one: one.score, default=None)
 

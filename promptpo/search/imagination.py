@@ -21,7 +21,7 @@ from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.paid_steps import FIRST_STEPS, PROBE_START, PaidSteps
-from promptpo.search.references import random_policy
+from promptpo.search.references import LEARNT_FROM, programs, random_policy
 from promptpo.world.baseline import can_write
 from promptpo.world.planners import planner_for, planning_policy
 from promptpo.world.scoring import USABLE
@@ -50,9 +50,12 @@ SHARE = 0.1
 GAIN, IDLE = 0.02, 2
 """So many candidates in a row that gain less than this share end the studies."""
 
-FRUITLESS = 3
-"""So many studies in a row that bring no candidate end them, once a policy from a model has been tried: what models can
-give has been taken, or their promises are not kept, and the steps that are left are worth more elsewhere."""
+FRUITLESS = 2
+"""So many studies in a row that bring no candidate end them: what models can give has been taken, or their promises are
+not kept, and the steps that are left are worth more elsewhere."""
+
+EFFORT = 4_000_000
+"""So many imagined steps since the last candidate that gained end the studies: some seconds of computing time."""
 
 MOST_TIMES = 4
 """Later models, which know more, are searched in so many times as long at most."""
@@ -146,42 +149,47 @@ class WorldSearch:
             what = "each step, which is a model of its own" if planner else "such actions"
             self._paid.note(0, f"{why} {what}")
             return
-        await self._paid.look_around()
+        await self._paid.look_around(history.references)
         if not language_model:
             await self._studies(history)
 
     async def _studies(self, history: History) -> None:
         best: float | None = None
         idle = fruitless = 0
-        tried = False
         for n in range(1, STUDIES + 1):
-            if not self._goes_on(n) or (tried and fruitless >= FRUITLESS):
+            if fruitless >= FRUITLESS or not self._goes_on(n):
                 return
             world = await self.modeller.model(f"w{n}")
             found = await self._found(n, world) if world.usable else None
             real = -math.inf if found is None else await self._tried(f"w{n}.try", found.source)
             fruitless += 1
-            tried = tried or found is not None
-            if found is None or not better(real, self._paid.chance):
-                await self._look_elsewhere(n, world)
-                continue
-            key = f"w{n}.try"
-            earned = self._as_promised(key, found.source, real)
-            if not self._reached(real) and disappoints(found.promised, earned, self._paid.chance):
-                lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, earned)
-                history.disappointments.append(lesson)
-                self._paid.note(
-                    n, f"promised {found.promised:.4g}, earned {earned:.4g}: corrected and fitted again"
-                )
+            attempt: Attempt | None = None
+            if found is None or not better(real, self._paid.nothing):
+                attempt = await self._look_elsewhere(n, world, history)
+            elif await self._kept(n, found, real, world, history):
+                attempt = await self._candidate(f"w{n}c1", found.source, history, _promise(found))
+            if attempt is None:
                 continue
             fruitless = 0
-            attempt = await self._candidate(n, found, history)
             mean = attempt.evaluation.mean_return
             gained = best is None or mean > best + GAIN * abs(best - self._paid.chance)
             idle = 0 if gained else idle + 1
             if self._reached(mean) or idle >= IDLE:
                 return
+            if gained:
+                self._dreamer.imagined = 0
             best = mean if best is None else max(best, mean)
+
+    async def _kept(self, n: int, found: Found, real: float, world: Modelled, history: History) -> bool:
+        """Whether a policy earned what was promised; what the run learns from one that did not."""
+        key = f"w{n}.try"
+        earned = self._as_promised(key, found.source, real)
+        if self._reached(real) or not disappoints(found.promised, earned, self._paid.chance):
+            return True
+        lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, earned)
+        history.disappointments.append(lesson)
+        self._paid.note(n, f"promised {found.promised:.4g}, earned {earned:.4g}: corrected and fitted again")
+        return False
 
     def suffices(self, history: History) -> bool:
         """Whether what was found in the model reaches the threshold, so that nobody need be asked for more."""
@@ -198,7 +206,7 @@ class WorldSearch:
             return bool(found)
         steps = self._config.budget.steps
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
-        goes_on = self._spender.ledger.steps["probe"] <= allowed
+        goes_on = self._spender.ledger.steps["probe"] <= allowed and self._dreamer.imagined <= EFFORT
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
@@ -206,12 +214,18 @@ class WorldSearch:
         """What a round's model makes of its programs, where a language model writes them; see `ModelRounds`."""
         return await self._rounds.tune(history, attempts)
 
-    async def _look_elsewhere(self, n: int, world: Modelled) -> None:
-        """More steps where the model knows too little: where it has not been, if it knows how to get there."""
+    async def _look_elsewhere(self, n: int, world: Modelled, history: History) -> Attempt | None:
+        """More steps where the model knows too little: where it has not been, if it knows how to get there.
+
+        Returns:
+            A candidate, where what went there earned more in each episode than policies that know nothing do on average.
+        """
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
-        leads = world.worth > LEADS and self._journal.find("probe", key) is None
-        source = await self._dreamer.curious(n) if leads else ""
+        source = self._journal.find("dream", key)
+        if source is None:
+            source = await self._dreamer.curious(n) if world.worth > LEADS else ""
+            self._journal.add("dream", key, source)
         why = (
             "the model promises nothing better than chance"
             if world.usable
@@ -220,7 +234,11 @@ class WorldSearch:
         self._paid.note(
             n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}"
         )
-        await self._paid.play(key, source or random_policy(self._spaces[1]), seeds)
+        returns = await self._paid.play(key, source or random_policy(self._spaces[1]), seeds)
+        if not source or not better(min(returns), self._paid.nothing):
+            return None
+        prose = f"Went where the run had not been, and earned {statistics.fmean(returns):.4g}."
+        return await self._candidate(f"w{n}c1", source, history, prose)
 
     async def _tried(self, key: str, source: str) -> float:
         """What a policy earns in a few real episodes."""
@@ -235,9 +253,8 @@ class WorldSearch:
         known = self.modeller.earned(key, steps)
         return earned if known is None else known
 
-    async def _candidate(self, n: int, found: Found, history: History) -> Attempt:
-        candidate = Candidate(f"w{n}c1", found.source, 0)
-        prose = f"Found in a world model, which promised {found.promised:.4g}."
+    async def _candidate(self, name: str, source: str, history: History, prose: str) -> Attempt:
+        candidate = Candidate(name, source, 0)
         attempt = self._sampler.recorded(await self._sampler.measure(candidate, history, prose=prose))
         history.attempts.append(attempt)
         return attempt
@@ -258,7 +275,7 @@ class WorldSearch:
         dream = self._dreamer.dream(world.source, world.params)
         try:
             chance = max(
-                self._paid.chance, await self._dreamer.promised(dream, random_policy(self._spaces[1]))
+                self._paid.nothing, *[await self._dreamer.promised(dream, one) for one in self._idle]
             )
             tuned = await self._dreamer.tuned_better(n, dream, chance, times=min(n, MOST_TIMES))
         except WorldFailedError:
@@ -268,20 +285,39 @@ class WorldSearch:
             return found
         return await self._planned(world, dream, found) or found
 
+    @property
+    def _idle(self) -> tuple[str, ...]:
+        """Policies that know nothing."""
+        return tuple(programs(self._spaces[1]).values())
+
     async def _planned(self, world: Modelled, dream: Dream, tuned: Found | None) -> Found | None:
-        """A policy that plans in the model, where it promises clearly more than a tuned one; None where it takes too long."""
+        """A policy that plans in the model, where it promises clearly more than a tuned one; None where it takes too long.
+
+        One that promises no more than others in the first of its episodes is not played in the second.
+        """
         source = planning_policy(world.source, world.params, *self._spaces)
         if not source:
             return None
+        others = (*self._idle, *([tuned.source] if tuned else ()))
+        episodes, steps = self._dreamer.planned
         try:
-            chance = await self._dreamer.promised(
-                dream, random_policy(self._spaces[1]), *self._dreamer.planned
-            )
-            bar = chance
-            if tuned is not None:
-                bar = max(bar, await self._dreamer.promised(dream, tuned.source, *self._dreamer.planned))
-            promised = await self._dreamer.promised(dream, source, *self._dreamer.planned)
+            told = [await self._dreamer.returns(dream, one, episodes, steps) for one in others]
+            first = await self._dreamer.returns(dream, source, 1, steps)
+            if not first or not better(first[0], max([one[0] for one in told if one], default=-math.inf)):
+                return None
+            promised = await self._dreamer.promised(dream, source, episodes, steps)
         except WorldFailedError:
             return None
-        clear = bar + CLEARLY * abs(bar - chance)
-        return Found(source, promised) if better(promised, clear) else None
+        means = [statistics.fmean(one) if one else -math.inf for one in told]
+        chance = max(means[0], self._random_earned(steps))
+        bar = max(chance, *means[1:])
+        return Found(source, promised) if better(promised, bar + CLEARLY * abs(bar - chance)) else None
+
+    def _random_earned(self, steps: int) -> float:
+        """What random actions earned in the first steps of episodes; minus infinity where that is not known."""
+        known = [self.modeller.earned(key, steps) for key in (LEARNT_FROM, "w0.look1")]
+        return max([one for one in known if one is not None], default=-math.inf)
+
+
+def _promise(found: Found) -> str:
+    return f"Found in a world model, which promised {found.promised:.4g}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.run.untold import MOST_VALUES, values_in
 from promptpo.telling import prompting
+from promptpo.world import shown
 from promptpo.world.baseline import write_world
 from promptpo.world.data import Experience, Shelf, recorded_in, some_of
 from promptpo.world.fitting import fitted
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from promptpo.run.disappointment import Disappointment
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from sandbox import Recorded, Rollout
+    from sandbox import Rollout
 
 CALLS = 2
 """Answers that a language model is asked for each time the model is made anew, corrections included."""
@@ -46,12 +46,6 @@ STARTS = 20
 
 MOST_STEPS = 10_000
 """Transitions that say how much each number usually changes."""
-
-ROWS, RARE = 14, 8
-"""Recorded steps that a request shows: consecutive ones, and endings and rewards that are seldom seen."""
-
-SELDOM = 0.02
-"""Rewards of which a handful of kinds come, and that so few steps have, are seldom."""
 
 MOST_SHOWN = 8000
 """Characters of a model that a request shows; a table of counts has tens of thousands."""
@@ -226,14 +220,17 @@ class Modeller:
             observation_form=form_of(spec.observation_space),
             action_form=form_of(spec.action_space),
         )
-        shown = latest if latest.score["failure"] and latest.source else best
+        told = latest if latest.score["failure"] and latest.source else best
+        known = self.experience.fitting
         question = prompting.render(
             "world",
-            rows=self._rows(),
-            rare=self._rare(),
-            source=_cut(shown.source.strip()),
-            score=in_words(shown.score),
-            mismatches=shown.mismatches,
+            rows=shown.in_a_row(known),
+            rare=shown.rare(known),
+            sparse=shown.sparse(known, self.spaces[0]),
+            coverage=shown.coverage(known, *self.spaces),
+            source=_cut(told.source.strip()),
+            score=in_words(told.score),
+            mismatches=told.mismatches,
             lessons=lessons,
         )
         completion = await self._spender.ask(name, "world", [Message("user", question)], system=system)
@@ -273,40 +270,6 @@ class Modeller:
         usual = Transitions.of(known or [worst], self.spaces[0]).sizes
         return tuple(mismatches_in_words(departure(steps, guess, found, usual)))
 
-    def _rows(self) -> list[str]:
-        """Some recorded steps of the fitting part: the beginning of one episode and the end of another."""
-        episodes = self.experience.fitting
-        found = []
-        for episode, first in ((episodes[:1], True), (episodes[-1:], False)):
-            for one in episode:
-                steps = range(len(one))[: ROWS // 2] if first else range(len(one))[-(ROWS // 2) :]
-                found += [_step(one, t) for t in steps]
-        return found
-
-    def _rare(self) -> list[str]:
-        """Steps of the fitting part that end episodes, and those whose rewards are seldom: what few rows in a row show."""
-        episodes = self.experience.fitting
-        places = [(one, t) for one in episodes for t in range(len(one))]
-        rewards = np.concatenate([one.rewards for one in episodes]) if episodes else np.empty(0)
-        _, kind, counts = np.unique(rewards.round(6), return_inverse=True, return_counts=True)
-        few = len(counts) <= len(rewards) // 10  # else rewards are numbers of many values
-        seldom = np.flatnonzero(few & (counts[kind] <= SELDOM * len(rewards))).tolist()
-        ends = [n for n, (one, t) in enumerate(places) if one.terminated and t == len(one) - 1]
-        chosen: dict[tuple[float, bool], list[int]] = {}
-        for n in sorted({*ends, *seldom}):
-            chosen.setdefault((round(float(rewards[n]), 6), n in ends), []).append(n)
-        turns = [n for turn in zip_longest(*chosen.values()) for n in turn if n is not None]
-        return [_step(*places[n]) for n in sorted(turns[:RARE])]
-
-
-def _step(episode: Recorded, t: int) -> str:
-    """One recorded step as a row."""
-    ended = ", ended" if episode.terminated and t == len(episode) - 1 else ""
-    return (
-        f"step {t}: obs {_short(episode.observations[t])}, action {_short(episode.actions[t])} -> "
-        f"obs {_short(episode.observations[t + 1])}, reward {episode.rewards[t]:.6g}{ended}"
-    )
-
 
 def _cut(source: str) -> str:
     """A module with the middle left out where it is long, at whole lines."""
@@ -321,11 +284,3 @@ def _cut(source: str) -> str:
 def _plain(value: Any) -> Any:
     """An observation as a JSON value; None where it is more than numbers in a list."""
     return np.asarray(value).tolist() if isinstance(value, int | np.integer | np.ndarray) else None
-
-
-def _short(value: Any, most: int = 400) -> str:
-    if isinstance(value, np.ndarray):
-        text = np.array2string(value, precision=5, separator=", ", threshold=60, max_line_width=10**6)
-    else:
-        text = str(value)
-    return text if len(text) <= most else text[:most] + "…"

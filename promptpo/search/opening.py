@@ -45,7 +45,11 @@ class Opening:
         """
         spec, config, horizon = self._spec, self._config, self._horizon
         history.references = await references.measured_at_start(
-            self._spender, spec.action_space, config, horizon
+            self._spender,
+            spec.action_space,
+            config,
+            horizon,
+            self._sampler.watch if config.switches.world else None,
         )
         taught = await teacher.learnt_from(self._spender, spec, config, horizon)
         await self._sampler.prepare(history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from promptpo.search.judge import BLOCKS
 from promptpo.search.tuning.split import Round, tuning_steps
 from promptpo.telling.standing import Where
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
+
+
+FIRST_LOOK = 2
+"""Candidates, the leader among them, whose first look at fresh episodes is kept back from the round's programs."""
 
 
 def outlook(
@@ -33,7 +38,10 @@ def outlook(
     left, calls = ledger.steps_left(), config.budget.calls
     candidates = config.candidates
     if left is not None and episodes:  # an answer that no steps are left to play is paid for nothing
-        candidates = max(1, min(candidates, left // max(1, config.train_episodes * length)))
+        again = (
+            length * FIRST_LOOK * -(-config.score_episodes // BLOCKS)
+        )  # who is not looked at again is worth little
+        candidates = max(1, min(candidates, (left - again) // max(1, config.train_episodes * length)))
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
     part = Round(
         number=history.rounds + 1,
@@ -42,6 +50,7 @@ def outlook(
         measuring=(config.train_episodes + config.score_episodes) * horizon,
         language_model=spender.llm.language_model,
         coming=own + config.score_episodes * length,
+        closing=config.score_episodes * length,
     )
     planned = tuning_steps(part, None if left is None else max(0, left - own))
     tunes = config.switches.tune and config.tune != "none"

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
 from promptpo.run.records import Seeds
 from promptpo.run.spender import Subject
-from promptpo.search.references import random_policy
+from promptpo.search.references import MARKS, random_policy
 
 if TYPE_CHECKING:
+    from promptpo.run.evidence import Evidence
     from promptpo.run.spender import Spender
     from promptpo.search.modelling import Modeller
 
 FIRST_STEPS, FIRST_EPISODES, MOST_EPISODES, MOST_FIRST = 600, 2, 60, 4
-"""Random episodes come in batches, the first of two, until there are so many steps or so many batches."""
+"""Random episodes come in batches, the first of two where none is known, until there are so many steps or so many batches."""
+
+FEWEST_EPISODES = 2
+"""Of one there is nothing to hold a model against."""
+
+RANDOM = MARKS[0]
 
 PROBE_START = 700_000
 """These episodes use training seeds from here on."""
@@ -35,12 +41,14 @@ class PaidSteps:
     Attributes:
         horizon: Longest episode, in steps.
         chance: Mean return of random actions; NaN before anybody looked around.
+        marks: Mean returns of policies that know nothing, by name, where they were measured.
     """
 
     def __init__(self, spender: Spender, modeller: Modeller, horizon: int, seeds: Seeds) -> None:
         self._spender, self._modeller, self.horizon, self._seeds = spender, modeller, horizon, seeds
         self._spaces, self._journal = modeller.spaces, spender.journal
         self.chance = math.nan
+        self.marks: dict[str, float] = {}
 
     def note(self, n: int, text: str, of: str = "w") -> None:
         """Say in the journal what a study, or ("r", "s") what using the model in a round, came to."""
@@ -60,17 +68,31 @@ class PaidSteps:
         evaluation = played.evaluation
         return list(evaluation.returns) if evaluation.outcome == "ok" else [-math.inf]
 
-    async def look_around(self) -> None:
-        """Random episodes: the first steps that anything can be learnt from."""
-        returns: list[float] = []
-        before = self._modeller.experience.steps  # of experiments
+    async def look_around(self, marks: Mapping[str, Evidence] | None = None) -> None:
+        """Random episodes: the first steps that anything can be learnt from.
+
+        Args:
+            marks: What policies that know nothing earned, where that was measured; else one batch in any case says it.
+        """
+        known = marks or {}
+        self.marks = {name: evidence.mean_return for name, evidence in known.items()}
+        chance = self.marks.get(RANDOM)
+        experience, returns = self._modeller.experience, list[float]()
         for n in range(MOST_FIRST):
-            lacking = FIRST_STEPS - self._modeller.experience.steps
-            if lacking <= 0 and n:  # one batch in any case, which says what chance earns
+            lacking = FIRST_STEPS - experience.steps
+            seen = len(experience.fitting) + len(experience.held_out)
+            enough = seen >= FEWEST_EPISODES and chance is not None
+            if lacking <= 0 and (n or enough):
                 break
-            length = (self._modeller.experience.steps - before) / max(1, len(returns))
-            count = FIRST_EPISODES if not length else min(MOST_EPISODES, math.ceil(lacking / length))
+            count = FIRST_EPISODES
+            if seen and (n or chance is not None):
+                count = min(MOST_EPISODES, max(1, math.ceil(lacking * seen / experience.steps)))
             seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
             returns += await self.play(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
         finite = [one for one in returns if math.isfinite(one)]
-        self.chance = statistics.fmean(finite) if finite else 0.0
+        self.chance = chance if chance is not None else statistics.fmean(finite) if finite else 0.0
+
+    @property
+    def nothing(self) -> float:
+        """The most that is earned by policies that know nothing: at random, or with zeros throughout."""
+        return max([self.chance, *self.marks.values()])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
+    from sandbox import Rollout
 
 Space = spaces.Space[Any]
 
@@ -31,6 +33,9 @@ MARKS = ("random", "zero")
 
 SHARE = 0.02
 """Share of the step budget that both may take at the start of a run, in the worst case."""
+
+LEARNT_FROM = "reference.random"
+"""What the training episodes of random actions are called where a world model learns from them."""
 
 TEST_FIRST = 10
 """So many test episodes tell how long all of them take."""
@@ -56,12 +61,23 @@ def zero_policy(action_space: Space) -> str:
 
 
 async def measured_at_start(
-    spender: Spender, action_space: Space, config: Config, horizon: int
+    spender: Spender,
+    action_space: Space,
+    config: Config,
+    horizon: int,
+    watch: Callable[[str, Rollout | None], None] | None = None,
 ) -> dict[str, Evidence]:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
     There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
     where the first ones turn out to be short. What has no result, since the budget is spent or the environment fails, is left out.
+
+    Args:
+        spender: Rolls out.
+        action_space: What they return.
+        config: Of the run.
+        horizon: Longest episode, in steps.
+        watch: Is shown what random actions met on training seeds; None for a rollout of an earlier process.
     """
     steps, wanted, seeds = config.budget.steps, config.train_episodes, Seeds(config.seed)
     allowed = None if steps is None else int(SHARE * steps) // 2  # for each of the two
@@ -77,6 +93,7 @@ async def measured_at_start(
         if not certain and spender.journal.find("reference", name) is None:
             return None
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
+            watched = watch is not None and name == MARKS[0]
             played = await spender.roll_out(
                 "reference",
                 name,
@@ -85,7 +102,11 @@ async def measured_at_start(
                 horizon=horizon,
                 first=certain,
                 go_on=are_short,
+                record=watched,
             )
+            if watch is not None and watched:
+                watch(LEARNT_FROM, _of_seeds(played.rollout, seeds.train(wanted)))
+                spender.told(name)
             return played.evaluation
         return None
 
@@ -130,6 +151,13 @@ async def measured_on_test(
         return None
 
     return await _each(one, action_space)
+
+
+def _of_seeds(rollout: Rollout | None, seeds: Sequence[int]) -> Rollout | None:
+    """The episodes of some seeds."""
+    if rollout is None:
+        return None
+    return replace(rollout, episodes=tuple(one for one in rollout.episodes if one.seed in seeds))
 
 
 async def _each(one: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:

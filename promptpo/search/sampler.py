@@ -135,6 +135,7 @@ class Sampler:
                 self._spender,
                 self.summariser,
                 horizon=self._horizon,
+                needed=self.affordable * self._config.train_episodes,
             )
 
     @property

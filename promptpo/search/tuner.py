@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from sandbox import Rollout
 
 
+TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
+"""The training seeds of each round's tuning begin so far apart: what earlier rounds chose numbers by must not choose them
+again."""
+
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
     NO_STEPS: "not tuned, as no steps were left",
@@ -69,6 +73,7 @@ class Tuner:
         self._tuning: Tuning | None = None
         self._batches = 0
         self._taken = _Taken(0)
+        self._spreads: dict[str, tuple[float, ...]] = {}
 
     async def tune(
         self,
@@ -84,17 +89,17 @@ class Tuner:
         What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
         round_ = history.rounds + 1
-        steps = self._steps(round_, attempts, rounds_left)
-        last = not ceiling and self._is_last(history, rounds_left)
-        starts = self._starts(
-            history, [*attempts, *self._earlier(history, attempts)] if last else attempts, target
-        )
+        steps = self._steps(history, round_, attempts, rounds_left)
+        possible = not ceiling and self._more_is_possible(history)
+        earlier = self._earlier(history, attempts) if possible else []
+        starts = self._starts(history, [*attempts, *earlier], target)
         if self._config.tune == "none" or not self._recipe.tune:
             return []
         self._tell_untuned(history, attempts, {start.id for start in starts}, steps, target)
         if not starts or steps <= 0:
             return []
-        tuned = await self._search(round_, starts, steps, target, self._patience(round_, attempts), last=last)
+        patience, last = self._patience(round_, attempts), possible and rounds_left == 1
+        tuned = await self._search(round_, starts, steps, target, patience, last=last)
         history.earned = extremes([history.earned, self._taken.earned])
         measured = [(one, await self._measured(one, history, round_)) for one in tuned]
         self._tuning = None
@@ -107,6 +112,7 @@ class Tuner:
             own = shown.get(one.id, ()) if attempt is None else ()
             peak = peak_in_words(one, [r for returns in shown.values() for r in returns], own)
             history.tuning[one.id] = f"{said}; {peak}" if peak else said
+            self._spreads[attempt.id if attempt else one.id] = one.spread
             if attempt is not None and peak:
                 history.tuning[attempt.id] = peak[0].upper() + peak[1:]
         return [attempt for _, attempt in measured if attempt]
@@ -168,21 +174,29 @@ class Tuner:
             program = program.lifted() if self._config.lift_constants else program
             if program.params or program.table is not None:
                 warm = tuple(inherited(program, attempt, history)) if chosen else ()
+                again = self._is_earlier(candidate.round, history.rounds + 1)
                 starts[candidate.digest] = Start(
-                    attempt.id, program, attempt.evaluation.mean_return, warm, self._observations, earlier
+                    attempt.id,
+                    program,
+                    attempt.evaluation.mean_return,
+                    warm,
+                    self._observations,
+                    earlier,
+                    again,
+                    self._spreads.get(attempt.id, ()) if again else (),
                 )
         return list(starts.values())
 
-    def _is_last(self, history: History, rounds_left: int) -> bool:
-        """Whether steps that this tuning leaves buy nothing any more, and more is possible as far as one can tell."""
+    def _more_is_possible(self, history: History) -> bool:
+        """Whether more than the best of the run earns is possible, as far as one can tell."""
         solved = any(
             history.runs(one) and history.evidence(one).success_rate == 1.0 for one in history.attempts
         )
-        return rounds_left == 1 and self._spender.llm.language_model and not solved and not _agreed(history)
+        return self._spender.llm.language_model and not solved and not _agreed(history)
 
     @staticmethod
     def _earlier(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """The best of earlier rounds: in the last round its numbers are worth as much as those of a new program."""
+        """The best of earlier rounds: its numbers are worth as much as those of a new program."""
         best = history.best()
         return [best] if best is not None and best not in attempts else []
 
@@ -198,7 +212,7 @@ class Tuner:
         rest = sum(calls) + sum(attempt.evaluation.seconds for attempt in attempts)
         return Patience(rest)
 
-    def _steps(self, round_: int, attempts: Sequence[Attempt], rounds_left: int) -> int:
+    def _steps(self, history: History, round_: int, attempts: Sequence[Attempt], rounds_left: int) -> int:
         """This round's part of the budget for tuning; decided once in a run."""
         key = f"r{round_}.tuning_steps"
         found = self._journal.find("decision", key)
@@ -212,14 +226,21 @@ class Tuner:
             episodes = self._config.train_episodes + self._config.score_episodes
         else:
             episodes = self._config.train_episodes + self._recipe.validate * self._config.score_episodes
-        looks = math.ceil(self._config.score_episodes * statistics.fmean(lengths)) if lengths else 0
+        best = history.best()
+        leading = [episode.steps for episode in history.evidence(best).episodes] if best is not None else []
+        length = max(map(statistics.fmean, filter(None, (lengths, leading))), default=0.0)
+        looks = math.ceil(self._config.score_episodes * length)
+        own = (
+            len(attempts) * self._config.train_episodes * length
+        )  # what comes may last as long as the best does
         part = Round(
             number=round_,
             left=rounds_left,
             lengths=lengths,
             measuring=episodes * self._horizon,  # a tuned policy may last far longer
             language_model=chosen,
-            coming=sum(attempt.evaluation.steps for attempt in attempts) + looks,
+            coming=math.ceil(own) + looks,
+            closing=looks,
         )
         steps = tuning_steps(part, self._spender.ledger.steps_left())
         patience = self._patience(round_, attempts)
@@ -241,9 +262,10 @@ class Tuner:
         last: bool,
     ) -> tuple[Tuned, ...]:
         """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
+        starts, old = self._as_begun(round_, starts)
 
         def fresh(start: int, n: int) -> tuple[int, ...]:
-            return self._seeds.train(n, start=start)
+            return self._seeds.train(n, start=start + TUNING_SEEDS * ((round_ - 1) % ROUNDS_OF_SEEDS))
 
         tuning = self._tuning = Tuning(
             starts,
@@ -253,7 +275,7 @@ class Tuner:
             seed=self._config.seed + 1000 * round_,
             target=target,
             earning=patience is not None,
-            last=last,
+            elsewhere="anywhere" if last else "others" if patience is not None and not old else "nowhere",
         )
         self._batches, self._taken = 0, _Taken(steps)
         while tuning.batches:
@@ -263,6 +285,17 @@ class Tuner:
                 tuning.finish()
             tuning.step(await self._batch(f"r{round_}.t{self._batches}", tuning.batches, names))
         return tuning.result()
+
+    def _as_begun(self, round_: int, starts: Sequence[Start]) -> tuple[Sequence[Start], bool]:
+        """What a round's tuning was begun with, and whether by an earlier version, which did not tune the best again."""
+        key, begun = f"r{round_}.tuned", self._journal.find("tuning", f"r{round_}.t1")
+        ids = self._journal.find("decision", key)
+        old = ids is None and begun is not None
+        if old:
+            ids = begun["candidates"]
+        elif ids is None:
+            ids = self._journal.add("decision", key, [start.id for start in starts]).data
+        return [start for start in starts if start.id in ids], old
 
     def _out_of_time(self, round_: int, patience: Patience, *, gaining: bool) -> bool:
         """Whether the round's tuning has taken too long; decided once in a run."""
@@ -357,9 +390,14 @@ class Tuner:
             return None
         return self._sampler.recorded(attempt)
 
+    @staticmethod
+    def _is_earlier(round_: int, now: int) -> bool:
+        """Whether a program of one round is an earlier one in another: what the user gave belongs to the first."""
+        return max(1, round_) < now
+
     def _place(self, parent: Attempt, round_: int) -> tuple[int, str]:
         """The round, and what the id begins with: the parent's, or a place after the round's samples."""
-        if 0 < parent.candidate.round < round_:
+        if self._is_earlier(parent.candidate.round, round_):
             return round_, f"r{round_}c{self._config.candidates + 1}"
         return parent.candidate.round, parent.id
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.world.numbers import quantities, rows
+from promptpo.world.shown import seldom, step_in_short
 
 if TYPE_CHECKING:
     import gymnasium
@@ -23,6 +24,9 @@ CLOSE = 1e-3
 DEPARTS = 0.5
 """A prediction that is off by so many usual changes on average, or as much in reward, departs from what happens."""
 
+LED = 2
+"""Steps that led to one that was predicted badly, which are told with it: what is hidden shows there."""
+
 TINY = 1e-12
 
 
@@ -36,6 +40,7 @@ class Mismatch:
         action: What was done.
         predicted: Observation, reward, terminated.
         real: The same.
+        before: The steps that led to it, as rows; without them where the model predicts from its own observations.
     """
 
     step: int
@@ -43,6 +48,7 @@ class Mismatch:
     action: str
     predicted: tuple[str, float, bool]
     real: tuple[str, float, bool]
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +131,35 @@ class Transitions:
             str(actions[step])[:200] if isinstance(actions, list) else _row(np.ravel(actions[step])),
             (_row(guess[place]), round(float(found.rewards[place]), 5), bool(found.terminated[place])),
             (_row(self.after[place]), round(float(self.rewards[place]), 5), bool(self.ends[place])),
+            self._led_to(place) if shown is None else (),
         )
+
+    def _led_to(self, place: int) -> tuple[str, ...]:
+        """The steps before one in its episode, as rows."""
+        one, step = self.episodes[int(self.owner[place])], int(self.at[place])
+        return tuple(step_in_short(one, t) for t in range(max(0, step - LED), step))
 
 
 def worst(steps: Transitions, guess: Floats, found: Predictions, most: int = 6) -> tuple[Mismatch, ...]:
-    """The steps that are predicted worst one step ahead, of each episode no more than two."""
+    """The steps that are predicted worst one step ahead, of each episode no more than two.
+
+    The worst of each kind of rare event comes first, however far off other steps are: an ending that is not foreseen, one
+    that is foreseen wrongly, and a seldom reward that is not.
+    """
     error = steps.off(guess, found)
+    wrong = np.abs(found.rewards - steps.rewards) > CLOSE * max(
+        float(np.abs(steps.rewards).max(initial=0)), TINY
+    )
+    kinds = (steps.ends & ~found.terminated, found.terminated & ~steps.ends, seldom(steps.rewards) & wrong)
+    order = np.argsort(-error, kind="stable").tolist()
+    first = [next((place for place in order if kind[place]), None) for kind in kinds]
     rows_: list[Mismatch] = []
     taken: dict[int, int] = {}
-    for place in np.argsort(-error, kind="stable"):
+    for place in dict.fromkeys([*(place for place in first if place is not None), *order]):
         episode = int(steps.owner[place])
         if error[place] < CLOSE or len(rows_) == most:
             break
-        if taken.get(episode, 0) < 2:  # noqa: PLR2004
+        if taken.get(episode, 0) < 2 or place in first:  # noqa: PLR2004
             taken[episode] = taken.get(episode, 0) + 1
             rows_.append(steps.row(int(place), guess, found))
     return tuple(rows_)

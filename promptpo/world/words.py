@@ -64,7 +64,8 @@ def mismatches_in_words(rows: Sequence[Mismatch]) -> list[str]:
             f"{obs}, reward {reward:g}{', ended' if ended else ''}"
             for obs, reward, ended in (one.predicted, one.real)
         ]
+        led = f" (before it: {'; '.join(one.before)})" if one.before else ""
         found.append(
-            f"step {one.step}: obs {one.obs}, action {one.action}: predicted {told[0]}; really {told[1]}"
+            f"step {one.step}: obs {one.obs}, action {one.action}: predicted {told[0]}; really {told[1]}{led}"
         )
     return found

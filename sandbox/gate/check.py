@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 
 from sandbox.gate.bindings import bindings_of
-from sandbox.gate.declared import array_problems
+from sandbox.gate.declared import params_problems
 from sandbox.gate.defined import defined_names
 from sandbox.gate.transformer import PolicyTransformer
 from sandbox.gate.uses import UseReview
@@ -70,7 +70,7 @@ def _transformed(tree: ast.Module) -> ast.Module | Rejected:
     review = UseReview(tree, bindings, defined, exceptions=exceptions)
     transformer = PolicyTransformer(defined, bindings, review.keys.are_safe, exceptions=exceptions)
     try:
-        problems = [*review.problems(), *array_problems(tree)]
+        problems = [*review.problems(), *params_problems(tree)]
         result = transformer.visit(tree)
     except RecursionError:
         return Rejected("the source is nested too deeply; split long expressions into statements")

@@ -14,7 +14,7 @@ def warm_workers() -> Iterator[None]:
     """Runs on Gymnasium's own small environments are given workers that earlier ones have left warm."""
     shelf = Shelf()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("promptpo.session.make_executor", shelf.make_executor)
+        patch.setattr("promptpo.session.session.make_executor", shelf.make_executor)
         patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
         yield
     shelf.clear()

@@ -18,6 +18,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
 from promptpo.output.film.episodes import trajectory_of
+from promptpo.output.film.following import Following
 from promptpo.output.film.images import png, smaller, write_video
 from promptpo.rollouts.jobs import adopt_all
 from promptpo.run.journal import from_json
@@ -68,6 +69,7 @@ def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
 
 def _frames(
     env: gymnasium.Env[Any, Any],
+    following: Following,
     episode: Episode,
     wanted: Callable[[int], bool],
     over: Callable[[], bool] = lambda: False,
@@ -75,18 +77,19 @@ def _frames(
     """(step, frame, return so far) of the start, of every step that is `wanted`, of the end or where time is `over`."""
     env.reset(seed=episode.seed)
     total = 0.0
-    yield 0, _upright(env), total
+    yield 0, _upright(env, following), total
     actions = trajectory_of(episode).actions
     for step, action in enumerate(actions, start=1):
         total += float(env.step(action)[1])
         ended = over()
         if ended or step == len(actions) or wanted(step):
-            yield step, _upright(env), total
+            yield step, _upright(env, following), total
         if ended:
             return
 
 
-def _upright(env: gymnasium.Env[Any, Any]) -> Any:
+def _upright(env: gymnasium.Env[Any, Any], following: Following) -> Any:
+    following.move("rgb_array")
     frame: Any = env.render()
     if isinstance(frame, list):
         frame = frame[-1]
@@ -111,20 +114,22 @@ def _pictures(
         """Where the steps themselves are slow, the rest of the episode is not waited for."""
         return time.monotonic() - started > 1.5 * seconds
 
-    frames, reached, last = [], 0.0, 0
-    for step, frame, total in _frames(env, episode, shown, over):
+    frames, places, reached, last = [], [], 0.0, 0
+    following = Following(env)
+    for step, frame, total in _frames(env, following, episode, shown, over):
         frames.append((step, base64.b64encode(png(smaller(frame, wanted["width"]))).decode()))
+        places.append(following.place())
         reached, last = total, step
     whole = last == episode.steps
     same = not whole or _equal(reached, episode.return_)
-    return {"frames": frames, "fps": fps, "same": same, "whole": whole}
+    return {"frames": frames, "places": places, "fps": fps, "same": same, "whole": whole}
 
 
 def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, path: Path) -> dict[str, Any]:
-    frames, same = [], True
+    frames, same, following = [], True, Following(env)
     for episode in episodes:
         reached = 0.0
-        for _, frame, total in _frames(env, episode, lambda _: True):
+        for _, frame, total in _frames(env, following, episode, lambda _: True):
             frames.append(frame)
             reached = total
         same = same and _equal(reached, episode.return_)

@@ -33,12 +33,14 @@ class Film:
         fps: Steps in a second, as the environment wants to be watched.
         same: The repeated episode gave the recorded return.
         whole: All frames are there; False when time ran out before.
+        places: Where a body that the camera follows is at each frame, (x, y) in metres; empty where it follows none.
     """
 
     frames: tuple[tuple[int, str], ...]
     fps: float
     same: bool
     whole: bool
+    places: tuple[tuple[float, float], ...] = ()
 
 
 STARTING = 20.0
@@ -70,9 +72,9 @@ def film(
     answer = _render(
         task, [episode], "frames", seconds, frames=frames, width=width, steps=[int(step) for step in steps]
     )
-    return Film(
-        tuple((step, data) for step, data in answer["frames"]), answer["fps"], answer["same"], answer["whole"]
-    )
+    places = tuple((x, y) for x, y in answer["places"]) if all(answer["places"]) else ()
+    frames_ = tuple((step, data) for step, data in answer["frames"])
+    return Film(frames_, answer["fps"], answer["same"], answer["whole"], places)
 
 
 def write_video(

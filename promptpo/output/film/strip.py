@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw
@@ -31,14 +31,20 @@ SECONDS = 10.0
 RARE, AHEAD = 0.1, 8
 """Rewards on a smaller share of an episode's steps are events; a picture shows what was so many steps before one."""
 
+SIDEWAYS = 0.05
+"""Metres to the side that a strip tells."""
+
 INK, PAPER = (0, 0, 0), (255, 255, 255)
 
 
-def strip(frames: Sequence[tuple[int, bytes]], *, columns: int = COLUMNS) -> bytes:
+def strip(
+    frames: Sequence[tuple[int, bytes]], *, columns: int = COLUMNS, places: Mapping[int, str] | None = None
+) -> bytes:
     """One PNG file of several.
 
     Args:
         frames: Step numbers and PNG files, at least one; from left to right, then from top to bottom.
+        places: By step, where the body is that the pictures follow; it stands beside the step's number.
         columns: How many stand side by side.
     """
     pictures = [(step, Image.open(io.BytesIO(data)).convert("RGB")) for step, data in frames]
@@ -50,7 +56,8 @@ def strip(frames: Sequence[tuple[int, bytes]], *, columns: int = COLUMNS) -> byt
     draw = ImageDraw.Draw(sheet)
     for n, (step, picture) in enumerate(pictures):
         left, top = GAP + n % columns * width, n // columns * height
-        draw.text((left, top + 1), f"step {step}", fill=INK)
+        place = (places or {}).get(step, "")
+        draw.text((left, top + 1), f"step {step}{', ' if place else ''}{place}", fill=INK)
         sheet.paste(picture, (left, top + HEADING))
     file = io.BytesIO()
     sheet.save(file, "PNG", optimize=True)
@@ -88,6 +95,13 @@ def moments(rewards: Sequence[float], most: int = PICTURES) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
+def in_words(places: Mapping[int, tuple[float, float]]) -> dict[int, str]:
+    """Places as the strip says them: x, and y where the body leaves the line that it began on."""
+    first = next(iter(places.values()), (0.0, 0.0))
+    sideways = any(abs(y - first[1]) > SIDEWAYS for _, y in places.values())
+    return {step: f"x = {x:.2f}" + (f", y = {y:.2f}" if sideways else "") for step, (x, y) in places.items()}
+
+
 def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
     """What makes a strip of a recorded episode of a task, rendered as `film` does; also the steps it shows.
 
@@ -98,6 +112,7 @@ def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
         steps = moments(episode.trajectory.rewards) if episode.trajectory is not None else ()
         found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS, steps=steps)
         frames = spread([(step, base64.b64decode(data)) for step, data in found.frames])
-        return strip(frames), tuple(step for step, _ in frames)
+        places = in_words(dict(zip((step for step, _ in found.frames), found.places, strict=False)))
+        return strip(frames, places=places), tuple(step for step, _ in frames)
 
     return taken

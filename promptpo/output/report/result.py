@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import shlex
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from promptpo.envs.extras import installed
 from promptpo.files import write_atomically
 from promptpo.output.report.variants import by_variant, counted_failures
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.preflight import SOURCES
 from promptpo.run.records import Attempt, Seeds, mean_interval
 from promptpo.telling.feedback import episodes_in_words, number
 
@@ -49,8 +51,23 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
         "episodes": len(evaluation.episodes),
         "success_rate": evaluation.success_rate,
         "returns": [_finite(value) for value in evaluation.returns],
+        "cut": sum(episode.truncated for episode in evaluation.episodes),
         **by_reward(evaluation),
     }
+
+
+def cut_in_words(content: Mapping[str, Any] | None, run: Path) -> str:
+    """That the run itself cut the test's episodes, where the environment sets no limit; empty where few were cut."""
+    ahead, test = ((content or {}).get(name) or {} for name in ("preflight", "test"))
+    cut, episodes = test.get("cut") or 0, test.get("episodes") or 0
+    if ahead.get("horizon_source") != SOURCES["none"] or 2 * cut < max(1, episodes):
+        return ""
+    horizon = ahead["horizon"]
+    return (
+        f"{cut} of {episodes_in_words(episodes)} were cut at {horizon:,} steps, which is what the budget paid for: the environment "
+        "has no limit of its own. What longer ones earn: promptpo evaluate "
+        f"{shlex.quote(str(run))} --max-episode-steps {10 * horizon}; to search with them: --max-episode-steps and more --max-steps."
+    )
 
 
 def by_reward(evaluation: Evaluation) -> dict[str, Any]:

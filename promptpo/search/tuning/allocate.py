@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from promptpo.search.tuning.arms import (
     Arm,
@@ -21,7 +21,7 @@ from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
-from promptpo.search.tuning.foresight import IDLE_LOOKS, Foresight
+from promptpo.search.tuning.foresight import EPISODES, IDLE_LOOKS, Foresight
 from promptpo.search.tuning.peaks import Peak
 from promptpo.search.tuning.target import Proof
 
@@ -47,6 +47,12 @@ LEG, LEG_SHARE = 30, 0.5
 """Where the steps buy nothing else, what is left after a search in vain is searched elsewhere: in legs of half of it,
 and of at least so many whole episodes."""
 
+Elsewhere = Literal["nowhere", "others", "anywhere"]
+"""Where a tuning that has to earn its steps goes on where one search gains nothing more."""
+
+SEEN = 3
+"""A look at whole episodes takes no more than one in so many of the steps that are left."""
+
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
 """Work that yields what is to be rolled out and is sent the rollouts."""
@@ -67,8 +73,8 @@ class Tuning:
     A tuning that has to earn its steps (`earning`) begins with a `FirstLook` at all structures, after which whole
     episodes decide who races; it ends there where the numbers make no difference, and later where two looks in a row
     at whole episodes show no gain (`Foresight`). What it does not need is not spent, and what never gained is not
-    chosen. Where nothing else could use the steps (`last`), such a search goes on elsewhere: in the structures that
-    were left out, and in other basins of the best one.
+    chosen. What one search does not need may go `elsewhere`: to the structures that were left out, each once, and
+    where nothing else could use the steps to other basins of the best one as well.
 
     It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step`
     in the same order, and go on until there are no more. `result` may be asked for at any time, so that what
@@ -91,7 +97,9 @@ class Tuning:
         seed: Decides everything random.
         target: Stop early when the best vector's mean return reaches this.
         earning: End early what gains nothing, rather than spend all steps.
-        last: Nothing else can use the steps: where one search gains nothing more, search elsewhere.
+        elsewhere: Where to go on where one search gains nothing more. "others": each structure that was left out has its
+            turn, and new ones have half of the steps beside one that is tuned `again`; "anywhere": other basins of the
+            best one as well, where nothing else can use the steps.
 
     Attributes:
         batches: What is to be rolled out next; empty at the end.
@@ -107,9 +115,10 @@ class Tuning:
         seed: int,
         target: float | None = None,
         earning: bool = False,
-        last: bool = False,
+        elsewhere: Elsewhere = "nowhere",
     ) -> None:
-        self._starts, self._earning, self._last = starts, earning, last
+        self._starts, self._earning = starts, earning
+        self._last, self._others = elsewhere == "anywhere", elsewhere == "others"
         self._seeds, self._target = seeds, target
         arms = [arm for i, start in distinct(starts) if (arm := arm_of(start, seed + i, seeds)) is not None]
         self._racing = list(arms) if earning or not arms else entrants(arms, steps, horizon)
@@ -117,7 +126,8 @@ class Tuning:
         self._choice: FinalChoice | None = None
         self._closing = self._for_nothing = self._flat = self._far = False
         self._searched: list[Arm] = []
-        self._legs = 0
+        self._waiting: Arm | None = None
+        self._legs = self._gains_before = 0
         self._clock = Clock(steps, horizon, sum(arm.population for arm in self._racing))
         self._foresight = Foresight(self._clock, seeds, earning=earning)
         self._proof = Proof(self._clock, seeds, target) if target is not None else None
@@ -153,6 +163,8 @@ class Tuning:
                 results[start.id] = Tuned(start.id, start.program, score=start.score)
             elif self._for_nothing:
                 results[start.id] = unchanged(arm, nothing_better(arm))
+            elif arm is self._beside(leader):
+                results[start.id] = self._proven_of(arm)
             elif arm is leader:
                 results[start.id] = self._choice.result() if self._choice else best_of_search(arm)
             else:
@@ -160,13 +172,34 @@ class Tuning:
                 results[start.id] = unchanged(arm, note)
         return tuple(self._judged(self._noted(results[start.id]), leader) for start in self._starts)
 
+    def _beside(self, leader: Arm | None) -> Arm | None:
+        """The best new structure where the leader is tuned again and stays in front: its gain is a candidate as well."""
+        if leader is None or not leader.start.again:
+            return None
+        proven = [
+            arm
+            for arm in self._racing
+            if arm is not leader
+            and isinstance(arm, CmaSearch)
+            and self._foresight.proven(arm) != arm.space.defaults
+        ]
+        return max(proven, key=self._worth, default=None)
+
+    def _proven_of(self, arm: Arm) -> Tuned:
+        """A structure with the numbers that proved themselves in whole episodes."""
+        if not isinstance(arm, CmaSearch):
+            return best_of_search(arm)
+        found = Finalist(arm.start.program, self._foresight.proven(arm))
+        return arm.tuned(found, self._foresight.promise(arm))
+
     def _judged(self, tuned: Tuned, leader: Arm | None) -> Tuned:
         """With how much was tried, and what came of it in a word."""
         arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
         if arm is None:
             return tuned
         peak = arm.whole_episodes.best() if isinstance(arm, CmaSearch) else Peak()
-        told = replace(tuned, evaluations=arm.evaluations, peak=peak)
+        spread = arm.spread if isinstance(arm, CmaSearch) else ()
+        told = replace(tuned, evaluations=arm.evaluations, peak=peak, spread=spread)
         if tuned.program is not arm.start.program:
             return replace(told, outcome="better")
         if not self._for_nothing and arm is not leader:
@@ -189,6 +222,8 @@ class Tuning:
             return
         if self._earning:
             yield from self._first_look()
+        if self._contested():
+            self._clock.begin_leg(round(LEG_SHARE * self._clock.all_left))
         yield from self._race(self._foresight)
         while self._goes_on():
             self._begin_leg()
@@ -292,36 +327,66 @@ class Tuning:
     def _goes_on(self) -> bool:
         """Whether what is left of the steps is searched elsewhere: nothing else can use it, and more is possible."""
         clock = self._clock
-        if not (self._earning and self._last) or self._closing or self._flat or self._reached():
+        if not self._earning or not (self._last or self._others):
+            return False
+        if self._closing or self._flat or self._reached():
             return False
         if clock.spent == clock.began:  # not even a generation could be paid
             return False
         arms = [arm for arm in self._racing if isinstance(arm, CmaSearch)]
         if not arms or max(arms, key=self._worth).level:
             return False
+        if not self._last and not self._gained() and not self._left_out() and self._waiting is None:
+            return False
         return clock.all_left >= self._least_leg()
 
+    def _contested(self) -> bool:
+        """Whether new structures race with one that is tuned again, which has half of the steps at first."""
+        known = [arm.start.again for arm in self._racing if isinstance(arm, CmaSearch)]
+        raced = self._others and any(known) and not all(known)
+        return raced and self._clock.all_left >= 2 * self._least_leg()
+
+    def _gained(self) -> bool:
+        """Whether the present leg ended while it gained."""
+        foresight, before = self._foresight, 0 if self._last else self._gains_before
+        return foresight.gains > before and not foresight.idle and not self._alive[0].finished
+
+    def _left_out(self) -> list[CmaSearch]:
+        """The structures that have had no search of their own."""
+        had = [*self._searched, *self._alive]
+        return [arm for arm in self._racing if isinstance(arm, CmaSearch) and arm not in had]
+
     def _least_leg(self) -> int:
-        return math.ceil(LEG * max(1.0, self._clock.typical))
+        clock = self._clock
+        if self._last:
+            return math.ceil(LEG * max(1.0, clock.typical))
+        mean = clock.spent / max(
+            1, clock.episodes
+        )  # what is left may be of use later: enough to see a gain will do
+        return max(math.ceil(LEG * mean), SEEN * clock.cost(2 * EPISODES, clock.horizon))
 
     def _begin_leg(self) -> None:
         """Turn to the structure that was left out and promises most, or to another basin of the best one, in turn.
 
-        A search that gained until its leg ended goes on as it is.
+        A search that gained until its leg ended goes on as it is; one that is tuned again waits until new structures
+        have had their turn.
         """
         clock, foresight = self._clock, self._foresight
-        gained = foresight.gains and not foresight.idle
+        gained, others, front = self._gained(), self._left_out(), self._alive[0]
         left, least = clock.all_left, self._least_leg()
         clock.begin_leg(left if left < 2 * least else max(least, round(LEG_SHARE * left)))
         foresight.begin_leg()
-        if gained and not self._alive[0].finished:
+        self._gains_before = foresight.gains
+        if gained and (self._last or not front.start.again or not others):
             return
-        arms = [arm for arm in self._racing if isinstance(arm, CmaSearch)]
         self._searched += [arm for arm in self._alive if arm not in self._searched]
-        others = [arm for arm in arms if arm not in self._searched]
+        self._waiting = front if gained else self._waiting
         self._legs += 1
-        if others and self._legs % 2:
+        arms = [arm for arm in self._racing if isinstance(arm, CmaSearch)]
+        if others and (self._legs % 2 or not self._last):
             self._alive = [max(others, key=self._worth)]
+        elif not self._last and self._waiting is not None:
+            self._alive, self._waiting = [self._waiting], None
         else:
             best = max(arms, key=self._worth)
             best.begin_elsewhere(foresight.proven(best), far=self._far)

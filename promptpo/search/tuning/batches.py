@@ -54,6 +54,8 @@ class Start:
             places to begin at.
         observation_space: What the policy sees, for methods that make out what it shows.
         earlier: Sources of earlier candidates that such a method may build on.
+        again: Whether it is the best of earlier rounds, tuned beside new programs.
+        spread: How wide an earlier search for these numbers was when it ended, per number; empty without one.
     """
 
     id: str
@@ -62,6 +64,8 @@ class Start:
     warm: tuple[Mapping[str, float], ...] = ()
     observation_space: gymnasium.Space[Any] | None = None
     earlier: tuple[str, ...] = ()
+    again: bool = False
+    spread: tuple[float, ...] = ()
 
 
 NO_PEAK: tuple[float, Mapping[str, float]] = (-math.inf, {})
@@ -85,6 +89,7 @@ class Tuned:
         evaluations: Episodes that were rolled out for it, whole or short.
         outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
             "nothing ran" to its end.
+        spread: How wide its search was when it ended, per number as a share of its range; empty where nobody searched.
     """
 
     id: str
@@ -97,6 +102,7 @@ class Tuned:
     peak: Peak = field(default_factory=Peak)
     evaluations: int = 0
     outcome: Literal["better", "none", "alike", "given up", "nothing ran"] = "none"
+    spread: tuple[float, ...] = ()
 
 
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]

@@ -53,6 +53,9 @@ ELITES_AGAIN = 2
 RECHECKED = 12
 """An elite is evaluated again until it has this many returns."""
 
+LEAST_STEP = 0.03
+"""A search that goes on where an earlier one stood begins no narrower than this; one that was narrower had converged."""
+
 SMALLEST_STEP = 1e-3
 """A distribution narrower than this share of every range has converged."""
 
@@ -109,7 +112,7 @@ class CmaSearch:
         self._proven: Mapping[str, float] | None = None
         self._warm = [self.space.encode({**self.space.defaults, **values}) for values in start.warm]
         self._recheck: list[Vector] = [self._original.vector, *self._warm]
-        self._begin(self._recheck[0])
+        self._begin(self._recheck[0], spread=start.spread)
 
     @property
     def population(self) -> int:
@@ -342,8 +345,19 @@ class CmaSearch:
                 notes.append(f"{block} {a:.4g} -> {b:.4g}{at}")
         return notes
 
-    def _begin(self, mean: Vector, population: int | None = None, sigma: float | None = None) -> None:
-        """A fresh distribution around a point."""
+    @property
+    def spread(self) -> tuple[float, ...]:
+        """How wide the distribution is, per number: where the same search would go on; empty before it has begun."""
+        return tuple(round(float(one), 4) for one in self._es.stds) if self._generation else ()
+
+    def _begin(
+        self,
+        mean: Vector,
+        population: int | None = None,
+        sigma: float | None = None,
+        spread: Sequence[float] = (),
+    ) -> None:
+        """A fresh distribution around a point, as wide in each number as an earlier search was, if there was one."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
             import cma
@@ -360,6 +374,12 @@ class CmaSearch:
         x0 = np.clip(mean, 0.02, 0.98).tolist()
         if len(x0) == 1:  # cma refuses one dimension; the second has no effect
             x0 = [*x0, 0.5]
+        if len(spread) == len(x0) and max(spread) < LEAST_STEP:  # it had converged: as after a stall
+            sigma = self._first_step / 2
+        elif len(spread) == len(x0):
+            widths = np.clip(spread, LEAST_STEP, self._first_step)
+            sigma = float(widths.max())
+            options["CMA_stds"] = widths / sigma
         self._es = cma.CMAEvolutionStrategy(x0, sigma or self._first_step, options)
         self._best, self._since_best = -math.inf, 0
 

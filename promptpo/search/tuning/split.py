@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class Round:
         measuring: Steps that measuring and validating what tuning gives may take.
         language_model: Whether a language model learns from the rounds.
         coming: Steps that each later round needs for its candidates, before it is tuned.
+        closing: Steps that looking again at the best needs when the rounds are over.
     """
 
     number: int
@@ -41,17 +43,19 @@ class Round:
     measuring: int
     language_model: bool
     coming: int = 0
+    closing: int = 0
 
 
 def tuning_steps(round_: Round, steps_left: int | None) -> int:
     """Steps for tuning one round's candidates.
 
     Steps that are left are divided evenly over the rounds that are left, so that later structures, which
-    know more, get as much as early ones; what the candidates of later rounds will need is left out, so that the
-    last round has its share. Where no language model learns from the rounds, a round gets half
+    know more, get as much as early ones; what the candidates of later rounds and the last choice will need is left out,
+    so that the last round has its share. Where no language model learns from the rounds, a round gets half
     of what is left: going on is worth more than beginning again; and all where that is little. Of a round's
     part, tuning gets what measuring and validating its result does not need: judging a structure takes a few
-    episodes, finding its numbers takes hundreds. Where the parts are too small to find anything, fewer rounds are tuned, this one among them.
+    episodes, finding its numbers takes hundreds. Where the parts are too small to find anything, fewer rounds are tuned, this one among them, with as much as
+    finds something and no more.
 
     Args:
         round_: The round.
@@ -82,11 +86,9 @@ def _half(steps_left: int, length: float) -> int:
 
 
 def _models_part(round_: Round, steps_left: int, length: float) -> int:
-    """An even part of what later candidates leave; more of it where even parts are too small for anything."""
+    """An even part of what others need not; where even parts are too small for anything, as much as finds something."""
     later = max(0, round_.left - 1)
-    free = steps_left - later * round_.coming
-    for parts in range(later + 1, 0, -1):
-        part = free // parts - round_.measuring
-        if part >= WORTH * length:
-            return part
-    return max(0, min(free, steps_left) - round_.measuring)
+    free = steps_left - later * round_.coming - round_.closing
+    worth = math.ceil(WORTH * length)
+    even = free // (later + 1) - round_.measuring
+    return even if even >= worth else max(0, min(worth, free - round_.measuring))

@@ -28,6 +28,9 @@ SIMULATIONS, DEPTH = 25, 100
 SAMPLES, ROUNDS, ELITES, AHEAD = 24, 3, 6, 20
 """Of the search for action sequences: plans in a round, rounds, plans that the next round starts from, and steps."""
 
+WORK = max(SIMULATIONS * DEPTH, SAMPLES * ROUNDS * AHEAD)
+"""Steps in the model that one planned action takes at most."""
+
 DISCOUNT = 0.99
 
 DRAWS = 40

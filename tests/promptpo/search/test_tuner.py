@@ -16,12 +16,13 @@ from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import Journal, from_json, read_run, to_json
 from promptpo.run.ledger import Ledger
+from promptpo.run.packing import inflate
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state
 from promptpo.search.history import History
 from promptpo.search.tuner import Tuner, inherited
-from promptpo.search.tuning import Batch, Tuned, patience
+from promptpo.search.tuning import Batch, Start, Tuned, patience
 from promptpo.search.tuning.patience import Patience
 from promptpo.telling.tuning import NO_NUMBERS, SPARED
 from sandbox import Rollout, Trial
@@ -273,8 +274,45 @@ class Measures:
         return attempt
 
 
-def test_the_last_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
-    """Its numbers are worth as much as a new program's; what comes out is a candidate of the last round."""
+def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
+    """Beside the round's own programs, in rounds before the last as well, and on other starts."""
+    other = TUNABLE.replace("self.angle * obs[2]", "self.angle * (obs[2] + 0.1 * obs[1])")
+    model = Model({"r1.c1": TUNABLE}, default=other)
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=40_000)
+    events = read_run(run.directory)
+    begun = {event.key: event.data for event in events["decision"] if event.key.endswith(".tuned")}
+    standing = {event.key: event.data["best"] for event in events["round"]}
+    assert begun["r1.tuned"] == ["r1c1"]
+    assert standing["r1"] in begun["r2.tuned"]
+    first, second = ({e.seed for e in _tuned_in(events, n)} for n in (1, 2))
+    assert first
+    assert second
+    assert not first & second
+
+
+def _tuned_in(events: Any, round_: int) -> Any:
+    """The episodes of a round's tuning."""
+    for event in events["tuning"]:
+        if event.key.startswith(f"r{round_}."):
+            yield from (
+                episode for rollout in inflate(event.data["rollouts"]) for episode in rollout.episodes
+            )
+
+
+def test_a_tuning_of_an_earlier_version_is_taken_up_as_it_was_begun(tmp_path: Path) -> None:
+    """Its batches are of the candidates that it names, so the best of earlier rounds does not join them."""
+    starts = [Start(id_, Program.parse(TUNABLE), 1.0) for id_ in ("r2c1", "r1c1t")]
+    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
+    with Journal(tmp_path) as journal:
+        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        tuner = Tuner(nobody, spender, config, 10)
+        assert tuner._as_begun(1, starts) == (starts, False)
+        journal.add("tuning", "r2.t1", {"spent": {"tune": 0}, "candidates": ["r2c1"]})
+        assert tuner._as_begun(2, starts) == (starts[:1], True)
+
+
+def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: Path) -> None:
+    """Its numbers are worth as much as a new program's; what comes out is named after the round's own."""
     config, nobody = Config(Task("CartPole-v1"), candidates=3), cast("Any", Measures())
 
     def attempt(id_: str, source: str, return_: float) -> Attempt:
@@ -287,8 +325,7 @@ def test_the_last_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> No
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(nobody, spender, config, 10)
-        assert tuner._is_last(history, rounds_left=1)
-        assert not tuner._is_last(history, rounds_left=2)
+        assert tuner._more_is_possible(history)
         assert tuner._earlier(history, [new]) == [best]
         assert tuner._earlier(history, [best, new]) == []
         tuned = asyncio.run(tuner._measured(better, history, 2))
@@ -317,4 +354,4 @@ def test_two_structures_that_earn_the_same_end_the_last_search(
     config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        assert Tuner(nobody, spender, config, 10)._is_last(history, rounds_left=1) != agreed
+        assert Tuner(nobody, spender, config, 10)._more_is_possible(history) != agreed

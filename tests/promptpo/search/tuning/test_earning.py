@@ -2,6 +2,7 @@
 
 import math
 import random
+import statistics
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from promptpo.program import Program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.choosing import CHOICE_SEED
 from promptpo.search.tuning.clock import Clock
-from promptpo.search.tuning.cma_search import CmaSearch
+from promptpo.search.tuning.cma_search import LEAST_STEP, CmaSearch
 from promptpo.search.tuning.foresight import LOOK_SEED
 from promptpo.search.tuning.peaks import Peaks
 from sandbox import Rollout
@@ -206,7 +207,13 @@ def test_steps_that_nothing_else_can_use_are_searched_elsewhere(last: bool) -> N
     promising = Start("other", Program(many(6).program.source + "\nx = 3\n"), -86.0)
     spent = 0
     tuning = Tuning(
-        [at_its_best, promising], steps=3_000, seeds=_seeds, horizon=10, seed=0, earning=True, last=last
+        [at_its_best, promising],
+        steps=3_000,
+        seeds=_seeds,
+        horizon=10,
+        seed=0,
+        earning=True,
+        elsewhere="anywhere" if last else "nowhere",
     )
     while tuning.batches:
         rollouts = [answer(job, partial(two_hills, job.program), 10) for job in tuning.batches]
@@ -218,9 +225,72 @@ def test_steps_that_nothing_else_can_use_are_searched_elsewhere(last: bool) -> N
     assert bool(other.changes) == last
 
 
+def _searched(starts: Any, steps: int, elsewhere: Any, of: Any) -> tuple[tuple[Any, ...], int]:
+    """The results, and the steps that they took."""
+    tuning = Tuning(starts, steps=steps, seeds=_seeds, horizon=10, seed=0, earning=True, elsewhere=elsewhere)
+    spent = 0
+    while tuning.batches:
+        rollouts = [answer(job, partial(of, job.program), 10) for job in tuning.batches]
+        spent += sum(rollout.steps for rollout in rollouts)
+        tuning.step(rollouts)
+    return tuning.result(), spent
+
+
+def test_what_one_search_does_not_gain_from_goes_to_the_structures_left_out() -> None:
+    """In any round, each once: the promising one is found, and then the steps stay for later."""
+    starts = [
+        Start("best", many(6).program, 0.0),
+        Start("other", Program(many(6).program.source + "\nx = 3\n"), -86.0),
+    ]
+    (_, given_up), _ = _searched(starts, 3_000, "nowhere", two_hills)
+    (_, other), spent = _searched(starts, 3_000, "others", two_hills)
+    assert not given_up.changes
+    assert other.outcome == "better"
+    assert spent <= 3_000
+    flat = [starts[0], replace(starts[1], program=Program(many(6).program.source + "\nx = 4\n"))]
+    _, spent = _searched(flat, 60_000, "others", two_hills)
+    assert spent < 30_000
+
+
+def test_the_best_that_is_tuned_again_leaves_new_structures_their_turn() -> None:
+    """It gains all the time, and a new one, far behind it, gains too: both come back with better numbers."""
+
+    def of(program: Any, trial: Any) -> float:
+        far = -100.0 if "x = 3" in program.source else 0.0
+        return far - 10.0 * sum((value - 0.9) ** 2 for value in trial.params.values())
+
+    again = Start("r1c1t", many(6).program, -9.6, again=True)
+    new = Start("r2c1", Program(many(6).program.source + "\nx = 3\n"), -109.6)
+    (leader, child), _ = _searched([again, new], 8_000, "others", of)
+    assert leader.outcome == child.outcome == "better"
+    assert leader.score > child.score
+    assert child.steps > 1_000
+    (_, alone), _ = _searched([replace(again, again=False), new], 8_000, "others", of)
+    assert alone.outcome == "given up"
+
+
+def test_a_search_goes_on_as_wide_as_it_was() -> None:
+    """The first vectors of a search that goes on lie as close to its start as the last ones of the one before it."""
+    (tuned,), _ = _searched(
+        [many(6)], 8_000, "nowhere", lambda _, t: -sum((v - 0.7) ** 2 for v in t.params.values())
+    )
+    assert len(tuned.spread) == 6
+    assert max(tuned.spread) < LEAST_STEP  # it has converged
+    clock = Clock(8_000, 10, 10)
+
+    def apart(spread: Any) -> float:
+        first = CmaSearch(replace(many(6), spread=spread), 0, _seeds).ask(clock)
+        rows = [[trial.params[f"p{i}"] for i in range(6)] for trial in first.trials]
+        return statistics.fmean(statistics.stdev(column) for column in zip(*rows, strict=True))
+
+    assert apart(tuned.spread) < 0.8 * apart(())
+    assert apart((0.05,) * 6) < 0.5 * apart(tuned.spread)
+    assert apart((0.5,)) == apart(())
+
+
 def test_the_last_round_spends_nothing_where_numbers_do_not_matter(drive: Any) -> None:
     """All score alike, so that no other place can be better, and enough is enough."""
-    _, jobs = drive([start()], lambda _: 7.0, steps=60_000, length=100, earning=True, last=True)
+    _, jobs = drive([start()], lambda _: 7.0, steps=60_000, length=100, earning=True, elsewhere="anywhere")
     assert taken(jobs, 100) < 0.3 * 60_000
 
 
@@ -271,7 +341,15 @@ def test_long_episodes_that_are_rare_do_not_keep_the_last_steps_from_use() -> No
     """One episode in ten lasts: a generation that only in the worst case is too long is played in parts."""
     spent = {}
     for last in (True, False):
-        tuning = Tuning([many(6)], steps=20_000, seeds=_seeds, horizon=1000, seed=0, earning=True, last=last)
+        tuning = Tuning(
+            [many(6)],
+            steps=20_000,
+            seeds=_seeds,
+            horizon=1000,
+            seed=0,
+            earning=True,
+            elsewhere="anywhere" if last else "nowhere",
+        )
         spent[last] = 0
         while tuning.batches:
             rollouts = []

@@ -44,6 +44,14 @@ def test_where_parts_are_too_small_fewer_rounds_are_tuned() -> None:
     assert tuning_steps(round_(left=10), 15_000) == 0
 
 
+def test_no_round_takes_what_later_ones_could_use() -> None:
+    """Where an even part finds nothing a round has as much as finds something, not all there is; some is kept for the end."""
+    first = replace(round_(left=4, measuring=8_000), coming=14_000)
+    assert tuning_steps(first, 117_000) == 30_000
+    assert tuning_steps(round_(left=1, measuring=8_000), 40_000) == 32_000
+    assert tuning_steps(replace(round_(left=1, measuring=8_000), closing=5_000), 40_000) == 27_000
+
+
 def test_the_last_round_has_its_share() -> None:
     """What the candidates of later rounds take is left out, so that each round tunes with as much."""
     left, spent = 400_000, []

@@ -1,0 +1,75 @@
+"""A camera that goes along with a body that walks away, and where that body is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import gymnasium
+    from numpy.typing import NDArray
+
+FREE, SLIDE = 0, 2
+"""MuJoCo's numbers of these kinds of joints."""
+FREE_CAMERA = -1
+UPRIGHT = 0.5
+"""Of a sliding joint's axis: one with more goes up and down."""
+
+
+class Following:
+    """Follows the body of a MuJoCo environment, whose own camera stays where the episode began.
+
+    Where the environment names a camera, or its body has nowhere to go, nothing is changed.
+
+    Args:
+        env: With Gymnasium's renderer for MuJoCo, or any other.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        self._renderer: Any = getattr(env.unwrapped, "mujoco_renderer", None)
+        self._root = None if self._renderer is None else _walker(self._renderer.model)
+        self._offset: NDArray[np.float64] | None = None
+
+    def move(self, mode: str) -> None:
+        """Before a frame: look where the body is, as seen from there as the first frame is.
+
+        Args:
+            mode: The environment's `render_mode`.
+        """
+        position = self._position()
+        if position is None or self._renderer.camera_id != FREE_CAMERA:
+            return
+        camera = self._renderer._get_viewer(mode).cam  # noqa: SLF001 - it has no public way to it
+        if self._offset is None:
+            self._offset = np.array(camera.lookat) - position
+        camera.lookat[:2] = (self._offset + position)[:2]
+
+    def place(self) -> list[float] | None:
+        """Where the body is, along x and y in metres; None where it has nowhere to go."""
+        position = self._position()
+        return None if position is None else [float(position[0]), float(position[1])]
+
+    def _position(self) -> NDArray[np.float64] | None:
+        return None if self._root is None else np.array(self._renderer.data.xpos[self._root])
+
+
+def _walker(model: Any) -> int | None:
+    """The body that an actuated tree hangs on, where it floats or slides without limits; else None."""
+    for joint in range(model.njnt):
+        root = int(model.body_rootid[model.jnt_bodyid[joint]])
+        on_root = int(model.jnt_bodyid[joint]) == root
+        wanders = model.jnt_type[joint] == FREE or (
+            model.jnt_type[joint] == SLIDE
+            and not model.jnt_limited[joint]
+            and abs(model.jnt_axis[joint][2]) < UPRIGHT
+        )
+        if on_root and wanders and root in _driven(model):
+            return root
+    return None
+
+
+def _driven(model: Any) -> set[int]:
+    """Roots of the trees in which a motor moves a joint."""
+    joints = [int(model.actuator_trnid[n][0]) for n in range(model.nu) if int(model.actuator_trntype[n]) == 0]
+    return {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in joints}

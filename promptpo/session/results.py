@@ -1,0 +1,137 @@
+"""What a run leaves when its search is over: the best policy, the result, every candidate's module, the report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.files import write_atomically
+from promptpo.llm.ensemble import public_name
+from promptpo.optimizer import Outcome
+from promptpo.output.exporting import BEST, exported
+from promptpo.output.report import result, write_result
+from promptpo.output.report.page import write_report
+from promptpo.output.report.result import scored
+from promptpo.output.run_export import provenance
+from promptpo.output.run_result import RunResult
+from promptpo.output.verdict import facts_of, verdict
+from promptpo.output.world import MODEL, model_module, usable_world
+from promptpo.run.journal import Journal
+from promptpo.run.keeping import writing
+from promptpo.run.models import brought
+from promptpo.run.observer import Observer
+from promptpo.run.preflight import Preflight
+from promptpo.run.records import Attempt
+from promptpo.run.state import RunState
+from promptpo.session.opened import OpenRun
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+
+
+def write_results(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> RunResult:
+    """Write the result, the exported best policy, the candidates' modules and the world model.
+
+    Args:
+        run: The run.
+        outcome: How its search ended, or how it stands.
+        ahead: What was said before the start of what it may do and cost.
+        ended: Why it was ended before its time; empty where it was not.
+
+    Raises:
+        RunError: They cannot be written.
+    """
+    content = _content(run, outcome, ahead, ended)
+    source = outcome.best.candidate.source if outcome.best else ""
+    with writing(run.directory, run.resuming):
+        _write_policies(run.directory, outcome.history.attempts)
+        if outcome.best:
+            text = exported(
+                source,
+                provenance(run.directory, content, run.config),
+                action_space=run.spec.action_space,
+                filename=BEST,
+            )
+            write_atomically(run.directory / BEST, text)
+        write_result(run.directory, content)
+        world = usable_world(list(run.journal.of_kind("world")))
+        if world is not None:
+            write_atomically(run.directory / MODEL, model_module(world, run.config.task.name))
+    return RunResult(run.directory, content, source)
+
+
+def write_page(directory: Path, observer: Observer) -> None:
+    """Write the page about the run; a run that has its result does not fail for want of a page."""
+    try:
+        write_report(directory, episode=False)
+    except Exception as error:  # noqa: BLE001 - see above
+        observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
+
+
+def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Mapping[str, Any]:
+    """What ``result.json`` holds."""
+    config, best = run.config, outcome.best
+    state = RunState.of(config, run.journal.events)
+    content = result(
+        task=config.task,
+        model=_model_name(run.llm, run.journal),
+        language_model=run.llm.language_model,
+        seed=config.seed,
+        recipe=config.recipe,
+        best=best,
+        evidence=outcome.evidence,
+        test=outcome.test,
+        held_out=outcome.held_out,
+        rounds=outcome.history.rounds,
+        attempts=len(outcome.history.attempts),
+        stop=outcome.stop,
+        ledger=run.ledger,
+        models=[one.as_json() for one in brought(state)],
+        sandbox=run.sandbox,
+        command=shlex.join(sys.argv),
+    )
+    facts = facts_of(
+        state,
+        state.candidate(best.id) if best else None,
+        outcome.test,
+        references=outcome.references,
+        threshold=config.stop_at if config.stop_at is not None else run.spec.reward_threshold,
+        language_model=run.llm.language_model,
+        stop=outcome.stop,
+        ended=ended,
+    )
+    content["references"] = {name: scored(one) for name, one in outcome.references.items()}
+    content["verdict"] = verdict(facts)
+    if config.teacher is not None:
+        fidelity = dict(outcome.fidelity) if outcome.fidelity else None
+        content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
+    content["preflight"] = ahead.as_json()
+    if config.goal:
+        first = (run.journal.find("decision", "goal") or {}).get("succeeded", {})
+        content["goal"] = {"text": config.goal, **(outcome.judged or {}), "succeeded_at_start": first}
+    return content
+
+
+def _model_name(llm: LLM, journal: Journal) -> str:
+    """What the provider said answered, where it says more than the name that was asked for."""
+    if not llm.language_model:
+        return llm.name
+    if hasattr(llm, "members"):
+        return public_name(llm)
+    models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
+    kind, _, asked = llm.name.partition(":")
+    # a policy is passed on: it need not show where its author keeps recordings
+    name = f"{kind}:{Path(asked).name}" if kind in {"replay", "inbox"} else llm.name
+    return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
+
+
+def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
+    """Write every candidate's module to ``policies/``."""
+    folder = directory / "policies"
+    folder.mkdir(exist_ok=True)
+    for attempt in attempts:
+        if attempt.candidate.source:
+            write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)

@@ -1,0 +1,207 @@
+"""The order of one process's work on a run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpo.errors import RunError
+from promptpo.llm import describe_choice, make_models
+from promptpo.optimizer import optimize as search
+from promptpo.output.exporting import BEST
+from promptpo.output.film.strip import camera
+from promptpo.output.report import versions
+from promptpo.output.run_result import RunResult
+from promptpo.rollouts import make_executor
+from promptpo.run.checking import check_goal
+from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
+from promptpo.run.control import Control, Interrupts
+from promptpo.run.journal import Journal
+from promptpo.run.keeping import answered, paid_for
+from promptpo.run.ledger import Ledger
+from promptpo.run.observer import Observer
+from promptpo.run.origin import made_here
+from promptpo.run.preflight import Preflight, preflight
+from promptpo.run.spender import check_wishes
+from promptpo.run.threads import run_async, run_beside
+from promptpo.search.given import check_given
+from promptpo.search.programs import SearchLLM
+from promptpo.search.rewarding import FlatReward
+from promptpo.session.goals import judged, with_goals_reward
+from promptpo.session.opened import OpenRun, keep
+from promptpo.session.results import write_page, write_results
+from promptpo.session.task import as_begun, described, settings_for
+from promptpo.spec import TaskSpec, with_cut
+from sandbox.text import clean_name
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+
+
+class Session:
+    """One process's work on a run."""
+
+    def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
+        self.config, self.directory, self.observer = config, directory, observer
+        self.control = Control()
+        self._given_llm = llm
+
+    def run(self) -> RunResult:
+        """Do the work, in this thread's event loop or in one of its own."""
+        return run_async(self._run, self.control.stop)
+
+    async def run_beside(self) -> RunResult:
+        """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
+        return await run_beside(self._run, self.control.stop)
+
+    def estimate(self) -> Preflight:
+        """What the run would do and cost at most; nothing is asked, rolled out or written."""
+        found: Preflight = run_async(self._estimate)
+        return found
+
+    async def _estimate(self) -> Preflight:
+        config, llm, _, spec = self._prepared(asked=False)
+        try:
+            return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
+        finally:
+            await llm.aclose()
+
+    def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
+        """The settings with all that is decided before the start, who answers and why, and the task.
+
+        Args:
+            asked: Whether the model will be asked; to know what it may cost, no key is needed.
+        """
+        config = self.config
+        llm = self._given_llm or make_models(
+            config.model,
+            config.models,
+            repair_model=config.repair_model,
+            choice=config.model_choice,
+            seed=config.seed,
+            base_url=config.base_url,
+            answered=answered(self.directory),
+            run=str(self.directory.resolve()),
+            price=config.price,
+            search=SearchLLM,
+            asked=asked,
+        )
+        check_wishes(config, llm)
+        choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
+        config = replace(config, model=llm.name, models=getattr(llm, "written", ()))
+        config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
+        check_goal(config, llm)
+        spec = described(config)
+        for warning in spec.warnings:
+            self.observer.warn(warning)
+        if config.frames and not config.shows_frames(llm):
+            self.observer.warn(
+                f"--frames: {clean_name(llm.name)} sees no pictures; it is told in words alone."
+            )
+        if config.hint and not llm.language_model:
+            self.observer.warn("--hint is for a language model; program search does not read it.")
+        return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
+
+    def check(self) -> None:
+        """Look at what the user gave before anything is made: a teacher, policies to begin with.
+
+        Raises:
+            UsageError: It does not fit the task.
+        """
+        if not (self.directory / CONFIG).exists():  # else the run has it already
+            check_given(self.config)
+
+    async def _run(self) -> RunResult:
+        await asyncio.to_thread(self.check)
+        config, llm, choice, spec = self._prepared()
+        directory = self.directory
+        with Journal(directory) as journal:
+            if not (directory / CONFIG).exists():
+                keep(config, directory, self.observer, "the same command again")
+            elif config != load_config(directory / CONFIG) or not made_here(directory):
+                keep(config, directory, self.observer, f"promptpo resume {directory}")
+            executor = make_executor(config.executor, settings_for(config), config.jobs)
+            try:
+                status = await executor.status()
+                sandbox = {
+                    "level": status.level,
+                    "active": list(status.active),
+                    "missing": list(status.missing),
+                }
+                spec = as_begun(journal, spec) if not config.goal else spec
+                ledger = Ledger(config.budget, journal.events)
+                run = OpenRun(directory, config, spec, llm, executor, journal, ledger, sandbox)
+                return await self._search(run, choice)
+            finally:
+                executor.close()
+                await llm.aclose()
+
+    async def _search(self, run: OpenRun, choice: str) -> RunResult:
+        journal = run.journal
+        journal.listen(run.ledger.add)
+        journal.listen(self.observer.event)
+        if run.config.task.reward is not None:
+            journal.listen(FlatReward(self.observer.warn).event)
+        sessions = sum(1 for _ in journal.of_kind("session"))
+        journal.add(
+            "session",
+            str(sessions),
+            {
+                "command": shlex.join(sys.argv),
+                "pid": os.getpid(),
+                "versions": versions(),
+                "sandbox": run.sandbox,
+            },
+        )
+        if run.config.goal:
+            run = await with_goals_reward(run, self.observer)
+        self.observer.started(run.config, run.directory, choice, run.spec, run.ledger)
+        if run.sandbox["missing"]:
+            self.observer.warn(
+                f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
+            )
+        run, horizon = self._cut(run)
+        ahead = preflight(run.spec, run.config, run.llm, horizon)
+        self.observer.prepared(ahead)
+        with Interrupts(self.control), paid_for(run.directory, asked=run.llm.language_model):
+            outcome = await search(
+                run.spec,
+                horizon=horizon,
+                spender=run.spender(),
+                config=run.config,
+                control=self.control,
+                observe=self.observer.progress,
+                camera=camera(run.config.task),
+                tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
+            )
+            outcome = await judged(run, outcome, self.control, horizon)
+        if self.control.reason and not outcome.stop.startswith(self.control.reason):
+            outcome = replace(
+                outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
+            )
+        if outcome.best is None and (run.directory / BEST).exists():  # nothing is overwritten by less
+            raise RunError(
+                f"{outcome.stop}, and no policy ran since; the result that {run.directory} has is kept."
+            )
+        written = write_results(run, outcome, ahead, self.control.reason)
+        journal.add("stop", str(sessions), {"reason": outcome.stop})
+        write_page(run.directory, self.observer)
+        self.observer.finished(written)
+        return written
+
+    def _cut(self, run: OpenRun) -> tuple[OpenRun, int]:
+        """The run whose spec says how long episodes are, and that number of steps."""
+        spec = run.spec
+        horizon = horizon_within(run.config, spec.horizon, spec.sample_length)
+        spec = with_cut(spec, horizon)
+        if spec.horizon is None:
+            self.observer.warn(
+                f"{run.config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, "
+                "which the budget pays for; --max-episode-steps sets another limit."
+            )
+        return replace(run, spec=spec), horizon

@@ -1,0 +1,42 @@
+"""TRPO with the gradients of all parameters from one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from sb3_contrib import TRPO
+
+from baselines.algorithms import algorithm_class
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
+def test_updates_are_those_of_the_library(env_id: str) -> None:
+    """After two rollouts every parameter is what sb3-contrib's own TRPO gives."""
+
+    def trained(algorithm: Any) -> list[torch.Tensor]:
+        model = algorithm("MlpPolicy", env_id, n_steps=64, n_critic_updates=2, seed=3, device="cpu")
+        return [p.detach() for p in model.learn(128).policy.parameters()]
+
+    ours, theirs = trained(algorithm_class("trpo")), trained(TRPO)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert torch.allclose(mine, other, atol=1e-5)
+
+
+def test_the_gradients_of_all_parameters_take_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for the divergence and one for the objective, however many parameters there are."""
+    algorithm: Any = algorithm_class("trpo")
+    model = algorithm("MlpPolicy", "CartPole-v1", n_steps=16, device="cpu")
+    passes = []
+    plain = torch.autograd.grad
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        passes.append(1)
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(torch.autograd, "grad", counted)
+    distribution = model.policy.get_distribution(torch.zeros(4, 4))
+    divergence = distribution.log_prob(torch.zeros(4)).mean()
+    model._compute_actor_grad(divergence, 2 * divergence)
+    assert len(passes) == 2

@@ -1,0 +1,47 @@
+"""Test episodes that the run itself has cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.output.report.result import cut_in_words, scored
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.preflight import SOURCES
+
+
+def content(*, cut: int, source: str) -> dict[str, Any]:
+    """What a result file says of four test episodes, some of which the horizon ended."""
+    records = tuple(
+        EpisodeRecord(seed, 17.0, 600, terminated=seed >= cut, truncated=seed < cut) for seed in range(4)
+    )
+    return {
+        "preflight": {"horizon": 600, "horizon_source": SOURCES[source]},
+        "test": scored(Evaluation("ok", records, 2400)),
+    }
+
+
+def test_episodes_that_the_budget_cut_are_told() -> None:
+    """Their number, where they were cut, and what plays longer ones."""
+    said = cut_in_words(content(cut=3, source="none"), Path("my runs/breakout"))
+    assert said.startswith("3 of 4 episodes were cut at 600 steps")
+    assert "promptpo evaluate 'my runs/breakout' --max-episode-steps 6000" in said
+
+
+@pytest.mark.parametrize(("cut", "source"), [(1, "none"), (4, "time limit"), (4, "user")])
+def test_few_cuts_and_limits_that_belong_to_the_task_are_not(cut: int, source: str) -> None:
+    """A limit of the environment's or the user's own is part of the task."""
+    assert cut_in_words(content(cut=cut, source=source), Path("run")) == ""
+
+
+def test_results_from_before_say_nothing() -> None:
+    """Without the count, or without a test."""
+    assert (
+        cut_in_words(
+            {"preflight": {"horizon": 9, "horizon_source": SOURCES["none"]}, "test": None}, Path("r")
+        )
+        == ""
+    )
+    assert cut_in_words(None, Path("r")) == ""

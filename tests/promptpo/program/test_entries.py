@@ -1,0 +1,83 @@
+"""Entries of PARAMS that are names, sums or added later: read, tuned, exported and refused by the same rule."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.program import Program
+from sandbox import Sandbox, Trial
+from sandbox.box import check_source
+
+POLICY = """
+
+class Policy:
+    def __init__(self, params):
+        assert isinstance(params["W"], np.ndarray) and isinstance(params["k"], float)
+        self.W, self.k = params["W"], params["k"]
+
+    def act(self, obs):
+        return int((self.W @ obs)[0] + self.k > 0)
+"""
+
+NAMED = {
+    "values": "W0, K0 = None, 2\nW1 = np.zeros((1, 4))\nK1 = 2.0\nPARAMS = {'W': (W1, -1, 1), 'k': (K1, -np.pi, 2 * K1)}",
+    "triples": "SPEC = ([[0.0, 0.0, 0.0, 0.0]], -1.0, 1.0)\nPARAMS = {'W': SPEC, 'k': (2.0, -np.pi, 4.0)}",
+    "added": "PARAMS = {}\nPARAMS['W'] = (np.zeros((1, 4)), -1, 1)\nPARAMS.update({'k': (2.0, -np.pi, 4)})",
+    "called": "BASE = dict(k=(2.0, -np.pi, 4.0))\nPARAMS = {**BASE, 'W': (np.zeros((1, 4)), -1, 1)}",
+    "dict": "PARAMS = dict(W=(np.zeros((1, 4)), -1, 1), k=(1.0 + 1.0, -np.pi, 4.0))",
+}
+
+
+@pytest.mark.parametrize("how", NAMED)
+def test_what_stands_for_a_literal_is_read_as_one(how: str) -> None:
+    """Names, arithmetic and what is added later: the same parameters, the same program with other numbers."""
+    source = f"import numpy as np\n\n{NAMED[how]}\n{POLICY}"
+    program = Program.parse(source)
+    assert check_source(source) is None
+    assert program.arrays == {"W": (1, 4)}
+    assert program.params["k"] == pytest.approx((2.0, -np.pi, 4.0))
+    assert program.params["W[0,3]"] == (0.0, -1.0, 1.0)
+    tuned = program.with_values({"W[0,1]": 0.5, "k": -1.25})
+    assert tuned.params["W[0,1]"] == (0.5, -1.0, 1.0)
+    assert tuned.params["k"] == pytest.approx((-1.25, -np.pi, 4.0), abs=1e-5)
+    assert tuned.skeleton == program.skeleton
+    assert tuned.digest != program.digest
+    assert check_source(tuned.source) is None
+
+
+@pytest.mark.parametrize("how", ["values", "triples", "added"])
+def test_a_policy_with_named_entries_runs_and_is_exported(how: str) -> None:
+    """In the sandbox and as a file of its own, with the tuned numbers."""
+    program = Program.parse(f"import numpy as np\n\n{NAMED[how]}\n{POLICY}").with_values({"k": -1.0})
+    with Sandbox() as box:
+        rollout = box.rollout(program.source, [gymnasium.make("CartPole-v1")], [Trial(0, program.values)])
+    assert [episode.failure for episode in rollout.episodes] == [None]
+    module: dict[str, Any] = {"np": np}
+    exec(f"{program.source}\ngiven = {program.given()}", module)  # noqa: S102 - written here
+    assert module["given"]["k"] == -1.0
+    assert module["given"]["W"].shape == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("W1 = np.random.randn(1, 4)\nPARAMS = {'W': (W1, -1, 1), 'k': (1.0, 0, 2)}", "'W' in PARAMS cannot be read"),
+        ("W1 = np.zeros((1, 4))\nW1[0, 0] = 1.0\nPARAMS = {'W': (W1, -1, 1), 'k': (1.0, 0, 2)}", "(W1, -1, 1)"),
+        ("PARAMS = {n: (1.0, 0, 2) for n in ('W', 'k')}", "write 'W', 'k' as"),
+        ("PARAMS = {'k': (1.0, 0, 2)}\nfor n in 'VW':\n    PARAMS[n] = (np.zeros((1, 4)), -1, 1)", None),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_by_name(declared: str, said: str | None) -> None:
+    """In one sentence that says what to write; a policy that asks for nothing unread is let alone."""
+    refused = check_source(f"import numpy as np\n\n{declared}\n{POLICY}")
+    if said is not None:
+        assert refused is not None
+        assert said in refused.message
+    else:
+        assert refused is None
+    alone = (
+        f"import numpy as np\n\n{declared}\n\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
+    )
+    assert check_source(alone) is None
