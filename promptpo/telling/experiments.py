@@ -206,12 +206,15 @@ def _in_words(one: Experiment, most: int, *, code: bool = False, whole: bool = T
 
 
 def _beginning(text: str, room: int) -> str:
-    """The first lines; that others are left out is said once of all that are told so."""
+    """The first lines, and what there is room for of the next; that others are left out is said once of all told so."""
     lines, size = text.splitlines(), -1
     kept = [line for line in lines if (size := size + len(line) + 1) <= room]
+    left = room - len("\n".join(kept)) - 1
+    if len(kept) < len(lines) and left >= LEAST_SAID:
+        kept.append(between_words(lines[len(kept)], left))
     while kept and EPISODE.fullmatch(kept[-1]):
         kept.pop()
-    return "\n".join(kept) if len(kept) > 1 else between_words(" ".join(lines), room)
+    return "\n".join(kept) if kept else between_words(" ".join(lines), room)
 
 
 def _of_every_episode(text: str, room: int) -> str:
