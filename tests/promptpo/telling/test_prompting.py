@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from gymnasium import spaces
 from syrupy.assertion import SnapshotAssertion
 
 from promptpo.search.planning import Plan
 from promptpo.telling import prompting
-from promptpo.telling.looking import on_looking
 from tests.promptpo.telling.examples import BEST, PARTNER, known, plan
 
 SPEC = '"""A cart on a track."""\n\nclass State:\n    position: float  # m'
@@ -129,11 +127,3 @@ def test_only_continuous_actions_are_clipped() -> None:
     box = spaces.Box(-1, 1, (2,))
     assert prompting.is_continuous(spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Tuple((box,))}))
     assert not prompting.is_continuous(spaces.Dict({"a": spaces.MultiDiscrete([2, 3])}))
-
-
-def test_the_form_of_a_policy_that_looks_is_valid_python() -> None:
-    """A fence that a reader may copy compiles as it stands."""
-    pieces = on_looking(spaces.Box(0, 255, (64, 64, 3), np.uint8))
-    assert pieces is not None
-    text = prompting.render("looking", **pieces)
-    compile(text.split("```python\n")[1].split("```")[0], "looking", "exec")
