@@ -181,6 +181,11 @@ class Session:
             str(sessions),
             {"command": shlex.join(sys.argv), "pid": os.getpid(), "versions": versions(), "sandbox": sandbox},
         )
+        told = config.goal and config.task.reward is None
+        if told:
+            horizon = horizon_within(config, spec.horizon, spec.sample_length)
+            self.observer.warn(f"{choice}; first it writes the reward for the goal: {config.goal}")
+            self.observer.prepared(preflight(with_cut(spec, horizon), config, llm, horizon))
         if config.goal:
             config, spec, executor = await self._for_goal(config, llm, spec, executor, journal, ledger)
         self.observer.started(config, self.directory, choice, spec, ledger)
@@ -194,7 +199,8 @@ class Session:
                 "budget pays for; --max-episode-steps sets another limit."
             )
         ahead = preflight(spec, config, llm, horizon)
-        self.observer.prepared(ahead)
+        if not told:
+            self.observer.prepared(ahead)
         with Interrupts(self.control), paid_for(self.directory, asked=llm.language_model):
             outcome = await search(
                 spec,
