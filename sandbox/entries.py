@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sandbox.arrays import read_array
 
@@ -78,7 +79,8 @@ class Constants:
             ValueError: It is none.
         """
         try:
-            return float(ast.literal_eval(node))
+            literal: Any = ast.literal_eval(node)
+            return float(literal)
         except (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError):
             return self.number(node)
 
@@ -100,7 +102,7 @@ class Constants:
             ValueError: It is none.
         """
         node = self.resolved(node)
-        if isinstance(node, ast.Constant) and type(node.value) in {int, float}:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return float(node.value)
         if depth and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
             value = self.number(node.operand, depth - 1)
@@ -163,8 +165,9 @@ def _added(statement: ast.stmt) -> ast.expr | None:
         if updates and isinstance(of, ast.Name) and of.id == "PARAMS":
             return call.args[0] if len(call.args) == 1 and not call.keywords else call
         return None
-    assigns = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
-    return statement.value if assigns and isinstance(_target(statement), ast.Name) else None
+    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return statement.value if isinstance(_target(statement), ast.Name) else None
+    return None
 
 
 def _pairs(node: ast.expr, constants: Constants) -> Iterator[tuple[ast.expr, ast.expr | None]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ENGINES = (
     "completion:MODEL, llamacpp:MODEL or vllm:MODEL (a completion server, with --base-url), embedded:smollm2, or a "
-    "chat model: openai:MODEL, anthropic:MODEL, exec:COMMAND"
+    "chat model: openai:MODEL, anthropic:MODEL, exec:COMMAND, inbox:DIR (by hand)"
 )
 Engine = Annotated[str | None, typer.Option("--engine", help=f"Who acts: {ENGINES}.")]
 ChooseName = Literal["auto", "name", "score"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import RunProgress, live_part, standing
 from promptpo.cli.terminal import say, wrapped
-from promptpo.errors import PromptPOError
+from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import (
     cut_in_words,
@@ -48,9 +48,9 @@ def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
         display.brief = brief
         try:
             yield display
-        except (PromptPOError, OSError):
+        except (PromptPOError, OSError) as error:
             display.close()
-            display.failed()
+            display.failed(error)
             raise
         finally:
             display.close()
@@ -123,8 +123,10 @@ class PlainDisplay(Observer):
         else:
             say(outcome(run), prose=True)
 
-    def failed(self) -> None:
+    def failed(self, error: Exception) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
+        if isinstance(error, RewardFaultError):
+            return  # it would fail again; the error says what to do
         if self._directory is not None and self._ledger is not None and self._ledger.calls:
             self.line(
                 f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"

@@ -22,6 +22,7 @@ from promptpo.output.report.result import (
 )
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
+from promptpo.output.world import use_of_world
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
@@ -86,6 +87,7 @@ def _world(view: RunView) -> list[str]:
         for data in newest
     ]
     found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
+    found += [f"  {clean_line(use)}" for use in filter(None, [use_of_world(view)])]
     for one in view.state.disappointments:
         found.append(f"  {clean_line(disappointed(one))}")
         found += [f"    {clean_line(row)}" for row in one.rows]

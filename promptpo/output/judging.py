@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
+from promptpo.output.film.strip import in_words
 from promptpo.output.live import LocalPage, PageServer
 from promptpo.output.report.page import asset, templates
 from promptpo.telling.preferences import Preference, told
@@ -196,8 +197,13 @@ class _JudgedPage(LocalPage):
 
 
 def _films(sides: tuple[Side, Side]) -> Markup:
-    """The films for the page's script; base64 and numbers only, so nothing in it can end the element."""
+    """The films for the page's script, each frame with its step and place; base64 and numbers only, so nothing in it can end the element."""
     import json
 
-    frames = [[list(frame) for frame in side.film.frames] if side.film else [] for side in sides]
+    frames = []
+    for side in sides:
+        film_ = side.film
+        places = {} if film_ is None else in_words(film_.placed)
+        shown = () if film_ is None else film_.frames
+        frames.append([[step, data, places.get(step, "")] for step, data in shown])
     return Markup(json.dumps(frames))  # noqa: S704 - see above

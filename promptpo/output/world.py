@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.output.run_view import RunView
 from promptpo.program import Program
 from promptpo.run.journal import Event, read_run
-from promptpo.world.words import in_words
+from promptpo.world.words import in_words, use_in_words
 
 MODEL = "model.py"
 
@@ -58,6 +59,23 @@ class WorldEnv(gymnasium.Env):
         self.steps += 1
         return obs, float(reward), bool(terminated), self.steps >= {horizon} and not terminated, {{}}
 '''
+
+
+def use_of_world(view: RunView) -> str:
+    """What the world models of a run were used for, saved and cost, as one line; empty where none was made.
+
+    Runs of earlier versions do not know what they imagined, and say nothing either where a model was good enough.
+    """
+    state, best = view.state, view.best
+    usable = any(world["score"]["usable"] for world in state.worlds)
+    if not state.worlds or (usable and not state.imagined):
+        return ""
+    known = {one.attempt.id: one.attempt.candidate.parents for one in view.candidates}
+    line = [best.attempt.id] if best is not None else []
+    for one in line:
+        line += [parent for parent in known.get(one, ()) if parent not in line]
+    paid = state.ledger.steps["probe"] - sum(one.steps for one in state.experiments)
+    return use_in_words(state.imagined, max(0, paid), state.ledger.searched_steps, state.promises, line)
 
 
 def usable_world(worlds: Sequence[Event]) -> Mapping[str, Any] | None:

@@ -109,7 +109,7 @@ class _WithoutNumbers(ast.NodeTransformer):
     """Numbers become 0, and an array in ``PARAMS`` its shape, however they are written."""
 
     def __init__(self, declared: Mapping[ast.expr, ast.expr]) -> None:
-        self._declared: Mapping[ast.AST, ast.expr] = dict(declared)
+        self._declared: dict[ast.AST, ast.expr] = dict(declared.items())
 
     def visit(self, node: ast.AST) -> Any:
         if node not in self._declared:

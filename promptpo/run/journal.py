@@ -48,6 +48,8 @@ Kind = Literal[
     "experiment",  # an experiment that the model wrote, and what it reported
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one
+    "imagined",  # steps that this took inside it
+    "promise",  # what it promised of a policy that was then tried, and whether that was kept
     "disappointment",  # a policy that earned less than a world model promised, and where the model departed
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them

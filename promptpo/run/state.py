@@ -57,6 +57,8 @@ class RunState:
         disappointments: Policies that earned less than a world model promised, oldest first.
         worlds: World models with their held-out scores, oldest first.
         studies: What came of using them, in words.
+        imagined: Steps that were taken in them.
+        promises: What they promised of policies that were tried then, by candidate: "promised", "earned", "kept".
         experiments: What the model tried out to learn about the task, oldest first.
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
@@ -82,6 +84,8 @@ class RunState:
     disappointments: list[Disappointment] = field(default_factory=list)
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
+    imagined: int = 0
+    promises: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     experiments: list[Experiment] = field(default_factory=list)
     test: Evaluation | None = None
     stop: str = ""
@@ -119,11 +123,16 @@ class RunState:
             "test": self._test,
             "stop": self._stop,
             "world": lambda event: self.worlds.append(event.data),
+            "imagined": self._imagined,
+            "promise": lambda event: self.promises.update({event.key: event.data}),
             "experiment": lambda event: self.experiments.append(from_json(Experiment, event.data)),
             "note": lambda event: self.studies.append(
                 f"{'study' if event.key.startswith('w') else 'round'} {event.key[1:]}: {event.data}"
             ),
         }
+
+    def _imagined(self, event: Event) -> None:
+        self.imagined += int(event.data)
 
     @classmethod
     def of(cls, config: Config, events: Iterable[Event]) -> RunState:

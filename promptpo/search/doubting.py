@@ -59,7 +59,7 @@ class Doubts:
                 if value is not None and value > max(DISAGREE, apart):
                     source, apart = one, value
             found = {"source": source, "apart": apart}
-            self._journal.add("dream", key, found)
+            self._dreamer.keep(self._journal, key, found)
         return str(found["source"]), float(found["apart"])
 
     async def _apart(self, world: Modelled, policy: str) -> float | None:

@@ -19,6 +19,7 @@ from sandbox import Rollout, Trial, WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.rollouts import Executor
+    from promptpo.run.journal import Journal
     from promptpo.search.modelling import Modeller
     from promptpo.search.tuning import Tuned
 
@@ -54,13 +55,13 @@ class Dreamer:
         seed: Of the run.
 
     Attributes:
-        imagined: Steps that models have taken here, those of plans included; whoever bounds them begins anew.
+        imagined: Steps that models have taken here, those of plans included.
     """
 
     def __init__(self, modeller: Modeller, executor: Executor, horizon: int, seed: int) -> None:
         self._modeller, self._executor, self._horizon, self._seed = modeller, executor, horizon, seed
         self._spaces, self._seeds = modeller.spaces, Seeds(seed)
-        self.imagined = 0
+        self.imagined = self._written = 0
         self._favoured: dict[str, list[dict[str, float]]] = {}
 
     @property
@@ -72,6 +73,19 @@ class Dreamer:
     def dream(self, source: str, params: dict[str, float] | None) -> Dream:
         """A model with what its episodes start from."""
         return Dream(source, params, self._modeller.experience.starts(), self._spaces)
+
+    def keep(self, journal: Journal, key: str, data: object) -> None:
+        """Write down what was worked out, and the steps that it took.
+
+        Args:
+            journal: Of the run.
+            key: Its name there.
+            data: JSON value.
+        """
+        journal.add("dream", key, data)
+        if self.imagined > self._written:
+            journal.add("imagined", key, self.imagined - self._written)
+        self._written = self.imagined
 
     async def promised(
         self, dream: Dream, source: str, episodes: int = 10, steps: int | None = None

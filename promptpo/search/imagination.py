@@ -120,6 +120,7 @@ class WorldSearch:
             self._paid,
             threshold,
         )
+        self._allowed = EFFORT
         if config.switches.world:
             sampler.watch, sampler.screen = self.modeller.take, self._rounds.screen.look
 
@@ -164,7 +165,10 @@ class WorldSearch:
             real = -math.inf if found is None else await self._tried(f"w{n}.try", found.source)
             fruitless += 1
             attempt: Attempt | None = None
-            if found is None or not better(real, self._paid.nothing):
+            if found is not None and not better(real, self._paid.nothing):
+                self._lessons.held(f"w{n}c1", found.promised, real, kept=False)
+                found = None
+            if found is None:
                 attempt = await self._look_elsewhere(n, world, history)
             elif await self._kept(n, found, real, world, history):
                 attempt = await self._candidate(f"w{n}c1", found.source, history, _promise(found))
@@ -177,14 +181,16 @@ class WorldSearch:
             if self._reached(mean) or idle >= IDLE:
                 return
             if gained:
-                self._dreamer.imagined = 0
+                self._allowed = self._dreamer.imagined + EFFORT
             best = mean if best is None else max(best, mean)
 
     async def _kept(self, n: int, found: Found, real: float, world: Modelled, history: History) -> bool:
         """Whether a policy earned what was promised; what the run learns from one that did not."""
         key = f"w{n}.try"
         earned = self._as_promised(key, found.source, real)
-        if self._reached(real) or not disappoints(found.promised, earned, self._paid.chance):
+        kept = self._reached(real) or not disappoints(found.promised, earned, self._paid.chance)
+        self._lessons.held(f"w{n}c1", found.promised, earned, kept=kept)
+        if kept:
             return True
         lesson = await self._lessons.learn(f"w{n}", key, found.source, world, found.promised, earned)
         history.disappointments.append(lesson)
@@ -206,7 +212,7 @@ class WorldSearch:
             return bool(found)
         steps = self._config.budget.steps
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
-        goes_on = self._spender.ledger.steps["probe"] <= allowed and self._dreamer.imagined <= EFFORT
+        goes_on = self._spender.ledger.steps["probe"] <= allowed and self._dreamer.imagined <= self._allowed
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
@@ -225,7 +231,7 @@ class WorldSearch:
         source = self._journal.find("dream", key)
         if source is None:
             source = await self._dreamer.curious(n) if world.worth > LEADS else ""
-            self._journal.add("dream", key, source)
+            self._dreamer.keep(self._journal, key, source)
         why = (
             "the model promises nothing better than chance"
             if world.usable
@@ -238,7 +244,7 @@ class WorldSearch:
         if not source or not better(min(returns), self._paid.nothing):
             return None
         prose = f"Went where the run had not been, and earned {statistics.fmean(returns):.4g}."
-        return await self._candidate(f"w{n}c1", source, history, prose)
+        return await self._candidate(f"w{n}c2", source, history, prose)
 
     async def _tried(self, key: str, source: str) -> float:
         """What a policy earns in a few real episodes."""
@@ -268,7 +274,7 @@ class WorldSearch:
         data = (
             {"source": found.source, "promised": found.promised} if found else {"source": "", "promised": 0.0}
         )
-        self._journal.add("dream", f"w{n}", data)
+        self._dreamer.keep(self._journal, f"w{n}", data)
         return found
 
     async def _dreamt_up(self, n: int, world: Modelled) -> Found | None:

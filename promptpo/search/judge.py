@@ -41,8 +41,8 @@ NEAR = 0.02
 alike: a step spent on telling them apart buys nothing."""
 
 CLOSE, CLOSE_ONES = 0.1, 2
-"""At the end, so many others whose mean is below the leader's by less than this share of the returns' size are looked
-at once more beside it."""
+"""At the end, so many others whose mean is below the leader's by less than this share of the returns' size, or by no more
+than noise, are looked at once more beside it."""
 
 LAST_START = 1_000_000
 """The last looks use validation seeds from here on, which no round does."""
@@ -50,6 +50,10 @@ LAST_START = 1_000_000
 ENOUGH = 15
 """Episodes after which a mean return that lies two standard errors above the threshold is believed, and as many as the
 last looks give those that are close, where steps are left: what falls in one episode of three may not in the first five."""
+
+APART, APART_SEEDS = 60, 10_000
+"""Episodes that the last looks give in all where the order is still open, as steps that nobody else needs tell it; they use
+seeds of their own for each number of rounds."""
 
 SHARE = 0.2
 """Share of the steps that are left which one round's looks may take, beyond the first block."""
@@ -139,13 +143,18 @@ class Judge:
         alive = [leader, *close[:CLOSE_ONES]]
         fewest = min(len(history.evidence(one).episodes) for one in alive)
         wanted = max(self._config.score_episodes, ENOUGH) - fewest
+        most = max(wanted, APART - fewest)
         turn = len(self._config.task.family)
         block = -(-self._config.score_episodes // (BLOCKS * turn)) * turn
         start = LAST_START + self._config.score_episodes * history.rounds
         with contextlib.suppress(BudgetSpentError):
-            for n in range(-(-wanted // block) if close else 0):
+            for n in range(-(-most // block) if close else 0):
+                if n * block >= wanted and not self._is_open(history, alive, first=False):
+                    break
                 if not self._last_look(history, alive, f"r{history.rounds}.last{n + 1}", block):
                     break
+                if n * block >= wanted:  # the seeds of the next round's last looks come before
+                    start = LAST_START + APART_SEEDS * (1 + history.rounds)
                 await self.look(history, alive, self._seeds.validation(block, start=start + n * block))
                 alive = self._without_the_worse(history, alive)
                 if len(alive) == 1:
@@ -157,8 +166,9 @@ class Judge:
         if not history.runs(attempt) or attempt.id in history.alike or attempt.candidate.duplicate_of:
             return False
         best, mine = history.evidence(leader), history.evidence(attempt)
-        behind = best.mean_return - mine.mean_return
-        return behind <= CLOSE * max(map(abs, best.returns)) and not _copy(history, attempt, leader)
+        behind, size = best.mean_return - mine.mean_return, max(map(abs, best.returns))
+        apart = behind > CLOSE * size and not history.against(attempt, leader).open(size)
+        return not apart and not _copy(history, attempt, leader)
 
     def _last_look(self, history: History, alive: Sequence[Attempt], key: str, block: int) -> bool:
         """Whether what is left pays for a block; decided once in a run."""

@@ -86,6 +86,19 @@ class Lessons:
         self._learnt.append((lesson, source))
         return lesson
 
+    def held(self, name: str, promised: float, earned: float, *, kept: bool) -> None:
+        """Write down what came of a promise, once in a run.
+
+        Args:
+            name: Of the candidate, or of what would have been one.
+            promised: Mean return in the model.
+            earned: Mean return in the environment; not finite where it failed.
+            kept: Whether it earned about as much.
+        """
+        if self._journal.find("promise", name) is None:
+            real = earned if math.isfinite(earned) else None
+            self._journal.add("promise", name, {"promised": promised, "earned": real, "kept": kept})
+
     async def broken(self, dream: Dream, chance: float) -> str:
         """Which promise a new model repeats although it was not kept, in words; empty where it has learnt.
 

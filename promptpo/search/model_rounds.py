@@ -19,7 +19,7 @@ from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.search.doubting import EPISODES, STEPS, Doubts
 from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better, plans
 from promptpo.search.lessons import Lessons, disappoints
-from promptpo.search.references import random_policy
+from promptpo.search.references import programs
 from promptpo.search.screening import Screen
 from promptpo.search.tuning import Start
 from promptpo.world.planners import planner_for, planning_policy
@@ -142,7 +142,10 @@ class ModelRounds:
     ) -> None:
         """Learn from a candidate of the model's that earned less than it promised."""
         trained = attempt.evaluation
-        if trained.outcome != "ok" or attempt.candidate.duplicate_of or self._reached(trained.mean_return):
+        if trained.outcome != "ok" or attempt.candidate.duplicate_of:
+            return
+        if self._reached(trained.mean_return):
+            self._lessons.held(attempt.id, promised, trained.mean_return, kept=True)
             return
         key, source = self._sampler.name_of(attempt.candidate), attempt.candidate.source
         earned, error = trained.mean_return, Evidence.of(trained.episodes).standard_error
@@ -153,7 +156,9 @@ class ModelRounds:
             if known is None:
                 return
             earned = known
-        if disappoints(promised, earned, self._paid.chance, error):
+        kept = not disappoints(promised, earned, self._paid.chance, error)
+        self._lessons.held(attempt.id, promised, earned, kept=kept)
+        if not kept:
             lesson = await self._lessons.learn(attempt.id, key, source, world, promised, earned)
             history.disappointments.append(lesson)
 
@@ -165,8 +170,8 @@ class ModelRounds:
         recorded = self._journal.find("dream", key)
         if recorded is None:
             proposed = await self._worked_out(number, world, history, attempts)
-            self._journal.add(
-                "dream", key, [[to_json(candidate), promised] for candidate, promised in proposed]
+            self._dreamer.keep(
+                self._journal, key, [[to_json(candidate), promised] for candidate, promised in proposed]
             )
             return proposed
         return [(from_json(Candidate, one), float(promised)) for one, promised in recorded]
@@ -178,7 +183,8 @@ class ModelRounds:
         dreams = self._dreams(world)
         proposed: list[tuple[Candidate, float]] = []
         with contextlib.suppress(WorldFailedError):
-            bar = max(self._paid.chance, await self._dreamer.least(dreams, random_policy(self._spaces[1])))
+            idle = programs(self._spaces[1]).values()
+            bar = max([self._paid.nothing, *[await self._dreamer.least(dreams, one) for one in idle]])
             running = sorted(filter(history.runs, attempts), key=Attempt.rank, reverse=True)[
                 :DREAM_STRUCTURES
             ]
@@ -223,7 +229,7 @@ class ModelRounds:
         plan = planning_policy(world.source, world.params, *self._spaces, others=world.others)
         if not plan:
             return []
-        others = [random_policy(self._spaces[1]), *others]
+        others = [*programs(self._spaces[1]).values(), *others]
         bar = max([await self._dreamer.least(dreams, one, *self._dreamer.planned) for one in others])
         promised = await self._dreamer.least(dreams, plan, *self._dreamer.planned)
         return [(Candidate(f"w{number}c1", plan, number), promised)] if better(promised, bar) else []

@@ -38,9 +38,8 @@ def outlook(
     left, calls = ledger.steps_left(), config.budget.calls
     candidates = config.candidates
     if left is not None and episodes:  # an answer that no steps are left to play is paid for nothing
-        again = (
-            length * FIRST_LOOK * -(-config.score_episodes // BLOCKS)
-        )  # who is not looked at again is worth little
+        block = -(-config.score_episodes // BLOCKS)
+        again = FIRST_LOOK * block * length  # who is not looked at again is worth little
         candidates = max(1, min(candidates, (left - again) // max(1, config.train_episodes * length)))
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
     part = Round(

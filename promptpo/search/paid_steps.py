@@ -80,7 +80,7 @@ class PaidSteps:
         experience, returns = self._modeller.experience, list[float]()
         for n in range(MOST_FIRST):
             lacking = FIRST_STEPS - experience.steps
-            seen = len(experience.fitting) + len(experience.held_out)
+            seen = experience.episodes
             enough = seen >= FEWEST_EPISODES and chance is not None
             if lacking <= 0 and (n or enough):
                 break

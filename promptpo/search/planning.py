@@ -14,7 +14,7 @@ from promptpo.run.config import Recipe
 from promptpo.run.records import Attempt
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
-from promptpo.search.strategies import open_strategies
+from promptpo.search.strategies import open_strategies, tried_strategies
 from promptpo.spec.promises import promises
 from promptpo.telling.promises import EARN, to_earn
 
@@ -43,6 +43,7 @@ class Plan:
         slot: From 0.
         direction: The kind of request.
         strategy: A strategy named in the prompt; empty when left open.
+        unlike: Strategies that were tried, where none is open: the answer is to take another structure.
         parents: The attempts to build on, best first.
         shown: The winners whose code the prompt of the published procedure shows, oldest first.
         lines: Attempts mentioned in one line each, oldest first.
@@ -63,6 +64,7 @@ class Plan:
     slot: int
     direction: Direction
     strategy: str = ""
+    unlike: tuple[str, ...] = ()
     parents: tuple[Attempt, ...] = ()
     shown: tuple[Attempt, ...] = ()
     lines: tuple[Attempt, ...] = ()
@@ -211,6 +213,7 @@ def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> li
     dealt = []
     for plan in plans:
         parents, strategy, aspect = plan.parents[:1], "", ""
+        unlike: tuple[str, ...] = ()
         if plan.direction == "improve" and parents:
             one_start = spec is not None and spec.one_start
             open_ = _by_novelty(respects(history, parents[0], final=plan.final, one_start=one_start), history)
@@ -224,8 +227,11 @@ def _dealt(plans: Sequence[Plan], history: History, spec: TaskSpec | None) -> li
         elif plan.direction != "improve" and not (plan.direction == "first" and plan.slot == 0):
             # One sample of the first round is left to the model's own judgement.
             strategy = next(strategies, "")
+            unlike = () if strategy or plan.direction == "first" else tried_strategies(history)
         may_end = plan.may_end and not missing  # what nobody has earned is no ceiling
-        dealt.append(replace(plan, parents=parents, strategy=strategy, aspect=aspect, may_end=may_end))
+        dealt.append(
+            replace(plan, parents=parents, strategy=strategy, unlike=unlike, aspect=aspect, may_end=may_end)
+        )
     return dealt
 
 

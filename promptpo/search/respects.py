@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.run.evidence import far_below
+from promptpo.run.evidence import FAR, far_below
 from promptpo.telling import scores
 from promptpo.telling.feedback import number
 
@@ -55,7 +56,7 @@ def respects(
     names = scores.starts(history)
     found = [
         _success(evidence, names),
-        "" if one_start else _robustness(evidence, names),
+        "" if one_start else _robustness(history, attempt, names),
         _length(evidence, hopeful=_above_nothing(history, evidence)),
         _level(evidence),
         "" if final else _bounds(attempt),
@@ -98,23 +99,62 @@ def _success(evidence: Evidence, names: Mapping[int, str]) -> str:
     )
 
 
-def _robustness(evidence: Evidence, names: Mapping[int, str]) -> str:
-    """Where some starts are clearly worse than the others, by `far_below`; what is left of a spread is noise."""
+def _robustness(history: History, attempt: Attempt, names: Mapping[int, str]) -> str:
+    """Where some starts are clearly worse than the others, by `far_below`; what is left of a spread is noise.
+
+    First those on which another program of its level did better. A start on which none of them did is hard for all.
+    """
+    evidence = history.evidence(attempt)
     values = evidence.returns
     low = far_below(values)
     if not low or 2 * len(low) >= len(values):
         return ""
-    listed = ", ".join(
-        f"{names.get(evidence.episodes[i].seed, '?')} ({number(values[i])})" for i in low[: 2 * WORST]
-    )
-    if len(low) > 2 * WORST:
-        listed += f" and {len(low) - 2 * WORST} more"
-    one = len(low) == 1
-    return (
-        f"Robustness: on {len(low)} of {len(values)} starts it is far worse than its median of "
-        f"{number(statistics.median(values))}: {listed}. Find out what is special about {'it' if one else 'them'}, and make "
-        f"{'it' if one else 'them'} go well without losing the others."
-    )
+    middle = statistics.median(values)
+    told = {i: _elsewhere(history, attempt, evidence.episodes[i].seed, values[i]) for i in low}
+    gains = {i: found[1] for i, found in told.items() if found is not None}
+    hard = [i for i in low if gains.get(i, math.inf) <= FAR * abs(middle)]
+    open_ = sorted((i for i in low if i not in hard), key=lambda i: -gains.get(i, 0.0))
+
+    def listed(some: Sequence[int]) -> str:
+        named = []
+        for i in some[: 2 * WORST]:
+            other = told[i]
+            better = f"; {other[0]} earns {number(other[1])} more" if other is not None and i in open_ else ""
+            named.append(f"{names.get(evidence.episodes[i].seed, '?')} ({number(values[i])}{better})")
+        return ", ".join(named) + (f" and {len(some) - 2 * WORST} more" if len(some) > 2 * WORST else "")
+
+    them = "them" if len(low) > 1 else "it"
+    bad = f"Robustness: on {len(low)} of {len(values)} starts it is far worse than its median of {number(middle)}: "
+    if not open_:
+        return (
+            f"{bad}{listed(hard)}. Every program of its level that played {them} is bad there too, so it may be the start "
+            f"and not the program: find out whether anything can be done about {them}, and do it without losing the others."
+        )
+    also = f" Every program of its level is bad on start {listed(hard)}." if hard else ""
+    it = "them" if len(open_) > 1 else "it"
+    return f"{bad}{listed(open_)}.{also} Find out what is special about {it}, and make {it} go well without losing the others."
+
+
+def _elsewhere(history: History, attempt: Attempt, seed: int, own: float) -> tuple[str, float] | None:
+    """Which other program of its level earned most on a start, and how much more; None where none has played it.
+
+    A program whose median is far below this one's is bad everywhere, and its bad episode there says nothing of the start.
+    """
+    middle = statistics.median(history.evidence(attempt).returns)
+    found: list[tuple[float, str]] = []
+    for other in history.attempts:
+        if other.id == attempt.id or other.candidate.duplicate_of or not history.runs(other):
+            continue
+        evidence = history.evidence(other)
+        level = statistics.median(evidence.returns) if evidence.returns else -math.inf
+        if other.id in history.alike or middle - level > FAR * abs(middle):
+            continue
+        episodes = (*evidence.episodes, *history.revisits.get(other.id, ()))
+        found += [(e.return_ - own, other.id) for e in episodes if e.seed == seed]
+    if not found:
+        return None
+    more, name = max(found)
+    return name, more
 
 
 def _above_nothing(history: History, evidence: Evidence) -> bool:

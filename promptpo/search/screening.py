@@ -93,7 +93,7 @@ class Screen:
             looked = await self._looked(candidate, history, world)
             found = self._journal.find("dream", key)  # of another sample with the same program
             if found is None:
-                self._journal.add("dream", key, looked)
+                self._dreamer.keep(self._journal, key, looked)
                 found = looked
         if not found["hopeless"] or int(candidate.digest[:8], 16) % VERIFIED_OF == 0:
             return None

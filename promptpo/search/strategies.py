@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.telling.programs import idea
 from promptpo.telling.prompting import is_continuous
+from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from promptpo.search.history import History
@@ -29,6 +30,9 @@ STRATEGIES = (
 
 ALIKE = 0.5
 """A strategy of whose words so large a share is in what a program says of itself has been tried by it."""
+
+NAMED, MOST_TRIED = 110, 6
+"""Characters of a strategy that was tried, and how many are named where a request asks for a structure unlike these."""
 
 FEWEST_WORDS = 3
 """Fewer words than these may be in any program's text."""
@@ -89,7 +93,7 @@ class Asked:
 def open_strategies(history: History, spec: TaskSpec | None) -> list[str]:
     """Strategies that nobody has tried: what the model named for this task, then what suits such tasks.
 
-    One that an answer passed over, since a program that it was told of works like it, is tried as well. One of which the
+    Those of the list above only where the model has named none. One that an answer passed over, since a program that it was told of works like it, is tried as well. One of which the
     model said that it reaches less than the best has reached is not worth a request.
     """
     rhythmic = spec is None or is_continuous(spec.action_space)
@@ -103,8 +107,29 @@ def open_strategies(history: History, spec: TaskSpec | None) -> list[str]:
         for s in history.strategies
         if s not in asked and not any(_alike(s, words) for words in tried) and not promised(s) <= earned
     ]
-    general = [s for s in STRATEGIES if s not in asked and (rhythmic or s != RHYTHM)]
-    return [*named, *general]
+    if (
+        history.strategies
+    ):  # where these ran out, a name from a list fits no better than what the programs are
+        return named
+    return [
+        s
+        for s in STRATEGIES
+        if s not in asked and (rhythmic or s != RHYTHM) and not any(_alike(s, words) for words in tried)
+    ]
+
+
+def tried_strategies(history: History) -> tuple[str, ...]:
+    """A line for each strategy that was tried, the latest first: by the name that it was given, or by what a program says."""
+    found: list[str] = []
+    for attempt in reversed(history.attempts):
+        if attempt.candidate.tuned or attempt.candidate.duplicate_of:
+            continue
+        asked = history.asked.get(attempt.id)
+        said = asked.strategy if asked is not None and asked.strategy else idea(attempt, NAMED)
+        words = _words(said)
+        if words and not any(_alike(said, _words(other)) for other in found):
+            found.append(between_words(said, NAMED))
+    return tuple(found[:MOST_TRIED])
 
 
 def promised(strategy: str) -> float:

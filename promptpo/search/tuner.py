@@ -6,7 +6,7 @@ import asyncio
 import math
 import statistics
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,10 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job, roll_out
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.evidence import SMALL
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Remark, Seeds
-from promptpo.search.judge import NEAR
 from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
+from promptpo.search.tuned_before import Taken, agreed, inherited
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
 from promptpo.search.tuning.split import Round, tuning_steps
@@ -31,7 +30,6 @@ from promptpo.telling.tuning import (
     outcome_in_words,
     peak_in_words,
 )
-from sandbox.arrays import array_of
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -72,7 +70,7 @@ class Tuner:
         self._seeds = Seeds(config.seed)
         self._tuning: Tuning | None = None
         self._batches = 0
-        self._taken = _Taken(0)
+        self._taken = Taken(0)
         self._spreads: dict[str, tuple[float, ...]] = {}
 
     async def tune(
@@ -192,7 +190,7 @@ class Tuner:
         solved = any(
             history.runs(one) and history.evidence(one).success_rate == 1.0 for one in history.attempts
         )
-        return self._spender.llm.language_model and not solved and not _agreed(history)
+        return self._spender.llm.language_model and not solved and not agreed(history)
 
     @staticmethod
     def _earlier(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
@@ -277,7 +275,7 @@ class Tuner:
             earning=patience is not None,
             elsewhere="anywhere" if last else "others" if patience is not None and not old else "nowhere",
         )
-        self._batches, self._taken = 0, _Taken(steps)
+        self._batches, self._taken = 0, Taken(steps)
         while tuning.batches:
             self._batches += 1
             names = [start.id for start in starts]
@@ -290,12 +288,11 @@ class Tuner:
         """What a round's tuning was begun with, and whether by an earlier version, which did not tune the best again."""
         key, begun = f"r{round_}.tuned", self._journal.find("tuning", f"r{round_}.t1")
         ids = self._journal.find("decision", key)
-        old = ids is None and begun is not None
-        if old:
-            ids = begun["candidates"]
-        elif ids is None:
+        if ids is None and begun is not None:
+            return [start for start in starts if start.id in begun["candidates"]], True
+        if ids is None:
             ids = self._journal.add("decision", key, [start.id for start in starts]).data
-        return [start for start in starts if start.id in ids], old
+        return [start for start in starts if start.id in ids], False
 
     def _out_of_time(self, round_: int, patience: Patience, *, gaining: bool) -> bool:
         """Whether the round's tuning has taken too long; decided once in a run."""
@@ -400,74 +397,3 @@ class Tuner:
         if self._is_earlier(parent.candidate.round, round_):
             return round_, f"r{round_}c{self._config.candidates + 1}"
         return parent.candidate.round, parent.id
-
-
-def _agreed(history: History) -> bool:
-    """Whether another program than the best, of another structure, earns the same, and both more than chance.
-
-    Then the return is likely to be what the task has to give. Where nothing is better than chance, equal returns
-    say the opposite.
-    """
-    best = history.best()
-    if best is None:
-        return False
-    mine = history.evidence(best)
-    size = max(map(abs, mine.returns), default=0.0)
-    chance = [reference.mean_return for reference in history.references.values() if reference.episodes]
-    if not chance or not mine.mean_return > max(chance) + SMALL * size:
-        return False
-    skeleton = Program.parse(best.candidate.source).skeleton
-    for other in history.attempts:
-        if not history.runs(other) or Program.parse(other.candidate.source).skeleton == skeleton:
-            continue
-        difference = history.against(other, best)
-        close = abs(difference.mean) <= SMALL * size  # false without shared episodes
-        if close and difference.standard_error <= NEAR * size:
-            return True
-    return False
-
-
-class _Taken:
-    """What a round's tuning has taken so far, by the journal's events.
-
-    Args:
-        steps: Environment steps that it may take.
-    """
-
-    def __init__(self, steps: int) -> None:
-        self._most = steps
-        self.steps = self.episodes = 0
-        self.seconds = 0.0
-        self.earned: tuple[float, ...] = ()
-
-    def add(self, data: Mapping[str, Any]) -> None:
-        """Count a batch; those of earlier versions have no time and no number of episodes."""
-        self.steps += sum(data["spent"].values())
-        self.episodes += data.get("episodes", 0)
-        self.seconds += data.get("seconds", 0.0)
-        self.earned = extremes([self.earned, data.get("earned", ())])
-
-    @property
-    def planned(self) -> int:
-        """Episodes in all, if those to come last as long as those so far."""
-        return max(self.episodes, round(self.episodes * self._most / max(1, self.steps)))
-
-
-def inherited(program: Program, attempt: Attempt, history: History) -> Iterator[dict[str, float]]:
-    """The tuned values of a candidate's parents, or of what these were tuned into, where names and shapes agree."""
-    own = program.values or {}
-    parents = set(attempt.candidate.parents)
-    seen: list[dict[str, float]] = []
-    for other in history.attempts:
-        tuned = other.candidate.tuned
-        if not tuned or not parents & {other.id, *other.candidate.parents} or other.id == attempt.id:
-            continue
-        relative = Program.parse(other.candidate.source)
-        shared = {
-            name: value
-            for name, value in (relative.values or {}).items()
-            if name in own and program.arrays.get(array_of(name)) == relative.arrays.get(array_of(name))
-        }
-        if any(own[name] != value for name, value in shared.items()) and shared not in seen:
-            seen.append(shared)
-            yield shared

@@ -158,6 +158,9 @@ class Session:
                 "sandbox": run.sandbox,
             },
         )
+        told = run.config.goal and run.config.task.reward is None
+        if told:
+            self._told_before_the_reward(run, choice)
         if run.config.goal:
             run = await with_goals_reward(run, self.observer)
         self.observer.started(run.config, run.directory, choice, run.spec, run.ledger)
@@ -167,7 +170,8 @@ class Session:
             )
         run, horizon = self._cut(run)
         ahead = preflight(run.spec, run.config, run.llm, horizon)
-        self.observer.prepared(ahead)
+        if not told:
+            self.observer.prepared(ahead)
         with Interrupts(self.control), paid_for(run.directory, asked=run.llm.language_model):
             outcome = await search(
                 run.spec,
@@ -193,6 +197,13 @@ class Session:
         write_page(run.directory, self.observer)
         self.observer.finished(written)
         return written
+
+    def _told_before_the_reward(self, run: OpenRun, choice: str) -> None:
+        """What the run may take is told before the first thing that costs: the reward of its goal."""
+        config, spec = run.config, run.spec
+        horizon = horizon_within(config, spec.horizon, spec.sample_length)
+        self.observer.warn(f"{choice}; first it writes the reward for the goal: {config.goal}")
+        self.observer.prepared(preflight(with_cut(spec, horizon), config, run.llm, horizon))
 
     def _cut(self, run: OpenRun) -> tuple[OpenRun, int]:
         """The run whose spec says how long episodes are, and that number of steps."""

@@ -233,14 +233,7 @@ def describe_env(
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
     parts, more = with_places(parts, within, task)
-    parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
-    if reveal == "named":  # texts often say what it is all about
-        parts = with_texts(parts, within, seen, task.name)
-        parts = _with_step_time(parts, within)
-    listed = with_variants(parts, within, task, seen, reveal)
-    parts = revealed(listed, within, reveal)
-    if reveal == "bare" and task.is_family:
-        parts = replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
+    parts = _revealed(parts, within, task, seen, reveal)
     parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
     text = render(parts)
     if user is not None:
@@ -249,32 +242,55 @@ def describe_env(
     if task.reward is not None:
         text = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n"
         sources = {**sources, "reward": "user"}
-    spec = TaskSpec(
+    gaps = gaps_in(
+        facts.observation_space,
+        facts.action_space,
+        sources,
+        named_actions=bool(parts.choices or parts.action_note),
+        observations=observed.observations,
+    )
+    frames = first_frames(within, seen) if reveal == "named" else ()
+    spec = _spec_of(text, facts, observed, more, sources)
+    says = task.reward.says_success if task.reward is not None else spec.reports_success
+    warnings = _warnings(task, observed)
+    spec = replace(spec, gaps=gaps, first_frames=frames, reports_success=says, warnings=warnings)
+    return spec, observed
+
+
+def _spec_of(
+    text: str, facts: TaskFacts, observed: Observed, more: int, sources: Mapping[str, str]
+) -> TaskSpec:
+    """The spec of this text, with what was found out on the way; `more` steps were taken beside those observed."""
+    return TaskSpec(
         text=text,
         observation_space=facts.observation_space,
         action_space=facts.action_space,
         horizon=facts.horizon,
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
-        reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
+        reports_success=facts.success_key is not None,
         sample_steps=observed.spent + more,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
         sources=sources,
-        warnings=_warnings(task, observed),
         firsts=tuple(observed.firsts),
         one_start=observed.one_start,
-        gaps=gaps_in(
-            facts.observation_space,
-            facts.action_space,
-            sources,
-            named_actions=bool(parts.choices or parts.action_note),
-            observations=observed.observations,
-        ),
         info=_numbers_of_info(observed),
-        first_frames=first_frames(within, seen) if reveal == "named" else (),
     )
-    return spec, observed
+
+
+def _revealed(
+    parts: Parts, env: gymnasium.Env[Any, Any], task: Task, observed: Observed, reveal: Reveal
+) -> Parts:
+    """The parts with what wrappers, pictures, texts and variants add, as far as names may be told."""
+    parts = without_own_reward(with_pictures(with_wrappers(parts, env, task), env, observed), task.reward)
+    if reveal == "named":  # texts often say what it is all about
+        parts = _with_step_time(with_texts(parts, env, observed, task.name), env)
+    listed = with_variants(parts, env, task, observed, reveal)
+    parts = revealed(listed, env, reveal)
+    if reveal == "bare" and task.is_family:
+        return replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
+    return parts
 
 
 def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import gymnasium
+    from numpy.typing import NDArray
 
 SEEDS = (5, 6, 7)
 """Several episodes: a goal that never changes within one is recognised by others."""
 
 STEPS = 4
 """Steps of each."""
+
+EARLY = f"seen in the first {STEPS} steps"
+"""Behind what was seen, which says nothing of later steps."""
 
 EARLIER = re.compile(r"init|prev|last|old|start", re.IGNORECASE)
 """Variables that remember what was: they equal an observation as long as nothing happens."""
@@ -77,8 +81,10 @@ def places(env: gymnasium.Env[Any, Any], variables: Sequence[str], name: str) ->
     """
     observations: list[Any] = []
     rows: list[dict[str, Any]] = []
+    begins: list[int] = []
     steps = 0
     for seed in SEEDS:
+        begins.append(len(rows))
         with patience(STEPPING, f"a reset of {name}"):
             observation, _ = env.reset(seed=seed)
         env.action_space.seed(seed)
@@ -94,7 +100,7 @@ def places(env: gymnasium.Env[Any, Any], variables: Sequence[str], name: str) ->
             steps += 1
     arrays = _arrays(env.observation_space, observations)
     found = {
-        variable: _place([row[variable] for row in rows], {} if EARLIER.search(variable) else arrays)
+        variable: _place([row[variable] for row in rows], {} if EARLIER.search(variable) else arrays, begins)
         for variable in variables
     }
     return {variable: words for variable, words in found.items() if words}, steps
@@ -134,8 +140,8 @@ def _arrays(space: AnySpace, values: Sequence[Any]) -> dict[str, Any]:
     return found
 
 
-def _place(values: Sequence[Any], arrays: Mapping[str, Any]) -> str:
-    """In words, where a variable is found; empty for what is no plain value."""
+def _place(values: Sequence[Any], arrays: Mapping[str, Any], begins: Sequence[int] = (0,)) -> str:
+    """In words, where a variable is found; empty for what is no plain value. Episodes begin at `begins`."""
     rows = [_numbers(value) for value in values]
     if any(row is None for row in rows) or len({len(row) for row in rows if row is not None}) != 1:
         return _hidden(values[-1])
@@ -150,9 +156,17 @@ def _place(values: Sequence[Any], arrays: Mapping[str, Any]) -> str:
                     return f"{path}[{start}]" if size == 1 else f"{path}[{start}:{start + size}]"
     if size == 1:
         low, high = float(table.min()), float(table.max())
+        if _counts(table[:, 0], begins):
+            return f"{HIDDEN}counts steps from {_plain(values[0])}"
         text = f"seen {rough(low)} .. {rough(high)}" if low < high else _plain(values[0])
         return f"{HIDDEN}{text}"
     return _hidden(values[-1])
+
+
+def _counts(values: NDArray[Any], begins: Sequence[int]) -> bool:
+    """Whether a number is one more with every step of an episode."""
+    within = np.delete(np.diff(values), [begin - 1 for begin in begins if begin])
+    return within.size > 1 and bool((within == 1).all())
 
 
 def _plain(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import re
 from dataclasses import dataclass, field
@@ -26,8 +27,11 @@ AFTER = " after the step"
 MARK = "  # the environment moves on here"
 
 DEPTH = 5
-REWARD = 1
-"""Where the reward stands in what ``step`` returns."""
+REWARD, ENDED = 1, 2
+"""Where the reward and the end stand in what ``step`` returns."""
+
+ENDING = "terminated"
+"""The function of a spec that says whether the environment ends an episode."""
 
 
 def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode | None:
@@ -58,6 +62,32 @@ def reward_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode |
         collector = _Collector(source, max_chars, words=words if goal_aware else {})
         return collector.collect(entry, {0} if entry.node.name == "evaluate_state" else None)
     return _Collector(source, max_chars).collect(step, {REWARD}, is_step=True)
+
+
+def ending_code(env: gymnasium.Env[Any, Any], *, max_chars: int) -> RewardCode | None:
+    """Show what the environment ends an episode by, wherever its ``step`` says so: under an ``if``, or where it returns.
+
+    Args:
+        env: Any environment; its unwrapped class is read.
+        max_chars: Room for the functions.
+
+    Returns:
+        None where that cannot be told from the dynamics, and where it never ends one.
+    """
+    source = Source(env.unwrapped)
+    step = next((m for m in source.methods("step") if not _passes_reward_on(m.node)), None)
+    if step is None or step.module.__name__ in SIMULATORS:
+        return None
+    code = _Collector(source, max_chars, name=ENDING).collect(step, {ENDED}, is_step=True)
+    if code is None or re.search(r"^    return (False|None)$", code.functions[0], re.MULTILINE):
+        return None
+    head, _, body = code.functions[0].partition("\n")
+    if not re.search(r"\baction\b", body):
+        head = head.replace("(action)", "()")
+    code = RewardCode([f"{head}\n{body}", *code.functions[1:]], code.words)
+    called = set(re.findall(r"(?<![\w.])(\w+)\(", "\n".join(code.functions)))
+    told = {name for text in code.functions for name in re.findall(r"^def (\w+)\(", text)}
+    return code if called <= told | set(dir(builtins)) | set(code.words) else None
 
 
 def _passes_reward_on(step: ast.FunctionDef) -> bool:
@@ -115,6 +145,7 @@ class _Collector:
     max_chars: int
     functions: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
+    name: str = "reward"
 
     def collect(self, entry: Method, wanted: set[int] | None, *, is_step: bool = False) -> RewardCode | None:
         queue: list[tuple[Method, set[int] | None, int]] = [(entry, wanted, 0)]
@@ -158,7 +189,7 @@ class _Collector:
             for name, text in self.words.items()
             if text and name not in self.functions and re.search(rf"\b{name}\b", shown)
         }
-        texts[0] = re.sub(rf"^def {entry}\(", "def reward(", texts[0])
+        texts[0] = re.sub(rf"^def {entry}\(", f"def {self.name}(", texts[0])
         return RewardCode(texts, words)
 
     def _cleaned(self, function: ast.FunctionDef, module: ModuleType) -> tuple[ast.FunctionDef, list[Any]]:

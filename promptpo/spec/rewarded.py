@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.prose import sentences_of
+from promptpo.spec.reward import only_ending
 
 if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram
@@ -52,7 +53,8 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     state = ", ".join(_STATE.findall(hidden))
     line = f"{NOT_OBSERVED}: {state}." if state else ""
     note = "\n".join(filter(None, [parts.observation_note, line]))
-    return replace(parts, reward_code=None, reward_text="", success=success, observation_note=note)
+    code = only_ending(parts.reward_code)
+    return replace(parts, reward_code=code, reward_text="", success=success, observation_note=note)
 
 
 def _goal(reward: RewardProgram) -> str:

@@ -33,7 +33,7 @@ OTHERS = "(What it reported of other episodes is left out.)"
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 
-STALE, FRESH = 600, 2
+STALE, FRESH = 450, 2
 """Characters for each experiment that is older than so many rounds, once room is short."""
 
 BEGINNINGS = "(Of experiments that are older than two rounds the beginning is told.)"
@@ -206,12 +206,15 @@ def _in_words(one: Experiment, most: int, *, code: bool = False, whole: bool = T
 
 
 def _beginning(text: str, room: int) -> str:
-    """The first lines; that others are left out is said once of all that are told so."""
+    """The first lines, and what there is room for of the next; that others are left out is said once of all told so."""
     lines, size = text.splitlines(), -1
     kept = [line for line in lines if (size := size + len(line) + 1) <= room]
+    left = room - len("\n".join(kept)) - 1
+    if len(kept) < len(lines) and left >= LEAST_SAID:
+        kept.append(between_words(lines[len(kept)], left))
     while kept and EPISODE.fullmatch(kept[-1]):
         kept.pop()
-    return "\n".join(kept) if len(kept) > 1 else between_words(" ".join(lines), room)
+    return "\n".join(kept) if kept else between_words(" ".join(lines), room)
 
 
 def _of_every_episode(text: str, room: int) -> str:

@@ -193,7 +193,7 @@ def _origin(attempt: Attempt, known: Known, most: int, *, lines: bool = True) ->
     if attempt.candidate.tuned and attempt.candidate.parents:
         return f"{attempt.candidate.parents[0]} with tuned numbers."
     base = base_of(attempt, known.history)
-    return (changed(attempt, base, most, lines=lines) if base is not None else "") or idea(attempt, most)
+    return (changed(attempt, base, most, lines=lines) if base is not None else "") or idea(attempt, most // 2)
 
 
 def _line(attempt: Attempt, known: Known, most: int) -> str:

@@ -166,6 +166,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         "request",
         direction=plan.direction,
         strategy=plan.strategy,
+        unlike=plan.unlike,
         aspect=plan.aspect,
         variant=plan.variant,
         stalled=plan.stalled,

@@ -104,10 +104,10 @@ class Where:
                 f"Hardly any steps are left for tuning this round's PARAMS (about {many}): write the values that you "
                 "believe in."
             )
-        all_ = "all programs and the best so far" if self.round > 1 else "all programs"
+        too = ", the best so far among them" if self.round > 1 else ""
         return (
-            f"Tuning of this round's PARAMS: about {many} of {_steps(self.length)}, or more shorter ones, for {all_} "
-            "together: a brief look at each, then most for what gains."
+            f"Tuning of this round's PARAMS: about {many} of {_steps(self.length)}, or more shorter ones, for all programs "
+            f"together{too}: a brief look at each, then most for what gains."
         )
 
 

@@ -61,6 +61,11 @@ class Experience:
         return tuple(self._parts[1])
 
     @property
+    def episodes(self) -> int:
+        """Episodes that are kept."""
+        return sum(map(len, self._parts))
+
+    @property
     def steps(self) -> int:
         """Transitions that are kept."""
         return sum(len(episode) for part in self._parts for episode in part)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 MOST_QUANTITIES = 30
 
+OF_STUDIES = "w"
+"""How ids of candidates begin that studies have found."""
+
 
 def as_data(score: Score) -> dict[str, Any]:
     """A score as the journal keeps it."""
@@ -54,6 +57,36 @@ def in_words(data: Mapping[str, Any]) -> list[str]:
     if data["calibration"] is not None:
         lines.append(f"calibration {data['calibration']:.2f} (1 is calibrated, less is too sure)")
     return lines
+
+
+def use_in_words(
+    imagined: int,
+    paid: int,
+    searched: int,
+    promises: Mapping[str, Mapping[str, Any]],
+    best: Sequence[str] = (),
+) -> str:
+    """What models of a run were used for, and what they saved or cost, as one line.
+
+    Args:
+        imagined: Steps that were taken in them.
+        paid: Steps of the environment that were taken for them alone.
+        searched: All steps of the search.
+        promises: What they promised of policies that were tried then, by candidate.
+        best: The best candidate's id and those that it came from; none where nothing ran.
+    """
+    real = f"{paid:,} of the {searched:,} steps searched were taken for it"
+    if not imagined:
+        return f"used for tuning or planning: no; {real}"
+    text = f"{imagined:,} steps in the model, which cost none of the environment; {real}"
+    kept = sum(bool(one["kept"]) for one in promises.values())
+    times = f"{len(promises)} time{'' if len(promises) == 1 else 's'}"
+    verdict = f"yes, confirmed {kept} of {times}" if promises else "it promised nothing that was worth trying"
+    text += f"; used for tuning or planning: {verdict}"
+    found = next((one for one in best if one in promises or one.startswith(OF_STUDIES)), "")
+    if not found:
+        return f"{text}; the best does not come from it"
+    return f"{text}; the best is {'from it' if found == best[0] else f'made of {found}, which is from it'}"
 
 
 def mismatches_in_words(rows: Sequence[Mismatch]) -> list[str]:

@@ -19,6 +19,8 @@ from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
+from promptpo.run.observer import Observer
+from promptpo.run.preflight import Preflight
 from promptpo.search.preferring import Preferences
 from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Episode, Trajectory
@@ -168,6 +170,30 @@ def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
     run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(second))
     assert "goal.reward" not in second.asked()
     assert run.data["reward"]["goal"] == GOAL
+
+
+def test_what_a_run_may_take_is_told_before_the_reward_is_written(tmp_path: Path) -> None:
+    """The goal, and the bounds on steps and calls, stand there before the first call; and once."""
+    model = Judge({"goal.reward": FENCED})
+
+    class Listener(Observer):
+        """Notes how many calls there were when it was told."""
+
+        def __init__(self) -> None:
+            self.told: list[tuple[str, int]] = []
+
+        def warn(self, message: str) -> None:
+            """A line."""
+            self.told.append((message, len(model.requests)))
+
+        def prepared(self, preflight: Preflight) -> None:
+            """The bounds."""
+            self.told.append((preflight.lines()[0], len(model.requests)))
+
+    listener = Listener()
+    optimize(model, tmp_path / "run", observer=listener, **SETTINGS)
+    assert any(GOAL in line and calls == 0 for line, calls in listener.told)
+    assert [calls for line, calls in listener.told if line.startswith("Episodes:")] == [0]
 
 
 def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

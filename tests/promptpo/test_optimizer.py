@@ -234,7 +234,7 @@ def test_a_leader_that_missed_the_threshold_does_not_keep_others_from_being_tune
     """Its training reached it and fresh seeds did not; what trains no better is no reason to leave numbers as they are."""
     answers = {"r2.c1": rival, "r2.c2": TUNABLE}
     run = optimize(
-        Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=6_000, stop_at=50.0, seed=98
+        Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=8_000, stop_at=50.0, seed=98
     )
     misled = attempts_of(run)["r1c1"]
     assert misled["mean_return"] >= 50.0 > misled["judged_by"]["mean_return"]

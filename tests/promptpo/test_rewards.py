@@ -181,6 +181,18 @@ def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, 
     assert corrected.data["best"]["candidate"] == "r1c1"
 
 
+def test_a_failed_reward_is_not_to_be_resumed(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run would fail in the same place: what is said is to correct the program."""
+    words = ["--model", "search", "--rounds", "1", "--max-steps", "3000", "--out", str(tmp_path / "run")]
+    (folder / "soon.py").write_text((folder / "late.py").read_text().replace("150", "4"))
+    assert command(["optimize", "CartPole-v1", "--reward", str(folder / "soon.py"), *words]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "correct its class Reward" in said
+    assert "promptpo resume" not in said
+
+
 def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
     """A program search asks nobody, so there is nothing to hear again."""
     fault = RewardFaultError("late.py failed.")
@@ -263,6 +275,11 @@ def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
     assert "seconds_per_step" not in own
     assert '"seconds_per_step": 0.008' in other
     assert "Not in the observation: env.data.qpos[0]" in other
+    assert "def terminated():\n    return not is_healthy()" in other, (
+        "what ends an episode does so whatever is asked for"
+    )
+    assert "def is_healthy():" in other
+    assert "forward_reward" not in other
     assert "seconds_per_step" not in describe(Task("CartPole-v1")).text
 
 

@@ -55,7 +55,9 @@ class ChatCompleter:
             ProviderError: It cannot be answered.
         """
         try:
-            completion = await self._llm.complete(chat_request(request, f"icpi.{next(self._number)}"))
+            completion = await self._llm.complete(
+                chat_request(request, f"{'step' if request.system else 'icpi'}.{next(self._number)}")
+            )
         except ProviderError as error:
             if _TOO_LONG.search(str(error)):
                 raise ContextOverflowError(str(error)) from error

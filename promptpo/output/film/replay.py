@@ -42,6 +42,11 @@ class Film:
     whole: bool
     places: tuple[tuple[float, float], ...] = ()
 
+    @property
+    def placed(self) -> dict[int, tuple[float, float]]:
+        """The places by step."""
+        return dict(zip((step for step, _ in self.frames), self.places, strict=False))
+
 
 STARTING = 20.0
 """Seconds that a renderer may take before its first picture and after its last."""

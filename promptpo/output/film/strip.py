@@ -112,7 +112,6 @@ def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
         steps = moments(episode.trajectory.rewards) if episode.trajectory is not None else ()
         found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS, steps=steps)
         frames = spread([(step, base64.b64decode(data)) for step, data in found.frames])
-        places = in_words(dict(zip((step for step, _ in found.frames), found.places, strict=False)))
-        return strip(frames, places=places), tuple(step for step, _ in frames)
+        return strip(frames, places=in_words(found.placed)), tuple(step for step, _ in frames)
 
     return taken

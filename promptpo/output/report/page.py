@@ -27,6 +27,7 @@ from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.report.world_chart import world_chart
 from promptpo.output.run_view import RunView, read_view
+from promptpo.output.world import use_of_world
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here
@@ -145,7 +146,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             ],
             world=run.state.worlds[-1] if run.state.worlds else None,
             world_chart=world_chart(run.state.worlds[-1]) if run.state.worlds else None,
-            world_words=words.in_words(run.state.worlds[-1]["score"]) if run.state.worlds else [],
+            world_words=_world_words(run),
             lineage_chart=lineage_chart(run) if candidates else None,
             episode=shown if not isinstance(shown, str) else None,
             episode_note=shown if isinstance(shown, str) else shown.note,
@@ -159,6 +160,12 @@ def page(run: RunView, shown: Shown | str) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _world_words(run: RunView) -> list[str]:
+    """How good the newest world model is, and what models were used for."""
+    told = [line for world in run.state.worlds[-1:] for line in words.in_words(world["score"])]
+    return told + list(filter(None, [use_of_world(run)]))
 
 
 def _reward(run: RunView) -> dict[str, Any] | None:

@@ -269,6 +269,20 @@ def test_steps_that_are_left_go_into_the_final_order(tmp_path: Path) -> None:
     assert (again.leader_id, field.asked) == (told, before)  # a resumed run finds it all in the journal
 
 
+def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_path: Path) -> None:
+    """Two whose difference noise hides play on with steps that nobody else needs, also where one is well behind so far."""
+    field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
+    history = field.judged()
+    history.rounds = 1
+    asyncio.run(Judge(field, field, field.config, 10).confirm(history))
+    played = len(history.evidence(history.best()).episodes)
+    difference = history.against(*history.attempts)
+    assert played > 20
+    assert difference.verdict or played >= 60
+    seeds = [seed for who, some in field.asked if who == "a" for seed in some]
+    assert len(set(seeds)) == len(seeds)
+
+
 def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     """Nothing where the budget is spent, and nothing where nobody is close."""
     poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))

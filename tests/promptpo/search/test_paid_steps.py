@@ -10,6 +10,8 @@ from typing import Any, cast
 import pytest
 from gymnasium import spaces
 
+from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.evidence import Evidence
 from promptpo.run.records import Seeds
 from promptpo.search.paid_steps import FIRST_EPISODES, FIRST_STEPS, MOST_EPISODES, PaidSteps
 
@@ -19,7 +21,7 @@ class Counting(PaidSteps):
 
     def __init__(self, known: int) -> None:
         box = spaces.Box(-1.0, 1.0, (1,))
-        self.experience = SimpleNamespace(steps=known)
+        self.experience = SimpleNamespace(steps=known, episodes=known // 50)
         modeller = SimpleNamespace(experience=self.experience, spaces=(box, box))
         super().__init__(cast("Any", SimpleNamespace(journal=None)), cast("Any", modeller), 50, Seeds())
         self.batches: list[int] = []
@@ -30,6 +32,7 @@ class Counting(PaidSteps):
         """As many episodes as asked for."""
         self.batches.append(len(seeds))
         self.experience.steps += 50 * len(seeds)
+        self.experience.episodes += len(seeds)
         return [1.0] * len(seeds)
 
 
@@ -42,3 +45,21 @@ def test_what_experiments_have_shown_leaves_one_batch_of_chance(known: int) -> N
     assert all(0 < size <= MOST_EPISODES for size in steps.batches)
     assert steps.experience.steps >= FIRST_STEPS
     assert steps.chance == 1.0
+
+
+@pytest.mark.parametrize(
+    ("known", "batches"),
+    [
+        (5 * FIRST_STEPS, []),  # nothing is lacking
+        (50, [(FIRST_STEPS - 50) // 50]),  # one episode: there is nothing to hold a model against
+        (FIRST_STEPS - 100, [2]),
+    ],
+)
+def test_what_references_met_is_not_paid_for_again(known: int, batches: list[int]) -> None:
+    """Where marks say what chance earns, only the steps that are lacking are played."""
+    steps = Counting(known)
+    earned = Evidence((EpisodeRecord(1, -7.0, 50),)), Evidence((EpisodeRecord(1, -3.0, 50),))
+    asyncio.run(steps.look_around({"random": earned[0], "zero": earned[1]}))
+    assert steps.batches == batches
+    assert steps.chance == -7.0
+    assert steps.nothing == -3.0

@@ -243,6 +243,27 @@ def test_no_strategy_is_dealt_twice() -> None:
     assert len(set(named)) == len(named)
 
 
+def test_where_strategies_ran_out_a_structure_unlike_the_tried_ones_is_asked_for() -> None:
+    """No name from a list, which may be what the programs are already; the tried ones have a line each."""
+    past = history(attempt("r1c1", 1.0), attempt("r2c1", 2.0), rounds=3, stalled=2)
+    past.strategies = ("roll over on the back",)
+    past.asked = {
+        "r1c1": Asked("first", "", past.strategies[0]),
+        "r2c1": Asked("fresh", "", "hop on one leg"),
+    }
+    plans = plan_round(past, RECIPES["default"], candidates=3, seed=0)
+    fresh = [plan for plan in plans if plan.direction == "fresh"]
+    assert fresh
+    assert all(not plan.strategy for plan in fresh)
+    assert fresh[0].unlike == ("hop on one leg", past.strategies[0])
+    said = prompting.policy_prompt(fresh[0], Known(past, Where(4, 5)), max_tokens=9000)
+    assert "unlike each of these:\n- hop on one leg\n- roll over on the back" in said
+    past.strategies = ()
+    named = [plan.strategy for plan in plan_round(past, RECIPES["default"], candidates=9, seed=0)[1:]]
+    assert named[0] in STRATEGIES
+    assert len({name for name in named if name}) == len([name for name in named if name])
+
+
 def test_a_strategy_that_was_passed_over_or_promises_too_little_is_not_dealt() -> None:
     """An answer took another in its place: it had been tried; one that reaches less than the best needs no request."""
     past = history(attempt("r1c1", 1000.0), attempt("r2c1", 2.0), rounds=3, stalled=2)

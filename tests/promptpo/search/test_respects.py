@@ -92,3 +92,37 @@ def test_where_most_episodes_fall_nobody_is_told_to_leave_the_bad_ones_alone() -
 
     assert "2 of 3 end before their time is up" in level(True, True, False)
     assert "the good ones too" in level(True, False, False)
+
+
+def _asked(*others: tuple[str, tuple[float, ...]], **again: float) -> str:
+    """What is asked about the bad starts 3 and 4 of a leader, where others have these returns, or played start 4 again."""
+
+    def attempt(id_: str, returns: tuple[float, ...]) -> Attempt:
+        records = tuple(EpisodeRecord(n, r, 10) for n, r in enumerate(returns, 1))
+        return Attempt(Candidate(id_, id_, 1), Evaluation("ok", records, 10))
+
+    leader = attempt("r1c1", (2242.0, 2274.0, -31.0, -40.0, 2337.0, 2261.0))
+    past = History([leader, *(attempt(*other) for other in others)])
+    past.revisits = {id_: (EpisodeRecord(4, return_, 10),) for id_, return_ in again.items()}
+    [text] = [text for text in respects(past, leader) if text.startswith("Robustness")]
+    return text
+
+
+def test_a_start_that_is_bad_for_every_program_is_told_as_that() -> None:
+    """Not as what is wrong with one; a program that is bad everywhere says nothing of a start."""
+    poor = ("r1c3", (10.0, 20.0, -31.0, -40.0, 15.0, 30.0))
+    assert "bad there too" not in _asked(poor)
+    same = ("r1c2", (2200.0, 2150.0, -35.0, -38.0, 2100.0, 2180.0))
+    text = _asked(same, poor)
+    assert "Every program of its level that played them is bad there too" in text
+    assert "3 (-31), " in text or "4 (-40), " in text
+
+
+def test_starts_on_which_another_did_better_come_first() -> None:
+    """With who, and how much; also where it was played again for that, outside of its score."""
+    other = ("r1c2", (2200.0, 2150.0, -35.0, 2100.0, 2050.0, 2180.0))
+    text = _asked(other)
+    assert "4 (-40; r1c2 earns 2140 more)." in text
+    assert "Every program of its level is bad on start 3 (-31)." in text
+    text = _asked(("r1c2", (2200.0, 2150.0, 2160.0)), r1c2=2000.0)
+    assert "3 (-31; r1c2 earns 2191 more), 4 (-40; r1c2 earns 2040 more)." in text

@@ -21,7 +21,8 @@ from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state
 from promptpo.search.history import History
-from promptpo.search.tuner import Tuner, inherited
+from promptpo.search.tuned_before import inherited
+from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch, Start, Tuned, patience
 from promptpo.search.tuning.patience import Patience
 from promptpo.telling.tuning import NO_NUMBERS, SPARED

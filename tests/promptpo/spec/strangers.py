@@ -144,7 +144,63 @@ class Sleeper(Points):
                 continue
 
 
+class Boiler(gymnasium.Env):
+    """A boiler, whose end is said where it is returned."""
+
+    observation_space = spaces.Box(0.0, 10.0, (2,))
+    action_space = spaces.Box(-1.0, 1.0, (1,))
+
+    def __init__(self) -> None:
+        self.limit = 3.0
+        self.h, self.t = np.ones(2), 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """Start warm."""
+        super().reset(seed=seed)
+        self.h, self.t = np.ones(2), 0
+        return self.h.astype(np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        """Heat."""
+        self.t += 1
+        self.h = self.h + 0.1 * np.array([action[0], self.h[0] - self.h[1]])
+        reward = -abs(self.h[1] - 2.0) - 0.01 * self.t
+        return self.h.astype(np.float32), reward, self.h[0] > self.limit, False, {}
+
+
+class Oven(Boiler):
+    """An oven, whose end is computed by a method."""
+
+    def step(self, action: Any) -> Any:
+        """Heat."""
+        self.h = self.h + 0.1 * np.array([action[0], self.h[0] - self.h[1]])
+        reward = -abs(self.h[1] - 2.0)
+        return self.h.astype(np.float32), reward, self._over(), self.t >= 200, {}
+
+    def _over(self) -> bool:
+        return bool(self.h.max() > 900)
+
+
+class Kettle(Boiler):
+    """A kettle, whose end stands under a condition.
+
+    ## Episode End
+    It ends when the water has been boiling for so long that nothing of it is left, which nobody has seen.
+    """
+
+    def step(self, action: Any) -> Any:
+        """Heat."""
+        self.h = self.h + 0.1 * np.array([action[0], self.h[0] - self.h[1]])
+        reward, done = -abs(self.h[1] - 2.0), False
+        if self.h[0] > self.limit:
+            done = True
+        return self.h.astype(np.float32), reward, done, False, {}
+
+
 for name, cls in (
+    ("Boiler", Boiler),
+    ("Oven", Oven),
+    ("Kettle", Kettle),
     ("Lift", Lift),
     ("Lamps", Lamps),
     ("Points", Points),

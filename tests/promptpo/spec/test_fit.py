@@ -59,6 +59,6 @@ def test_what_is_said_twice_gives_way_first(env_id: str) -> None:
     assert "# seen " in text
     assert "forward_reward: A reward" not in text
     assert "angular velocity of" not in text
-    assert '"end": ' in text
+    assert '"end": ' in text or "def terminated():" in text
     assert " ..." not in text.replace("    ...  #", "")
     assert check_spec(text, Task(env_id)) == []

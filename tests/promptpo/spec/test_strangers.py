@@ -185,3 +185,33 @@ def test_a_body_says_how_its_joints_turn_and_what_holds_them() -> None:
     assert "joint leg_joint (turns about -y at (0, 0, 0.25), damping 0.1)" in walker
     assert "turns about (-0.71, 0.71, 0)" in body("Ant-v5")
     assert "e-1" not in cheetah + walker
+
+
+def test_an_end_is_told_wherever_the_code_says_it() -> None:
+    """In what is returned, in a method, under a condition; and by what a policy sees."""
+    returned = spec("Boiler").text
+    assert "def terminated():\n    return env.h[0] > 3.0" in returned
+    assert "# env.h[0]: next_obs[0]." in returned
+    assert "def terminated():\n    return bool(env.h.max() > 900)" in spec("Oven").text
+    kettle = spec("Kettle").text
+    assert "    if env.h[0] > 3.0:\n        done = True\n" in kettle
+    assert "def terminated" not in spec("Points").text, "which never ends"
+    for text in (returned, kettle):
+        compile(text, "spec", "exec")
+
+
+def test_an_end_is_told_once() -> None:
+    """Short code that names what is observed stands for long words on it; else the words stay."""
+    walker = describe(Task("MountainCarContinuous-v0")).text
+    assert "return bool(position >= 0.45 and velocity >= 0)" in walker
+    assert "The episode ends if" not in walker
+    lander = describe(Task("CartPole-v1")).text
+    assert "Pole Angle is greater than" in lander
+    assert "def terminated" not in lander
+
+
+def test_a_counter_has_no_range() -> None:
+    """What was seen of it in a few steps says nothing; of other hidden numbers it is said how few the steps were."""
+    assert "# Not in the observation: env.t (counts steps from 0)." in spec("Boiler").text
+    car = describe(Task("MountainCarContinuous-v0")).text
+    assert "seen in the first" not in car

@@ -82,6 +82,10 @@ def test_experiments_of_earlier_rounds_give_way_first() -> None:
     assert long not in second
     assert "line 9 says what came of it\n" in second
     assert long in experiments.part(old, 2).forms[1]
+    wide = Experiment("p0.1", SOURCE, "top row after each step:\n" + "96 " * 900)
+    assert experiments.part([wide], 4).forms[1].count("96") > 60, (
+        "of a line that is too long as much as there is room for"
+    )
 
 
 def test_what_an_experiment_did_is_shown_where_it_is_short() -> None:

@@ -115,7 +115,10 @@ def test_what_ends_a_long_episode_is_shown_from_long_before() -> None:
         *range(280, 297, 4),
         *range(297, 301),
     ]
-    assert len(shorter("\n".join(rows)).splitlines()) == 13
+    text = "\n".join(rows)
+    assert len(shorter(text).splitlines()) == 13
+    least = [int(re.split(r"\D", row)[0]) for row in of_debug(text).splitlines()[2:]]
+    assert least == [260, 280, 288, 296, 299, 300], "how it came to its end, not the end alone"
 
 
 def test_entries_of_large_arrays_are_left_out() -> None:

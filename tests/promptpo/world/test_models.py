@@ -18,7 +18,7 @@ from promptpo.world.baseline.endings import find_ending
 from promptpo.world.baseline.terms import Library, candidates
 from promptpo.world.data import Experience, Shelf, some_of
 from promptpo.world.scoring import Score, scored
-from promptpo.world.words import as_data, in_words
+from promptpo.world.words import as_data, in_words, use_in_words
 from sandbox import Predictions, Recorded, Replay, Rollout, Sandbox, Trial, check_source
 
 
@@ -255,3 +255,29 @@ def test_formulas_hold_beyond_what_they_were_fitted_to(here: Here) -> None:
     score = asyncio.run(scored(here, source, None, [away], both))
     assert float(np.abs(experience.fitting[0].observations[:, 0]).max()) < 1.0
     assert score.skills[0].ahead[1] > 0.9
+
+
+def test_what_a_model_saved_or_cost_is_one_line() -> None:
+    """Steps in it and for it, how many promises were kept, and whether the best comes from it."""
+    kept, broken = (
+        {"promised": 5.0, "earned": 5.1, "kept": True},
+        {"promised": 9.0, "earned": None, "kept": False},
+    )
+    promises = {"w1c1": kept, "w2c1": broken, "r1c1tt": kept}
+    line = use_in_words(250_000, 800, 4200, promises, ["r2c1", "r1c1tt", "r1c1"])
+    assert line.startswith(
+        "250,000 steps in the model, which cost none of the environment; 800 of the 4,200 steps searched were taken for it"
+    )
+    assert line.endswith("yes, confirmed 2 of 3 times; the best is made of r1c1tt, which is from it")
+    assert use_in_words(9, 8, 70, {"w1c1": kept}, ["w1c1"]).endswith(
+        "confirmed 1 of 1 time; the best is from it"
+    )
+    assert use_in_words(9, 8, 70, {"w1c1": broken}, ["r1c1"]).endswith(
+        "0 of 1 time; the best does not come from it"
+    )
+    assert "it promised nothing that was worth trying; the best is from it" in use_in_words(
+        9, 8, 70, {}, ["w2c2"]
+    )
+    assert use_in_words(0, 800, 4200, {}, ["r1c1"]) == (
+        "used for tuning or planning: no; 800 of the 4,200 steps searched were taken for it"
+    )

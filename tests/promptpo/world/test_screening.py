@@ -42,6 +42,10 @@ class Dreamer:
         """Nothing."""
         return None
 
+    def keep(self, journal: Any, key: str, data: Any) -> None:
+        """Write down what was worked out."""
+        journal.add("dream", key, data)
+
     async def returns(self, _dream: Any, source: str, *_: Any) -> tuple[float, ...]:
         """Ten episodes that differ a little."""
         name = source.split("return ")[1].strip().strip("'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -305,8 +306,17 @@ def test_a_run_shows_and_gives_away_its_model(
     from promptpo.cli.app import run as command_line
 
     directory = run[0].directory
-    assert "World model after" in overview(directory)
+    told = overview(directory)
+    assert "World model after" in told
+    steps = re.search(r"([\d,]+) steps in the model, which cost none of the environment; (\d+) of the", told)
+    assert steps is not None
+    assert int(steps[1].replace(",", "")) >= 6000  # what tuning took, at least
+    assert int(steps[2]) == sum(sum(event.data["spent"].values()) for event in read_run(directory)["probe"])
+    assert re.search(
+        r"used for tuning or planning: yes, confirmed 1 of 1 time; the best is (from|made of)", told
+    )
     page = (directory / "report.html").read_text()
+    assert "steps in the model, which cost none" in page
     assert '<section id="world">' in page
     assert page.count('class="series predicted"') == 4
     out = tmp_path / "world.py"

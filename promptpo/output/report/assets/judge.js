@@ -5,9 +5,9 @@ setInterval(() => {
   at += 1;
   films.forEach((frames, side) => {
     if (!frames.length) return;
-    const [step, data] = frames[at % (frames.length + 8) < frames.length ? at % (frames.length + 8) : frames.length - 1];
+    const [step, data, place] = frames[at % (frames.length + 8) < frames.length ? at % (frames.length + 8) : frames.length - 1];
     document.getElementById(`film${side}`).src = `data:image/png;base64,${data}`;
-    document.getElementById(`step${side}`).textContent = `step ${step}`;
+    document.getElementById(`step${side}`).textContent = `step ${step}${place && `, ${place}`}`;
   });
 }, 100);
 document.addEventListener("keydown", (event) => {
