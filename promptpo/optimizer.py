@@ -31,7 +31,7 @@ from promptpo.search.model_choice import choose_models
 from promptpo.search.opening import Opening
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Sampler
-from promptpo.search.samples import Sample, ceiling_of, premature, thoughts_of, told_of, what_ends
+from promptpo.search.samples import Sample, ceiling_of, thoughts_of, told_of, what_ends
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -219,18 +219,11 @@ class _Loop:
     async def _tune(self, attempts: Sequence[Attempt], samples: Sequence[Sample]) -> list[Attempt]:
         """Tune a round's candidates; what came of it is in the history."""
         history = self.history
-        left, ceiling = self.config.budget.rounds - history.rounds, bool(self._ceiling(samples))
-        tuned = await self.tuner.tune(
-            history, attempts, rounds_left=left, target=self.threshold, ceiling=ceiling
-        )
+        left, target = self.config.budget.rounds - history.rounds, self.threshold
+        ceiling = bool(ceiling_of(history, samples, history.rounds + 1, target))
+        tuned = await self.tuner.tune(history, attempts, rounds_left=left, target=target, ceiling=ceiling)
         history.attempts.extend(tuned)
         return tuned
-
-    def _ceiling(self, samples: Sequence[Sample], round_: int | None = None) -> str:
-        """Why nothing better is possible, where enough answers say so and it is not too early to believe them."""
-        number = round_ or self.history.rounds + 1
-        early = premature(self.history, samples, number, self.threshold)
-        return "" if early else ceiling_of(samples)
 
     async def _sample(self, plan: Plan) -> Sample:
         sample = await self.sampler.sample(plan, self.history)
@@ -247,7 +240,7 @@ class _Loop:
             text = await self.sampler.reflect(history, winner, number)
             history.reflections += [text] if text else []
         history.close_round(before)
-        history.ceiling = self._ceiling(samples, number) if history.stalled else ""
+        history.ceiling = ceiling_of(history, samples, number, self.threshold) if history.stalled else ""
         history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
             told = told_of(samples, self.tuner.untuned(history, number))

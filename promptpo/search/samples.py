@@ -82,10 +82,17 @@ def told_of(samples: Sequence[Sample], untuned: str) -> dict[str, Any]:
     return {**reasons, **({"untuned": untuned} if untuned else {})}
 
 
-def ceiling_of(samples: Sequence[Sample]) -> str:
-    """Why the model thinks that nothing better is possible, where half of what was answered says so."""
+def ceiling_of(history: History, samples: Sequence[Sample], round_: int, threshold: float | None) -> str:
+    """Why nothing better is possible, where half of a round's answers say so and it is not too early to believe them.
+
+    Args:
+        history: All that is known.
+        samples: Of the round.
+        round_: Its number.
+        threshold: Mean return at which the task counts as solved; None where none is known.
+    """
     thoughts, answers = thoughts_of(samples)
-    if not thoughts or 2 * len(thoughts) < answers:
+    if not thoughts or 2 * len(thoughts) < answers or premature(history, samples, round_, threshold):
         return ""
     different = list(dict.fromkeys(thoughts))
     most = SAID // len(different)

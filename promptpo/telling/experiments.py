@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
-from promptpo.telling.deeds import deeds
+from promptpo.program.deeds import deeds
 from promptpo.telling.parts import Part
 from promptpo.telling.shortening import SLACK, at_items, between_words, sentences
 from sandbox.text import clean
