@@ -19,6 +19,9 @@ FIRST_EPISODES = 40_000
 WORTH = 30
 """A part of fewer episodes finds nothing: rather tune in fewer rounds."""
 
+LEAST = 8
+"""Fewer episodes than this prove nothing about numbers: their choice would be luck, and measuring it costs as much again."""
+
 FEW_EPISODES = 1000
 """Where no language model writes and no more episodes than this are left, one round gets them all."""
 
@@ -55,7 +58,7 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
     of what is left: going on is worth more than beginning again; and all where that is little. Of a round's
     part, tuning gets what measuring and validating its result does not need: judging a structure takes a few
     episodes, finding its numbers takes hundreds. Where the parts are too small to find anything, fewer rounds are tuned, this one among them, with as much as
-    finds something and no more.
+    finds something and no more; what cannot pay for a few whole episodes is not tuned at all.
 
     Args:
         round_: The round.
@@ -91,4 +94,5 @@ def _models_part(round_: Round, steps_left: int, length: float) -> int:
     free = steps_left - later * round_.coming - round_.closing
     worth = math.ceil(WORTH * length)
     even = free // (later + 1) - round_.measuring
-    return even if even >= worth else max(0, min(worth, free - round_.measuring))
+    part = even if even >= worth else min(worth, free - round_.measuring)
+    return part if part >= LEAST * length else 0

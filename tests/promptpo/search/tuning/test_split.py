@@ -52,6 +52,12 @@ def test_no_round_takes_what_later_ones_could_use() -> None:
     assert tuning_steps(replace(round_(left=1, measuring=8_000), closing=5_000), 40_000) == 27_000
 
 
+def test_a_handful_of_episodes_is_not_tuned_with() -> None:
+    """Four episodes choose numbers by luck, and measuring the choice costs as much again; ten are a search."""
+    assert tuning_steps(round_(left=1, measuring=8_000), 12_000) == 0
+    assert tuning_steps(round_(left=1, measuring=8_000), 18_000) == 10_000
+
+
 def test_the_last_round_has_its_share() -> None:
     """What the candidates of later rounds take is left out, so that each round tunes with as much."""
     left, spent = 400_000, []
