@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.disappointment import Disappointment
-from promptpo.run.evidence import Difference, Evidence, ran, stratified
+from promptpo.run.evidence import CLEAR, Difference, Evidence, ran, stratified
 from promptpo.run.records import Attempt, Experiment, Remark
 
 if TYPE_CHECKING:
@@ -142,18 +142,22 @@ class History:
     def lead(self, one: Attempt, other: Attempt) -> float:
         """More than 0 where one candidate is put before another, less where after it.
 
-        As `Evidence.lead` says; where noise could explain the difference, bad starts of the one that the other has
-        played too count for as much as they are among all that the one has played.
+        As `Evidence.lead` says; bad starts of the one that the other has played too count for as much as they are
+        among all that the one has played, where noise could explain the difference without them or not the one with them:
+        the starts that both played by chance may be those that the one is good on.
         """
         mine, theirs = self.evidence(one), self.evidence(other)
-        if mine.against(theirs).verdict:
-            return mine.lead(theirs)
+        sure = mine.against(theirs).verdict
         for first, second, sign in ((one, other, 1), (other, one, -1)):
             again = self.revisits.get(first.id, ())
             found = stratified(self.evidence(first), self.evidence(second), again) if again else None
-            if found is not None:
+            if found is not None and (not sure or abs(found[0]) > CLEAR * found[1]):
                 return sign * found[0]
         return mine.lead(theirs)
+
+    def clearly_worse(self, one: Attempt, other: Attempt) -> bool:
+        """Whether one candidate is behind another beyond noise, bad starts of the other that it has played counted."""
+        return self.against(one, other).verdict < 0 and self.lead(one, other) <= 0
 
     def better(self, one: Attempt, other: Attempt) -> bool:
         """Whether one candidate is put before another: by `lead`, then fewer steps, then the shorter source."""

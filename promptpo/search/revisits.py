@@ -9,7 +9,9 @@ among all that the leader has played (post-stratification, see `promptpo.run.evi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 MOST = 6
 """Bad starts that are played again at most: as many as a request names."""
 
-SHARE = 0.05
-"""Share of the steps that are left which one round may take for them."""
+SHARE = 0.15
+"""Share of the steps that are left which one round may take for them: whoever is not played there was written in vain."""
 
 
 ABOUT_STARTS = frozenset(["Robustness", "Success", "Lasting longer"])
@@ -42,7 +44,9 @@ async def revisit(
     horizon: int,
     round_: str,
 ) -> None:
-    """Have candidates play the bad starts of the leader that they have not played, once in a run; all of them or none.
+    """Have candidates play the bad starts of the leader that they have not played, once in a run.
+
+    Where the steps do not pay for all of them, those who were asked to come first, and of these the better ones.
 
     Args:
         history: All that is known; what they earn goes into its `revisits`.
@@ -50,7 +54,7 @@ async def revisit(
         sampler: Knows their programs.
         spender: Rolls out.
         horizon: Longest episode, in steps.
-        round_: Name of the round, in which it is decided whether they do: that depends on the steps that are left.
+        round_: Name of the round, in which it is decided who does: that depends on the steps that are left.
     """
     key = f"{round_}.again"
     leader = history.find(history.leader_id)
@@ -67,12 +71,11 @@ async def revisit(
     if found is None and spender.journal.find("round", round_) is not None:
         return  # a round of an earlier version
     if found is None:
-        left, steps = spender.ledger.steps_left(), sum(e.steps for e in history.evidence(leader).episodes)
-        length = steps / max(1, len(history.evidence(leader).episodes))
-        cost = length * sum(map(len, wanted.values()))
-        found = spender.journal.add("decision", key, left is None or cost <= SHARE * left).data
-    if not found:
-        return
+        left = spender.ledger.steps_left()
+        found = _paid(history, [a for a in attempts if a.id in wanted], leader, wanted, left)
+        spender.journal.add("decision", key, found)
+    if isinstance(found, bool):  # of an earlier version: all or none
+        found = list(wanted) if found else []
 
     async def play(attempt: Attempt, seeds: tuple[int, ...]) -> tuple[EpisodeRecord, ...]:
         name = f"{attempt.id}.{round_}"
@@ -80,7 +83,7 @@ async def revisit(
         played = await spender.roll_out("revisit", name, program, seeds, horizon=horizon)
         return played.evaluation.episodes if played.evaluation.outcome == "ok" else ()
 
-    chosen = [attempt for attempt in attempts if attempt.id in wanted]
+    chosen = [attempt for attempt in attempts if attempt.id in wanted and attempt.id in found]
     done = await asyncio.gather(*(play(a, wanted[a.id]) for a in chosen), return_exceptions=True)
     for attempt, episodes in zip(chosen, done, strict=True):
         if not isinstance(episodes, BaseException):
@@ -89,11 +92,44 @@ async def revisit(
             raise episodes
 
 
+def _paid(
+    history: History,
+    attempts: Sequence[Attempt],
+    leader: Attempt,
+    wanted: Mapping[str, Sequence[int]],
+    left: int | None,
+) -> list[str]:
+    """Who plays: as many as a share of the steps that are left pays for."""
+    lengths = [episode.steps for episode in history.evidence(leader).episodes]
+    room, paid = math.inf if left is None else SHARE * left, []
+    for attempt in _most_promising_first(history, attempts, leader):
+        cost = statistics.fmean(lengths) * len(wanted[attempt.id])
+        if cost <= room:
+            paid.append(attempt.id)
+            room -= cost
+    return paid
+
+
 def _concerned(history: History, attempt: Attempt, leader: Attempt) -> bool:
-    """Whether a candidate was asked for better bad starts, or may replace the leader."""
+    """Whether a candidate was asked for better bad starts, or may replace the leader.
+
+    Whoever is behind on the starts that both played, but not behind what the leader earns on all its starts, may too.
+    """
     if attempt is leader or attempt.candidate.duplicate_of or not history.runs(attempt):
         return False
+    mine, best = history.evidence(attempt), history.evidence(leader)
+    level = mine.mean_return >= best.mean_return
+    return _asked(history, attempt, leader) or level or history.against(attempt, leader).verdict >= 0
+
+
+def _asked(history: History, attempt: Attempt, leader: Attempt) -> bool:
     names = (attempt.id, *attempt.candidate.parents) if attempt.candidate.tuned else (attempt.id,)
     asked = [history.asked[name] for name in names if name in history.asked]
-    wanted = any(one.respect in ABOUT_STARTS and one.base == leader.id for one in asked)
-    return wanted or history.against(attempt, leader).verdict >= 0
+    return any(one.respect in ABOUT_STARTS and one.base == leader.id for one in asked)
+
+
+def _most_promising_first(history: History, attempts: Sequence[Attempt], leader: Attempt) -> list[Attempt]:
+    def promise(attempt: Attempt) -> tuple[bool, float]:
+        return _asked(history, attempt, leader), history.evidence(attempt).mean_return
+
+    return sorted(attempts, key=promise, reverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ def agreed(history: History) -> bool:
     """Whether another program than the best, of another structure, earns the same, and both more than chance.
 
     Then the return is likely to be what the task has to give. Where nothing is better than chance, equal returns
-    say the opposite.
+    say the opposite; and where the best does worse on other starts than on those that both played, they say nothing.
     """
     best = history.best()
     if best is None:
@@ -37,7 +38,10 @@ def agreed(history: History) -> bool:
         difference = history.against(other, best)
         close = abs(difference.mean) <= SMALL * size  # false without shared episodes
         if close and difference.standard_error <= NEAR * size:
-            return True
+            played = {episode.seed for episode in history.evidence(other).episodes}
+            shared = [episode.return_ for episode in mine.episodes if episode.seed in played]
+            if statistics.fmean(shared) - mine.mean_return <= SMALL * size:
+                return True
     return False
 
 

@@ -149,7 +149,7 @@ class Tuner:
                 history.tuning[attempt.id] = NO_STEPS if steps <= 0 else NOT_PAID
             elif not program.params and program.table is None:
                 history.tuning[attempt.id] = NO_NUMBERS
-            elif target is not None and attempt.evaluation.mean_return >= target:
+            elif target is not None and history.evidence(attempt).mean_return >= target:
                 history.tuning[attempt.id] = AT_TARGET
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
@@ -166,7 +166,7 @@ class Tuner:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
                 continue
-            if chosen and target is not None and attempt.evaluation.mean_return >= target:
+            if chosen and target is not None and history.evidence(attempt).mean_return >= target:
                 continue
             program = Program.parse(candidate.source)
             program = program.lifted() if self._config.lift_constants else program
@@ -176,7 +176,7 @@ class Tuner:
                 starts[candidate.digest] = Start(
                     attempt.id,
                     program,
-                    attempt.evaluation.mean_return,
+                    history.evidence(attempt).mean_return,
                     warm,
                     self._observations,
                     earlier,

@@ -104,13 +104,17 @@ def on_bad_starts(history: History, attempt: Attempt, leader: Attempt) -> str:
     if not history.changed(attempt, leader):
         return ""
     before = {e.seed: e.return_ for e in history.evidence(leader).episodes}
-    now = (*history.evidence(attempt).episodes, *history.revisits.get(attempt.id, ()))
-    again = {e.seed: e.return_ for e in now}
+    revisited = history.revisits.get(attempt.id, ())
+    again = {e.seed: e.return_ for e in (*history.evidence(attempt).episodes, *revisited)}
+    bad = {
+        *bad_starts_of(history.evidence(leader)),
+        *(e.seed for e in revisited),
+    }  # which were bad when it was asked
     names = starts(history)
     listed = ", ".join(
         f"{names.get(seed, seed)}: {number(before[seed])} before, now {number(again[seed])}"
-        for seed in bad_starts_of(history.evidence(leader))
-        if seed in again
+        for seed in before
+        if seed in bad and seed in again
     )
     return f"on the bad starts of {leader.id}: {listed}"
 

@@ -5,6 +5,7 @@ import random
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,6 +42,7 @@ class Field:
         self.ledger = Ledger(config.budget)
         self.journal.listen(self.ledger.add)
         self.asked = []
+        self.llm = SimpleNamespace(language_model=False)
 
     def subject(self, candidate: Any) -> Any:
         """As the sampler gives it."""
@@ -342,7 +344,7 @@ def test_bad_starts_are_played_once_in_a_run_and_within_the_steps(tmp_path: Path
     assert not field.asked
     assert again.best().id == "mended"
     short = Bad(
-        tmp_path / "b", replace(CONFIG, budget=Budget(steps=150)), lead=("falls", 0), mended=("stands", 0)
+        tmp_path / "b", replace(CONFIG, budget=Budget(steps=60)), lead=("falls", 0), mended=("stands", 0)
     )
     short.judged(led(short), 2)
     assert all(not BAD & set(seeds) for _, seeds in short.asked)
@@ -366,3 +368,67 @@ def test_equal_programs_that_are_not_recognised_play_bad_starts_each(tmp_path: P
     ]
     field.judged(history, 2)
     assert [who for who, seeds in field.asked if BAD & set(seeds)] == ["one", "other"]
+
+
+class Uneven(Bad):
+    """A leader that earns most where it does not fall, and others that earn less and never fall."""
+
+    def episode(self, id_: Any, seed: Any) -> Any:
+        """A little less than the leader everywhere, but where it falls."""
+        found = super().episode(id_, seed)
+        return replace(found, return_=found.return_ - (0 if id_ == "lead" else 20))
+
+
+def test_who_earns_a_little_less_and_never_falls_replaces_who_falls(tmp_path: Path) -> None:
+    """It is clearly worse on each start that both played before, none of which is one that the leader falls on."""
+    field = Uneven(tmp_path, lead=("falls", 0), steady=("stands", 0))
+    history = led(field)
+    lead, steady = history.find("lead"), history.find("steady")
+    assert history.clearly_worse(steady, lead)
+    assert history.evidence(steady).mean_return > history.evidence(lead).mean_return
+    field.judged(history, 2)
+    assert ("steady", tuple(BAD)) in field.asked
+    assert not history.clearly_worse(steady, lead)
+    assert history.best().id == "steady"
+
+
+def test_bad_starts_are_played_by_as_many_as_the_steps_allow(tmp_path: Path) -> None:
+    """Who was asked to mend them comes first; the others do without, and a resumed run decides the same."""
+    few = replace(CONFIG, budget=Budget(steps=180))
+    field = Bad(
+        tmp_path, few, lead=("falls", 0), other=("stands", 0), mended=("stands", 0), more=("stands", 0)
+    )
+    history = led(field, "mended")
+    left = field.ledger.steps_left()
+    field.judged(history, 2)
+    who = [id_ for id_, seeds in field.asked if BAD & set(seeds)]
+    assert "mended" in who
+    assert 1 <= len(who) <= 0.15 * left / 10 < 3
+    assert sorted(field.journal.find("decision", "r2.again")) == sorted(who)
+
+
+class Rare(Field):
+    """A policy that earns 300 but on one start in eight, and on none of the first eight."""
+
+    def episode(self, id_: Any, seed: Any) -> Any:
+        """It falls where the seed says so; the second never does."""
+        falls = id_ == "rare" and seed % 8 == 7 and seed >= Seeds().validation(1, start=2_000_000)[0]
+        return EpisodeRecord(seed, 0.0 if falls else 301.0, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "ends"), [("rare", True, False), ("sure", True, True), ("rare", False, True)]
+)
+def test_what_would_end_a_models_run_plays_on_until_a_rare_fall_shows(
+    name: str, model: bool, ends: bool, tmp_path: Path
+) -> None:
+    """Eight episodes without a fall prove little; program search, whose steps are its only cost, is believed sooner."""
+    field = Rare(tmp_path, **{name: (0, 0)})
+    field.llm.language_model = model
+    history = field.judged(threshold=300.0)
+    assert history.reaches(300.0) == ends
+    played = len(history.evidence(history.best()).episodes)
+    assert (played >= 30) == model
+    asked = list(field.asked)
+    again = field.judged(threshold=300.0)
+    assert (field.asked, again.evidence(again.best())) == (asked, history.evidence(history.best()))

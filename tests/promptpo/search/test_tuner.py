@@ -336,13 +336,13 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
 
 @pytest.mark.parametrize(
     ("best", "other", "chance", "agreed"),
-    [((0.92, 0.93), (0.92, 0.93), 0.1, True), ((0.9, 0.5), (0.5, 0.9), 0.1, False), ((0.9, 0.5), (0.5, 0.5), 0.1, False),
+    [((0.92, 0.93), (0.92, 0.93), 0.1, True), ((0.92, 0.93, 0.1), (0.92, 0.93), 0.1, False), ((0.9, 0.5), (0.5, 0.9), 0.1, False), ((0.9, 0.5), (0.5, 0.5), 0.1, False),
      ((-200.0, -200.0), (-200.0, -200.0), -200.0, False)],
 )  # fmt: skip
 def test_two_structures_that_earn_the_same_end_the_last_search(
     best: Any, other: Any, chance: float, agreed: bool, tmp_path: Path
 ) -> None:
-    """What unlike programs agree on is likely all that the task gives; but not where it is what chance earns."""
+    """What unlike programs agree on is likely all there is; not where chance earns it, nor on good starts of the best."""
 
     def attempt(id_: str, source: str, returns: Any) -> Attempt:
         played = tuple(EpisodeRecord(i, one, 10) for i, one in enumerate(returns))
