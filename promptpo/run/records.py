@@ -195,6 +195,7 @@ class Experiment:
         steps: Environment steps, those of a version that was repaired included.
         repairs: How many repair calls it took.
         call: Journal key of the answer that it came with.
+        earned: The least and the most that one of its steps earned; empty where that is not known.
     """
 
     id: str
@@ -205,6 +206,7 @@ class Experiment:
     steps: int = 0
     repairs: int = 0
     call: str = ""
+    earned: tuple[float, ...] = ()
 
     @property
     def round(self) -> int:

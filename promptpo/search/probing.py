@@ -16,6 +16,7 @@ from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderErr
 from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Call
+from promptpo.rollouts.evaluation import extremes
 from promptpo.run.allowance import FIRST, Allowance, allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
@@ -202,6 +203,7 @@ class Experimenter:
             steps=trial.steps,
             repairs=trial.repairs,
             call=call,
+            earned=extremes(episode.extremes for episode in trial.episodes),
         )
         done = self._recorded(done)
         for key in trial.keys:

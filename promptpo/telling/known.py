@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.spec.promises import Promise
-from promptpo.telling import scores
 from promptpo.telling.promises import in_words
 from promptpo.telling.standing import Where
 
@@ -46,8 +45,7 @@ class Known:
 
     def earned(self) -> str:
         """What single steps have earned, and which promises nobody has seen kept; empty where it is not known."""
-        earned = scores.steps_earned(self.history)
-        return in_words(self.promises, *earned) if earned else ""
+        return in_words(self.promises, self.history)
 
     @property
     def leader(self) -> Attempt | None:

@@ -37,19 +37,40 @@ def to_earn(found: Sequence[Promise], history: History) -> str:
     if not open_:
         return ""
     return (
-        f'Promised reward: the task text says "{between_words(open_[0].words, LONGEST)}", and no step has earned it. Find out '
+        f'Promised reward: the task text says "{between_words(open_[0].words, LONGEST)}", and '
+        f"{_only_in_experiments(history, earned[-1])}. Find out "
         "what has to happen before it is paid: what no program has done, or not together, or not in that order. Try that, "
         "whatever it costs otherwise; list first what has been tried."
     )
 
 
-def in_words(found: Sequence[Promise], least: float, most: float) -> str:
-    """What single steps have earned, and what the task's text promises beyond that."""
+def _by_experiment(history: History, most: float) -> str:
+    """Which experiment has earned clearly more in one step than any program, as a clause; empty where none did."""
+    earned = {one.id: one.earned[-1] for one in history.experiments if one.earned}
+    best = max(earned, key=lambda id_: earned[id_], default="")
+    if not best or earned[best] <= max(CLEARLY * most, 0.0):
+        return ""
+    return f"a step of experiment {best} earned {number(earned[best])}"
+
+
+def _only_in_experiments(history: History, most: float) -> str:
+    found = _by_experiment(history, most)
+    return f"no program has earned it, but {found}: see what it did" if found else "no step has earned it"
+
+
+def in_words(found: Sequence[Promise], history: History) -> str:
+    """What single steps have earned, and what the task's text promises beyond that; empty where it is not known."""
+    earned = scores.steps_earned(history)
+    if not earned:
+        return ""
+    least, most = earned[0], earned[-1]
     quoted = list(dict.fromkeys(one.words for one in unseen(found, most)))[:MOST]
+    also = _by_experiment(history, most)
     if not quoted:
-        return f"Single steps have earned from {number(least)} to {number(most)} so far."
+        said = f"Single steps have earned from {number(least)} to {number(most)} so far"
+        return f"{said}; {also}." if also else f"{said}."
     listed = " and ".join(f'"{between_words(words, LONGEST)}"' for words in quoted)
     return (
-        f"No step of any episode has earned more than {number(most)} so far (least {number(least)}), but the task text "
-        f"says: {listed}"
+        f"No step of any program has earned more than {number(most)} so far (least {number(least)})"
+        f"{f', but {also}' if also else ''}{'. The' if also else ', but the'} task text says: {listed}"
     )

@@ -287,6 +287,7 @@ def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executo
     [one] = bench.prepare()
     assert one.steps == 12
     assert one.episodes == 2
+    assert one.earned == (1.0, 1.0)  # what CartPole pays for a step
     assert one.report == "Episode 1:\n6 steps to the left\nEpisode 2:\n6 steps to the left"
     late = probe(
         "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 5) or None", idea="Late."

@@ -269,7 +269,7 @@ def test_a_promise_that_nobody_has_seen_kept_is_told() -> None:
     told.history.attempts = [OLD, WRITTEN, poor]
     text = prompting.policy_prompt(plan("improve", parents=(poor,), aspect="x"), told, max_tokens=10_000)
     assert (
-        "No step of any episode has earned more than -0.1 so far (least -10), but the task text says: "
+        "No step of any program has earned more than -0.1 so far (least -10), but the task text says: "
         '"Reaching the goal gives a large bonus."' in text
     )
     kept = replace(poor, diagnosis=replace(poor.diagnosis, rewards=(-10.0, 1000.0)))

@@ -2,8 +2,10 @@
 
 import pytest
 
+from promptpo.run.records import Experiment
+from promptpo.search.history import History
 from promptpo.spec.promises import promises
-from promptpo.telling.promises import in_words, unseen
+from promptpo.telling.promises import in_words, to_earn, unseen
 
 BOARD = '''"""A board.
 
@@ -31,13 +33,31 @@ def reward(obs, action):
 '''
 
 
+def earning(*earned: float, probe: tuple[float, ...] = ()) -> History:
+    """A history in which single steps of programs, and of one experiment, have earned so much."""
+    return History(earned=earned, experiments=[Experiment("p2.1", "", "went", earned=probe)])
+
+
+def test_what_only_an_experiment_has_earned_is_told_beside_the_promise() -> None:
+    """The promise is still to be kept by a program, and the prompt says who has seen it kept."""
+    found = promises(BOARD)
+    past = earning(-10.0, -1.0, probe=(-10.0, 999.0))
+    assert "but a step of experiment p2.1 earned 999. The task text says:" in in_words(found, past)
+    assert "no program has earned it, but a step of experiment p2.1 earned 999: see" in to_earn(found, past)
+    assert "no step has earned it." in to_earn(found, earning(-10.0, -1.0, probe=(-10.0, -1.0)))
+    assert in_words([], earning(-1.0, 2.0, probe=(0.0, 5.0))).endswith(
+        "; a step of experiment p2.1 earned 5."
+    )
+    assert in_words(found, History()) == ""
+
+
 def test_a_bonus_without_a_number_is_a_promise_as_long_as_nothing_was_earned() -> None:
     """Who has earned something may have had it."""
     found = promises(BOARD)
     assert "Reaching the goal gives a large bonus." in [one.words for one in unseen(found, -1.0)]
     assert unseen([one for one in found if not one.amount], 982.0) == []
-    assert in_words(found, -10.0, -1.0).startswith(
-        "No step of any episode has earned more than -1 so far (least -10)"
+    assert in_words(found, earning(-10.0, -1.0)).startswith(
+        "No step of any program has earned more than -1 so far (least -10)"
     )
 
 
@@ -47,7 +67,7 @@ def test_a_number_in_the_code_is_a_promise() -> None:
     assert [one.amount for one in found] == [10.0]
     assert unseen(found, 2.0)
     assert not unseen(found, 9.5)
-    assert in_words(found, -0.1, 9.5) == "Single steps have earned from -0.1 to 9.5 so far."
+    assert in_words(found, earning(-0.1, 9.5)) == "Single steps have earned from -0.1 to 9.5 so far."
 
 
 @pytest.mark.parametrize(
