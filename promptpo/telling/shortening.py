@@ -13,6 +13,9 @@ SLACK, LONG = 80, 300
 LONGER = 1.5
 """A first sentence that is longer than asked for by this factor is not cut."""
 
+LEAST_FIRST = 60
+"""Characters of a first sentence beside a last one."""
+
 _NOTE = 24
 """Characters that are kept free for what says how much is left out."""
 
@@ -63,6 +66,20 @@ def sentences(text: str, most: int) -> str:
     if len(told) > LONGER * most or (len(told) < most / 2 and told != " ".join(every)):
         return between_words(" ".join(every), most)
     return told
+
+
+def first_and_last(text: str, most: int) -> str:
+    """As `sentences`; but what does not fit is left out before the last one, which says how to read what follows."""
+    told, every = sentences(text, most), " ".join(text.split())
+    if told == every:
+        return told
+    *_, last = re.split(r"(?<=[.!?])\s+", every)
+    room = max(most - len(last) - 2, LEAST_FIRST)
+    before = sentences(every[: -len(last)], room)
+    both = f"{before} {last}" if before.endswith("…") else f"{before} … {last}"
+    if every == f"{before} {last}":
+        return every
+    return both if len(both) <= LONGER * most else told
 
 
 def last_sentences(text: str, most: int) -> str:
