@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 EARLY = 0.5
 """An episode of less than this share of another's steps, terminated with less return, has ended early."""
 
+WIDE, LITTLE = 0.25, 0.1
+"""Returns differ much where their standard deviation is above this share of what lies between the best and the worst
+program, and is not a little of their own size."""
+
 MOST_NAMED = 6
 """Starts that are named."""
 
@@ -94,6 +98,20 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
         f"Returns: lowest {number(min(evidence.returns))}, quartiles {number(low)}, {number(middle)} and "
         f"{number(high)}, highest {number(max(evidence.returns))}."
     )
+
+
+def spreads(evidence: Evidence, means: Sequence[float]) -> bool:
+    """Whether a program's returns differ so much that its mean says little.
+
+    Args:
+        evidence: Of the program.
+        means: Mean returns of all programs that run.
+    """
+    values = evidence.returns
+    if len(values) < 2 or len(means) < 2:  # noqa: PLR2004 - nothing to differ from
+        return False
+    apart, size = statistics.stdev(values), max(map(abs, values))
+    return apart > max(WIDE * (max(means) - min(means)), LITTLE * size)
 
 
 def on_bad_starts(history: History, attempt: Attempt, leader: Attempt) -> str:

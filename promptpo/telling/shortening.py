@@ -13,6 +13,13 @@ SLACK, LONG = 80, 300
 LONGER = 1.5
 """A first sentence that is longer than asked for by this factor is not cut."""
 
+_WRONG = re.compile(
+    r"\b(?:fell|falls?|fallen|flip\w*|tumbl\w*|crash\w*|fail\w*|stuck|lost|collid\w*|ended|terminat\w*|died|overturn\w*"
+    r"|unsuccess\w*)\b",
+    re.IGNORECASE,
+)
+"""Words with which summaries say how an episode failed."""
+
 LEAST_FIRST = 60
 """Characters of a first sentence beside a last one."""
 
@@ -50,6 +57,23 @@ def between_words(text: str, most: int) -> str:
     if clause > 0.7 * len(kept):
         kept = kept[:clause]
     return kept.rstrip(" ,;:") + " …"
+
+
+def in_a_line(text: str, most: int) -> str:
+    """The beginning of some lines in one, of at most so many characters; cut before it tells what went wrong, that too."""
+    line = "; ".join(filter(None, map(str.strip, text.splitlines())))
+    if len(line) <= most:
+        return line
+    told = between_words(line, most)
+    if _WRONG.search(told):
+        return told
+    wrong = _WRONG.search(line, len(told) - 2)
+    if wrong is None:
+        return told
+    end = re.search(r"; |[,.] ", line[wrong.end() :])
+    clause = line[wrong.start() : wrong.end() + end.start() if end else len(line)]
+    clause = between_words(clause, most // 2) if len(clause) > most // 2 else clause
+    return f"{between_words(line, max(most - len(clause) - 1, most // 3))} {clause} …"
 
 
 def sentences(text: str, most: int) -> str:

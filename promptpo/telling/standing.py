@@ -96,19 +96,27 @@ class Where:
 
     def _tuning(self) -> str:
         episodes = self.number_of_episodes
+        kept = self._kept_for()
         if episodes < 1:
-            return "No steps are left for tuning this round's PARAMS: write the values that you believe in."
+            return f"No steps are left for tuning this round's PARAMS{kept}: write the values that you believe in."
         many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
         if episodes < WORTH:
             return (
-                f"Hardly any steps are left for tuning this round's PARAMS (about {many}): write the values that you "
-                "believe in."
+                f"Hardly any steps are left for tuning this round's PARAMS (about {many}){kept}: write the values that "
+                "you believe in."
             )
         too = ", the best so far among them" if self.round > 1 else ""
         return (
             f"Tuning of this round's PARAMS: about {many} of {_steps(self.length)}, or more shorter ones, for all programs "
             f"together{too}: a brief look at each, then most for what gains."
         )
+
+    def _kept_for(self) -> str:
+        """What the steps that are left are for, where they are enough for tuning and yet not for that."""
+        if not self.steps_left or self.steps_left < WORTH * self.length:
+            return ""
+        later = "later rounds' programs and " if self.round < self.rounds else ""
+        return f", as the rest is kept for this round's programs, {later}the last choice on fresh episodes"
 
 
 def _steps(length: float) -> str:

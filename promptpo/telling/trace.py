@@ -58,6 +58,12 @@ beside coarse ones."""
 COARSE, OF_STRIDE, WIDEST = 11, 7, 8
 """Rows that show strides, how many there are to one to and fro, and steps from one to the next at most."""
 
+LEAST_OF_QUICK = 2.5
+"""Rows, at least, to one to and fro of the quicker movements: fewer do not show which way they go."""
+
+TWO_STRIDES = 16
+"""Rows of consecutive steps up to which two strides are shown by them."""
+
 STRIDES = (5, 1, 2)
 """Columns of these rows."""
 
@@ -127,19 +133,28 @@ def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
         steps: Sequence[int] = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
         rows = table(trajectory, steps, names, posture, most, CALM)
         return "\n".join([f"Steps 0 to {length - 1}, evenly spread:", *rows])
+    slow, quick = _strides(trajectory, length // 2)
+    rows_of_two = min(math.ceil(2 * slow), length)
+    if rows_of_two <= TWO_STRIDES:
+        steps = range((length - rows_of_two) // 2, (length - rows_of_two) // 2 + rows_of_two)
+        rows = table(trajectory, steps, names, (), STRIDES, rows_of_two, swings=True)
+        return "\n".join([f"Steps {steps[0]} to {steps[-1]}, in its middle:", *rows])
     first = (length - ADJACENT) // 2
     steps = range(first, first + ADJACENT)
     rows = table(trajectory, steps, names, posture, most, ADJACENT)
-    coarse = _strides(trajectory, first, names)
+    coarse = _coarse(trajectory, first, names, slow, quick)
     return "\n".join([f"Steps {first} to {steps[-1]}, in its middle:", *rows, "", *coarse])
 
 
-def _strides(trajectory: Trajectory, middle: int, names: Mapping[str, str]) -> list[str]:
-    """Steps some way apart, so that a few rows show more than one stride, of few columns."""
+def _coarse(
+    trajectory: Trajectory, middle: int, names: Mapping[str, str], slow: float, quick: float
+) -> list[str]:
+    """Steps some way apart, so that a few rows show more than one stride, of few columns.
+
+    Not so far apart that the quicker movements seem to stand still or to go the other way.
+    """
     length = len(trajectory.rewards)
-    begun = max(0, middle - WINDOW // 2)
-    seen = trajectory.observations[begun : min(length, begun + WINDOW)]
-    apart = min(WIDEST, max(2, round(_stride(seen) / OF_STRIDE)))
+    apart = min(WIDEST, max(2, round(slow / OF_STRIDE)), int(quick / LEAST_OF_QUICK))
     apart = max(1, min(apart, (length - 1) // (COARSE - 1)))
     first = max(0, min(middle - apart * (COARSE - 1) // 2, length - 1 - apart * (COARSE - 1)))
     steps = range(first, first + apart * (COARSE - 1) + 1, apart)
@@ -147,8 +162,10 @@ def _strides(trajectory: Trajectory, middle: int, names: Mapping[str, str]) -> l
     return [f"Every {apart}{ORDINAL.get(apart, 'th')} of steps {steps[0]} to {steps[-1]}:", *rows]
 
 
-def _stride(observations: Sequence[Any]) -> float:
-    """Steps of a to and fro of what changes in these: of the slower ones, since speeds and contacts go twice as often."""
+def _strides(trajectory: Trajectory, middle: int) -> tuple[float, float]:
+    """Steps of a to and fro of what changes there: of the slower movements, and of the usual ones."""
+    begun = max(0, middle - WINDOW // 2)
+    observations = trajectory.observations[begun : min(len(trajectory.rewards), begun + WINDOW)]
     parts = [dict(components(value, "obs")) for value in observations]
     found = []
     for label in parts[0]:
@@ -157,7 +174,8 @@ def _stride(observations: Sequence[Any]) -> float:
         crossings = sum((a < mean) != (b < mean) for a, b in itertools.pairwise(values))
         if crossings >= LEAST_CROSSINGS:  # of what goes on there are fewer
             found.append(2 * len(values) / crossings)
-    return sorted(found)[3 * len(found) // 4] if found else float(len(parts))
+    found.sort()
+    return (found[3 * len(found) // 4], found[len(found) // 2]) if found else (float(len(parts)),) * 2
 
 
 def _to_and_fro(observations: Sequence[Any]) -> bool:

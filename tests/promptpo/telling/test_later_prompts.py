@@ -53,7 +53,7 @@ def test_references_and_what_is_left_are_told() -> None:
     for words in (
         "Round 3 of 5",
         "60,000 of 100,000 environment steps and 17 model calls",
-        "about 90 episodes of 100 steps, or more shorter ones, for all programs and the best so far together",
+        "about 90 episodes of 100 steps, or more shorter ones, for all programs together, the best so far among them",
         "Random actions earn 10 ± 0.58 over 3 episodes; doing nothing earns 8 over 1 episode",
         "solved from a mean return of 195",
     ):
