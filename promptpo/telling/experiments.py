@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD = 6000
+MOST_TOLD = 5000
 """Characters of a prompt that all experiments may take."""
 
 OFTEN = 3

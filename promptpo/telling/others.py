@@ -31,10 +31,10 @@ MOST_BEATEN = 2
 FEW = 200
 """Characters of a summary up to which it is told in a line."""
 
-BESIDE = 120
+BESIDE = 80
 """Characters of its best episode that are told beside the worst, where returns differ much."""
 
-TRIED = 140
+TRIED = 100
 """Characters of what a program tried that came out like another."""
 
 MOVED = 4
@@ -185,7 +185,7 @@ def _alike(attempt: Attempt, same: str, known: Known) -> str:
     """That a candidate came out like another, and what it tried, which so need not be tried again."""
     copied = bool(attempt.candidate.duplicate_of)
     tried = "" if copied else " ".join(_origin(attempt, known, TRIED, lines=False).split())
-    return f"- {same}.{f' It tried: {between_words(tried, 2 * TRIED)}' if tried else ''}"
+    return f"- {same}.{f' It tried: {between_words(tried, TRIED + TRIED // 2)}' if tried else ''}"
 
 
 def _in_short(attempt: Attempt, most: int, known: Known, role: str = "worst") -> str:

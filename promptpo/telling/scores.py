@@ -175,7 +175,7 @@ def alike(history: History, attempt: Attempt) -> str:
     if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
         return ""
     n = len(history.against(attempt, stands).returns)
-    return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} episodes that both played)"
+    return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} shared episodes)"
 
 
 def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str:

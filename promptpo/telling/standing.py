@@ -98,11 +98,12 @@ class Where:
         episodes = self.number_of_episodes
         kept = self._kept_for()
         if episodes < 1:
-            return f"No steps are left for tuning this round's PARAMS{kept}: write the values that you believe in."
+            rest = f" ({kept[2:]})" if kept else ""
+            return f"No steps are left for tuning this round's PARAMS{rest}: write the values that you believe in."
         many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
         if episodes < WORTH:
             return (
-                f"Hardly any steps are left for tuning this round's PARAMS (about {many}){kept}: write the values that "
+                f"Hardly any steps are left for tuning this round's PARAMS (about {many}{kept}): write the values that "
                 "you believe in."
             )
         too = ", the best so far among them" if self.round > 1 else ""
@@ -115,8 +116,7 @@ class Where:
         """What the steps that are left are for, where they are enough for tuning and yet not for that."""
         if not self.steps_left or self.steps_left < WORTH * self.length:
             return ""
-        later = "later rounds' programs and " if self.round < self.rounds else ""
-        return f", as the rest is kept for this round's programs, {later}the last choice on fresh episodes"
+        return "; the rest is kept for the episodes of new programs and for the last choice"
 
 
 def _steps(length: float) -> str:

@@ -201,7 +201,7 @@ def paid_for(trajectory: Trajectory) -> str:
     seen = trajectory.observations
     later = [min(t + 1, len(seen) - 1) for t in steps]  # what a step earns shows after it
     before, after = ([dict(components(seen[t], "obs")) for t in some] for some in (steps, later))
-    found = {}
+    found: dict[str, float] = {}
     for label in before[0]:
         for parts in (before, after):
             values = np.array([part.get(label, math.nan) for part in parts])
