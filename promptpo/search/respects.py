@@ -223,12 +223,10 @@ def _outcome(history: History, attempt: Attempt) -> str:
     """What became of the last attempt, in a sentence."""
     base = history.find(history.asked[attempt.id].base)
     evidence = history.evidence(attempt)
-    if base is None:
-        return f"The last attempt at this, {attempt.id}: {scores.score(evidence)}."
-    against = scores.difference(history.against(attempt, base), base.id).partition(" over ")[0]
-    few = len(evidence.returns) <= 2 * WORST and "(" not in against
-    listed = f" ({', '.join(map(number, evidence.returns))})" if few else ""
-    return f"The last attempt at this, {attempt.id}: {against.rstrip('(')}{listed}."
+    few = len(evidence.returns) <= 2 * WORST
+    earned = ", ".join(map(number, evidence.returns)) if few else scores.score(evidence)
+    against = "" if base is None else f": {scores.difference(history.against(attempt, base), base.id)}"
+    return f"The last attempt at this, {attempt.id}, returned {earned}{against}."
 
 
 def _more(evidence: Evidence, *, steady: bool) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD = 5000
-"""Characters of a prompt that all experiments may take."""
+MOST_TOLD, SHORTER = 4700, (4000, 1500, 750)
+"""Characters of a prompt that all experiments may take, and where room is short."""
 
 OFTEN = 3
 """Times in a row from which on a line is told once."""
@@ -201,6 +201,5 @@ def part(experiments: Sequence[Experiment], round_: int) -> Part:
     """
     old, last = round_ - FRESH, round_ - 1
     forms = [section(experiments, MOST_TOLD)]
-    sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
-    forms += [section(experiments, most, before=old, code=last) for most in sizes]
+    forms += [section(experiments, most, before=old, code=last) for most in (MOST_TOLD, *SHORTER)]
     return Part(forms, [48, 69, 78, 84] if experiments else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ FEW = 200
 BESIDE = 80
 """Characters of its best episode that are told beside the worst, where returns differ much."""
 
-TRIED = 100
+TRIED = 160
 """Characters of what a program tried that came out like another."""
 
 MOVED = 4
@@ -185,6 +186,7 @@ def _alike(attempt: Attempt, same: str, known: Known) -> str:
     """That a candidate came out like another, and what it tried, which so need not be tried again."""
     copied = bool(attempt.candidate.duplicate_of)
     tried = "" if copied else " ".join(_origin(attempt, known, TRIED, lines=False).split())
+    tried = re.sub(r"^Against \w+: ", "", tried)
     return f"- {same}.{f' It tried: {between_words(tried, TRIED + TRIED // 2)}' if tried else ''}"
 
 

@@ -93,17 +93,17 @@ def sentences(text: str, most: int) -> str:
 
 
 def first_and_last(text: str, most: int) -> str:
-    """As `sentences`; but what does not fit is left out before the last one, which says how to read what follows."""
+    """As `sentences`, and the last one, which says how to read what follows, where that is half as long again at most."""
     told, every = sentences(text, most), " ".join(text.split())
-    if told == every:
+    last = re.split(r"(?<=[.!?])\s+", every)[-1]
+    if told == every or told.endswith(last):
         return told
-    *_, last = re.split(r"(?<=[.!?])\s+", every)
-    room = max(most - len(last) - 2, LEAST_FIRST)
-    before = sentences(every[: -len(last)], room)
-    both = f"{before} {last}" if before.endswith("…") else f"{before} … {last}"
-    if every == f"{before} {last}":
-        return every
-    return both if len(both) <= LONGER * most else told
+    for room in (most, most - len(last), LEAST_FIRST):
+        before = sentences(every[: -len(last)], max(room, LEAST_FIRST))
+        gap = "" if f"{before} {last}" == every or before.endswith("…") else "… "
+        if len(before) + len(last) + len(gap) < LONGER * most:
+            return f"{before} {gap}{last}"
+    return told
 
 
 def last_sentences(text: str, most: int) -> str:

@@ -121,8 +121,7 @@ def test_what_became_of_the_last_attempt_at_more_is_told(second: tuple[float, ..
     past = History([leader, attempt("r2c1", (-444.0, 1661.0, -316.0)), attempt("r3c1", second)], rounds=3)
     past.asked = {id_: Asked("improve", "r1c1", "", "Level") for id_ in ("r2c1", "r3c1")}
     [text] = [text for text in respects(past, leader) if text.startswith("Level")]
-    assert "The last attempt at this, r3c1: " in text
-    assert text.endswith(f" r1c1 (1900, {second[1]:.0f}, 1950).")
+    assert f"The last attempt at this, r3c1, returned 1900, {second[1]:.0f}, 1950: " in text
     assert ("mending the bad ones" in text) is not broke
     assert ("The last two attempts broke down" in text) is broke
 
