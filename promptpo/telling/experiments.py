@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD, SHORTER = 4700, (4000, 1500, 750)
+MOST_TOLD, SHORTER = 4700, (3200, 1500, 750)
 """Characters of a prompt that all experiments may take, and where room is short."""
 
 OFTEN = 3

@@ -64,6 +64,9 @@ LEAST_OF_QUICK = 2.5
 TWO_STRIDES = 16
 """Rows of consecutive steps up to which two strides are shown by them."""
 
+STILL = 0.15
+"""A row that is nearer than this share of a stride to a whole number of strides after another shows the same of it."""
+
 STRIDES = (5, 1, 2)
 """Columns of these rows."""
 
@@ -93,7 +96,7 @@ def trace(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     end = min(len(rewards), max(STEPS, at + 1 + AFTER))
     steps: Sequence[int] = range(max(0, end - STEPS), end)
     if episode.terminated and at == last and len(rewards) >= BEFORE_END:
-        steps = _before_the_end(len(rewards))
+        steps = _before_the_end(trajectory)
     elif episode.terminated and end <= last:  # what ended it matters as well
         first = max(end, last + 1 - ENDING)
         steps = [*list(steps)[-(STEPS - (last + 1 - first)) :], *range(first, last + 1)]
@@ -171,9 +174,9 @@ def _strides(trajectory: Trajectory, middle: int) -> tuple[float, float]:
     for label in parts[0]:
         values = [part[label] for part in parts if label in part]
         mean = statistics.fmean(values)
-        crossings = sum((a < mean) != (b < mean) for a, b in itertools.pairwise(values))
-        if crossings >= LEAST_CROSSINGS:  # of what goes on there are fewer
-            found.append(2 * len(values) / crossings)
+        crossed = [t for t, (a, b) in enumerate(itertools.pairwise(values)) if (a < mean) != (b < mean)]
+        if len(crossed) >= LEAST_CROSSINGS:  # of what goes on there are fewer
+            found.append(2 * (crossed[-1] - crossed[0]) / (len(crossed) - 1))
     found.sort()
     return (found[3 * len(found) // 4], found[len(found) // 2]) if found else (float(len(parts)),) * 2
 
@@ -186,16 +189,28 @@ def _to_and_fro(observations: Sequence[Any]) -> bool:
     return bool(shares) and statistics.median(shares) < STRAIGHT
 
 
-def _before_the_end(length: int) -> list[int]:
+def _before_the_end(trajectory: Trajectory) -> list[int]:
     """Steps of an episode from its first one to its end, the closer to each other the nearer the end is."""
+    length = len(trajectory.rewards)
+    stride = _strides(trajectory, length - WINDOW // 2)[0]
+    far, near = (_beside_strides(apart, stride) for apart in (APART, LAST_APART))
     begun = length - BEFORE_END
     earlier = min(EARLIER, math.ceil(begun / APART))
     return [
         *(begun * n // earlier for n in range(earlier)),
-        *range(length - BEFORE_END, length - LAST, APART),
-        *range(length - LAST, length - CLOSE, LAST_APART),
+        *range(length - BEFORE_END, length - LAST, far),
+        *range(length - LAST, length - CLOSE, near),
         *range(length - CLOSE, length),
     ]
+
+
+def _beside_strides(apart: int, stride: float) -> int:
+    """About so many steps, and not about one stride or several: rows that far apart would look as if nothing moved."""
+    for steps in (apart, apart - 1, apart + 1, apart - 2, apart + 2):
+        strides = steps / stride
+        if strides < STILL or abs(strides - round(strides)) >= STILL:
+            return steps
+    return apart
 
 
 def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:

@@ -1,5 +1,6 @@
 """The steps of an episode where it hurts."""
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -278,6 +279,17 @@ def test_of_a_quick_gait_two_strides_are_told_step_by_step(stride: float) -> Non
     assert abs(steps[0] + steps[-1] - 100) < 4
     few = [int(row.partition("|")[0]) for row in shorter(text).splitlines()[2:]]
     assert few == list(range(few[0], few[0] + len(few)))
+
+
+@pytest.mark.parametrize("stride", [4, 5, 10, 20])
+def test_rows_before_a_fall_are_no_whole_strides_apart(stride: float) -> None:
+    """Else a gait looks as if nothing moved until the fall."""
+    gait = [np.array([np.sin(2 * np.pi * t / stride), t / 10]) for t in range(401)]
+    told = trace(episode([1.0] * 400, terminated=True, observations=gait), NAMES)
+    steps = [int(re.split(r"\D", row)[0]) for row in told.splitlines()[2:]]
+    far = [b - a for a, b in itertools.pairwise([t for t in steps if 300 <= t < 380])]
+    assert far
+    assert all(min(apart % stride, -apart % stride) >= 0.15 * stride for apart in far)
 
 
 def test_what_is_paid_for_is_a_column_of_every_table() -> None:
