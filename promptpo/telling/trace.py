@@ -61,8 +61,8 @@ COARSE, OF_STRIDE, WIDEST = 11, 7, 8
 LEAST_OF_QUICK = 2.5
 """Rows, at least, to one to and fro of the quicker movements: fewer do not show which way they go."""
 
-TWO_STRIDES = 16
-"""Rows of consecutive steps up to which two strides are shown by them."""
+TWO_STRIDES, OF_TWO = 16, (5, 2, 2)
+"""Rows of consecutive steps up to which two strides are shown by them, and their columns."""
 
 STILL = 0.15
 """A row that is nearer than this share of a stride to a whole number of strides after another shows the same of it."""
@@ -140,7 +140,7 @@ def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     rows_of_two = min(math.ceil(2 * slow), length)
     if rows_of_two <= TWO_STRIDES:
         steps = range((length - rows_of_two) // 2, (length - rows_of_two) // 2 + rows_of_two)
-        rows = table(trajectory, steps, names, (), STRIDES, rows_of_two, swings=True)
+        rows = table(trajectory, steps, names, (), OF_TWO, rows_of_two, swings=True)
         return "\n".join([f"Steps {steps[0]} to {steps[-1]}, in its middle:", *rows])
     first = (length - ADJACENT) // 2
     steps = range(first, first + ADJACENT)
@@ -230,6 +230,7 @@ def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] 
     if length <= 2 * BEGINNING or not episode.terminated:
         end = min(length, BEGINNING)
         apart = max(1, math.ceil(end / BEGINNING_ROWS))
+        apart = _beside_strides(apart, _strides(trajectory, 0)[0]) if apart > 2 else apart  # noqa: PLR2004 - fewer rows
         steps = [t for t in range(end) if t % apart == 0 or t == end - 1]
         about = f"How it began (start of {length:,} step{'s' if length > 1 else ''}):"
     else:
