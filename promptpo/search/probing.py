@@ -24,7 +24,8 @@ from promptpo.run.records import Experiment, Seeds
 from promptpo.run.spender import Subject
 from promptpo.telling import experimenting, experiments, feedback, prompting
 from promptpo.telling.experiments import MOST_REPORT
-from promptpo.telling.shortening import SLACK, at_items, between_words
+from promptpo.telling.rows import of_every_episode
+from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -197,7 +198,7 @@ class Experimenter:
         done = Experiment(
             id_,
             trial.source,
-            report=report if len(report) <= MOST_REPORT else at_items(report, MOST_REPORT - SLACK),
+            report=report if len(report) <= MOST_REPORT else of_every_episode(report, MOST_REPORT),
             problem=fault.clause if fault is not None else "",
             episodes=len(trial.episodes),
             steps=trial.steps,
@@ -270,7 +271,7 @@ class Experimenter:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break
             said = [*texts, result.value or ""]
-            if n > self._most.episodes and len(experiments.report_of(said)) > MOST_REPORT:
+            if n > self._most.episodes and len(experiments.report_of(said)) > TOO_LONG * MOST_REPORT:
                 break  # more than was planned may not cost what the others say
             texts = said
         long = len(experiments.report_of(texts))

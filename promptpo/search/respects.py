@@ -32,6 +32,9 @@ GAIN = 0.05
 """What taking the better of two programs on every start has to gain, as a share of the returns' size, for a merger:
 programs that behave nearly alike take turns by chance."""
 
+TWICE, BROKEN = 2, 0.5
+"""Attempts at the same that have to break down, and what a start loses of its return where one did."""
+
 WORST = 3
 """Starts named as the worst."""
 
@@ -58,7 +61,7 @@ def respects(
         _success(evidence, names),
         "" if one_start else _robustness(history, attempt, names),
         _length(evidence, hopeful=_above_nothing(history, evidence)),
-        _level(evidence),
+        _level(history, evidence),
         "" if final else _bounds(attempt),
         WEAKEST,
         "" if final else _simplicity(attempt),
@@ -186,7 +189,47 @@ def _length(evidence: Evidence, *, hopeful: bool) -> str:
     return ""
 
 
-def _level(evidence: Evidence) -> str:
+def _level(history: History, evidence: Evidence) -> str:
+    """To earn more in every episode, with what came of the last attempt at that."""
+    tried = _tried(history, "Level")
+    last = f" {_outcome(history, tried[-1])}" if tried else ""
+    both_fell = len(tried) >= TWICE and all(_fell(history, one) for one in tried[-TWICE:])
+    return f"{_more(evidence, steady=both_fell)}{last}"
+
+
+def _tried(history: History, respect: str) -> list[Attempt]:
+    """The programs that improving the best in a respect gave, oldest first; tuned forms count for what they were made from."""
+    found = [history.find(id_) for id_, asked in history.asked.items() if asked.respect == respect]
+    return sorted(
+        (one for one in found if one is not None and history.runs(one)), key=lambda one: one.candidate.round
+    )
+
+
+def _fell(history: History, attempt: Attempt) -> bool:
+    """Whether some of a program's episodes broke down: far below its others, or far below what it was to improve."""
+    asked = history.asked[attempt.id]
+    base = history.find(asked.base)
+    if base is None:
+        return False
+    theirs = {e.seed: e.return_ for e in history.evidence(base).episodes}
+    return any(
+        theirs[e.seed] - e.return_ > BROKEN * abs(theirs[e.seed])
+        for e in history.evidence(attempt).episodes
+        if e.seed in theirs
+    )
+
+
+def _outcome(history: History, attempt: Attempt) -> str:
+    """What became of the last attempt, in a sentence."""
+    base = history.find(history.asked[attempt.id].base)
+    evidence = history.evidence(attempt)
+    few = len(evidence.returns) <= 2 * WORST
+    earned = ", ".join(map(number, evidence.returns)) if few else scores.score(evidence)
+    against = "" if base is None else f": {scores.difference(history.against(attempt, base), base.id)}"
+    return f"The last attempt at this, {attempt.id}, returned {earned}{against}."
+
+
+def _more(evidence: Evidence, *, steady: bool) -> str:
     middle = statistics.median(evidence.returns) if evidence.returns else 0.0
     if len(set(evidence.returns)) == 1:
         return (
@@ -194,17 +237,36 @@ def _level(evidence: Evidence) -> str:
             "it, and change that, though it may need another way of moving or deciding."
         )
     ended = sum(e.terminated and not e.success for e in evidence.episodes)
-    if 2 * ended > len(evidence.episodes):
+    if 2 * ended > len(evidence.episodes) and not _paid_at_the_end(evidence):
         return (
             f"Level: every episode shall earn more (median {number(middle)}, best "
             f"{number(max(evidence.returns, default=0.0))}). {ended} of {len(evidence.episodes)} end before their time is up: "
             "work out from the reward whether that end, or what is earned until then, limits them, and change that, though it "
             "may need another way of moving or deciding."
         )
-    return (
+    head = (
         f"Level: every episode shall earn more, the good ones too (median {number(middle)}, best "
-        f"{number(max(evidence.returns, default=0.0))}); mending the bad ones is not what is asked for here. Work out from the "
+        f"{number(max(evidence.returns, default=0.0))})"
+    )
+    if steady:
+        return (
+            f"{head}. The last two attempts broke down on some starts: change one thing, by little, and only as far as every "
+            "start still goes well."
+        )
+    return (
+        f"{head}; mending the bad ones is not what is asked for here. Work out from the "
         "reward what limits the good ones, and change that, though it may need another way of moving or deciding."
+    )
+
+
+def _paid_at_the_end(evidence: Evidence) -> bool:
+    """Whether one step earned all that an episode did, so that its end is what is wanted and limits nothing."""
+    return all(
+        len(e.extremes) > 1
+        and e.return_ > 0
+        and math.isclose(e.extremes[-1], e.return_)
+        and e.extremes[0] >= 0
+        for e in evidence.episodes
     )
 
 

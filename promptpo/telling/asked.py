@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Lines at most: the latest."""
+
+_REACH = re.compile(r"\(up to (?=[-+\d])")
 
 NAMED = 110
 """Characters of a strategy's name in a list."""
@@ -48,12 +51,17 @@ def strategies_in_words(history: History, *, short: bool = False) -> str:
     for id_ in _of_earlier_rounds(history):
         asked = history.asked[id_]
         if asked.strategy:
-            name = between_words(asked.strategy, NAMED // 2 if short else NAMED)
+            name = between_words(guessed(asked.strategy), NAMED // 2 if short else NAMED)
             outcome = "" if short else f": {_outcome(history, id_, '')}"
             lines.append(f'- "{name}" ({id_}){outcome}')
     if not lines:
         return ""
     return "\n".join(["# Strategies that were tried", "", *lines[-MOST:]])
+
+
+def guessed(strategy: str) -> str:
+    """A strategy's name in which what it may reach is told as what it is: its author's guess."""
+    return _REACH.sub("(guessed: up to ", strategy)
 
 
 def thoughts_in_words(history: History) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from promptpo.program import Program, answers
 from promptpo.program.deeds import deeds
 from promptpo.telling.parts import Part
-from promptpo.telling.shortening import SLACK, at_items, between_words, sentences
+from promptpo.telling.rows import of_every_episode
+from promptpo.telling.shortening import between_words, first_and_last
 from sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -19,16 +20,8 @@ if TYPE_CHECKING:
 MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD = 6000
-"""Characters of a prompt that all experiments may take."""
-
-LEAST_EPISODE = 90
-"""Characters of an episode's report below which fewer episodes are told, rather than less of each."""
-
-LEAST_SAID = 60
-"""Characters that are left of it in any case."""
-
-OTHERS = "(What it reported of other episodes is left out.)"
+MOST_TOLD, SHORTER = 4700, (3200, 1500, 750)
+"""Characters of a prompt that all experiments may take, and where room is short."""
 
 OFTEN = 3
 """Times in a row from which on a line is told once."""
@@ -36,16 +29,11 @@ OFTEN = 3
 STALE, FRESH = 450, 2
 """Characters for each experiment that is older than so many rounds, once room is short."""
 
-BEGINNINGS = "(Of experiments that are older than two rounds the beginning is told.)"
-
 TITLE = "# What experiments showed"
 MOST_IDEA, MOST_PROBLEM, LEAST = 320, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
-
-EPISODE = re.compile(r"Episode \d+:")
-"""What stands above the report of each of several episodes."""
 
 METHODS = ("act", "report")
 
@@ -127,11 +115,11 @@ def section(experiments: Sequence[Experiment], most: int, *, before: int = 0, co
     Args:
         experiments: Oldest first.
         most: Characters.
-        before: Of those of earlier rounds than this one only the beginning is told.
+        before: Of those of earlier rounds than this one a few rows are told.
         code: Of those of earlier rounds than this one no code is shown.
     """
     told = [one for one in experiments if one.source] if most >= 2 * LEAST else []
-    room = most - len(TITLE) - len(BEGINNINGS) - 48
+    room = most - len(TITLE) - 48
     left_out = max(0, len(told) - max(1, room // LEAST))
     told = told[left_out:]
     newest = max((one.round for one in told), default=0)
@@ -140,21 +128,21 @@ def section(experiments: Sequence[Experiment], most: int, *, before: int = 0, co
     others = [one for one in told if one not in stale and one not in fresh]
     texts: dict[str, str] = {}
     for group, each, kept in ((stale, STALE, fresh + others), (fresh, room, others), (others, room, [])):
-        mine = min(room - LEAST * len(kept), each * len(group))
-        new = _shared(group, mine, code=group is fresh and newest >= code, whole=group is not stale)
+        share = each if group is not stale or not kept else min(each, room // (2 * len(group) or 1))
+        mine = min(room - LEAST * len(kept), share * len(group))
+        new = _shared(group, mine, code=group is fresh and newest >= code)
         room -= sum(len(text) + 2 for text in new.values())
         texts |= new
     last = [f"({left_out} earlier ones are left out.)"] if left_out else []
-    last += [BEGINNINGS] if any(one.report not in texts[one.id] for one in stale) else []
     shown = sorted(told, key=lambda one: -one.round)
     return "\n\n".join([TITLE, *(texts[one.id] for one in shown), *last]) if texts else ""
 
 
-def _shared(group: Sequence[Experiment], room: int, *, code: bool, whole: bool) -> dict[str, str]:
+def _shared(group: Sequence[Experiment], room: int, *, code: bool) -> dict[str, str]:
     """Some experiments by id, each with its share of the room; what a short report leaves goes to the others."""
     texts: dict[str, str] = {}
     for n, one in enumerate(sorted(group, key=lambda one: len(_in_words(one, room)))):
-        texts[one.id] = text = _in_words(one, room // (len(group) - n) - 2, code=code, whole=whole)
+        texts[one.id] = text = _in_words(one, room // (len(group) - n) - 2, code=code)
         room -= len(text) + 2
     return texts
 
@@ -172,7 +160,8 @@ def one_line(one: Experiment) -> str:
 
 def _idea(one: Experiment, most: int = 240) -> str:
     program = Program.parse(one.source)
-    return sentences(tidy(program.docstring or next(iter(program.class_docstrings("Probe")), "")), most)
+    said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
+    return first_and_last(said, most)
 
 
 def _took(one: Experiment) -> str:
@@ -180,14 +169,13 @@ def _took(one: Experiment) -> str:
     return f"{episodes}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
 
 
-def _in_words(one: Experiment, most: int, *, code: bool = False, whole: bool = True) -> str:
+def _in_words(one: Experiment, most: int, *, code: bool = False) -> str:
     """An experiment in at most so many characters: what was tried out, and what it reported or why it did not.
 
     Args:
         one: The experiment.
         most: Characters.
         code: Show how it acted, where its report leaves room for that.
-        whole: Tell of every episode rather than of the first ones.
     """
     idea = _idea(one, min(MOST_IDEA, most // 3))
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
@@ -200,44 +188,8 @@ def _in_words(one: Experiment, most: int, *, code: bool = False, whole: bool = T
     acted = f"\n```python\n{did}\n```" if did else ""
     if len(one.report) + len(acted) <= room:
         return f"{head}{acted}\n{one.report}"
-    cut = _of_every_episode if whole else _beginning
-    text = one.report if len(one.report) <= room else cut(one.report, room)
+    text = one.report if len(one.report) <= room else of_every_episode(one.report, room)
     return f"{head}\n{text}"
-
-
-def _beginning(text: str, room: int) -> str:
-    """The first lines, and what there is room for of the next; that others are left out is said once of all told so."""
-    lines, size = text.splitlines(), -1
-    kept = [line for line in lines if (size := size + len(line) + 1) <= room]
-    left = room - len("\n".join(kept)) - 1
-    if len(kept) < len(lines) and left >= LEAST_SAID:
-        kept.append(between_words(lines[len(kept)], left))
-    while kept and EPISODE.fullmatch(kept[-1]):
-        kept.pop()
-    return "\n".join(kept) if kept else between_words(" ".join(lines), room)
-
-
-def _of_every_episode(text: str, room: int) -> str:
-    """What there is room for of each of several episodes, which tried different things; of two the first as far as it goes.
-
-    What short ones leave goes to the others; where a share says nothing, the last episodes are left out.
-    """
-    episodes = re.split(r"\n(?=Episode \d+:\n)", text)
-    if len(episodes) <= 2:  # noqa: PLR2004 - the same again: one that is whole tells more than the beginnings of two
-        first = episodes[0] if len(episodes[0]) <= room else at_items(episodes[0], max(60, room - SLACK))
-        return f"{first}\n{OTHERS}" if len(episodes) > 1 and len(first) + len(OTHERS) < room else first
-    kept = episodes[: max(1, (room - len(OTHERS)) // LEAST_EPISODE)]
-    room -= len(OTHERS) + 1 if len(kept) < len(episodes) else 0
-    cut = dict(enumerate(kept))
-    for n, i in enumerate(sorted(cut, key=lambda i: len(cut[i]))):
-        share = room // (len(kept) - n) - 1
-        if len(cut[i]) > share:
-            title, _, said = cut[i].partition("\n")
-            said = at_items(said, max(LEAST_SAID, share - len(title) - SLACK))
-            cut[i] = f"{title}\n{said if len(said) < share else between_words(said, share - len(title) - 1)}"
-        room -= len(cut[i]) + 1
-    told = "\n".join(cut[i] for i in sorted(cut))
-    return f"{told}\n{OTHERS}" if len(kept) < len(episodes) else told
 
 
 def part(experiments: Sequence[Experiment], round_: int) -> Part:
@@ -249,6 +201,5 @@ def part(experiments: Sequence[Experiment], round_: int) -> Part:
     """
     old, last = round_ - FRESH, round_ - 1
     forms = [section(experiments, MOST_TOLD)]
-    sizes = (MOST_TOLD, 2 * MOST_TOLD // 3, MOST_TOLD // 4, MOST_TOLD // 8)
-    forms += [section(experiments, most, before=old, code=last) for most in sizes]
+    forms += [section(experiments, most, before=old, code=last) for most in (MOST_TOLD, *SHORTER)]
     return Part(forms, [48, 69, 78, 84] if experiments else [])

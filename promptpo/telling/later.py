@@ -14,7 +14,7 @@ from promptpo.telling.asked import respects_in_words, strategies_in_words, thoug
 from promptpo.telling.known import Known
 from promptpo.telling.others import others, worst
 from promptpo.telling.parts import Part
-from promptpo.telling.programs import changes, idea, parameters
+from promptpo.telling.programs import at_bounds, changes, idea, parameters
 from promptpo.telling.shortening import at_items
 from promptpo.telling.standing import references_in_words, seconds_in_words
 from promptpo.telling.trace import ROWS, of_debug, shorter
@@ -32,6 +32,10 @@ AIM = 12_000
 LEAST = 2_400
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
+
+ENDS = ("worst", "best", "typical")
+WHOLE, MOST_EPISODE = 800, 1200
+"""The summaries of these episodes are told whole where they have no more characters together; characters of others."""
 
 ONE_START = "All episodes begin with the same observation."
 
@@ -152,7 +156,9 @@ def _numbers(plan: Plan, base: Attempt, history: History) -> Part:
     )
     if written is None:
         said = history.tuning.get(base.id, "")
-        return Part([f"{said}." if said else "\n".join(base.notes), ""], [81])
+        ends = "" if "at a bound" in said else at_bounds(base.candidate.source)
+        said = f"{said}." if said else "\n".join(base.notes)
+        return Part(["\n".join(filter(None, [said, f"At a bound: {ends}." if ends else ""])), ""], [81])
     difference = scores.difference(
         history.against(base, written), f"{written.id} with the numbers as written"
     )
@@ -164,6 +170,9 @@ def _numbers(plan: Plan, base: Attempt, history: History) -> Part:
     if moved:
         head += f" {moved[0].upper()}{moved[1:]}."
     old = changes(base.candidate.source, written.candidate.source)
+    ends = at_bounds(base.candidate.source)
+    if "at a bound" not in head and old.count(" bound") < ends.count(" ("):
+        head += f" At a bound: {ends}."
     told = f"{head}\nBefore -> after: {old}." if old else head
     if plan.direction in {"fresh", "different"}:  # which print no program
         told = head
@@ -178,10 +187,20 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
     names = scores.starts(known.history)
     title = f"# Episodes of {base.id}"
 
+    ends = [t for t in told if t.role in ENDS]
+    whole = 0 < sum(len(t.text) for t in ends) <= WHOLE
+
     def texts(roles: Sequence[str], most: int) -> str:
-        kept = [t for t in told if t.role in roles or not t.role.isalpha()]
-        kept = [t for t in kept if not _nearly_the_median(t, base)] if "worst" not in roles else kept
-        return "\n\n".join([title, *(feedback.episode_in_words(t, most, names) for t in kept)])
+        kept = [t for t in told if t.role in roles or not t.role.isalpha() or (whole and t in ends)]
+        kept = (
+            [t for t in kept if not _nearly_the_median(t, base)]
+            if "worst" not in roles and not whole
+            else kept
+        )
+        limits = [MOST_EPISODE if whole and t in ends else most for t in kept]
+        return "\n\n".join(
+            [title, *(feedback.episode_in_words(t, n, names) for t, n in zip(kept, limits, strict=True))]
+        )
 
     every = ("worst", "low", "median", "best", "typical")
     few: tuple[str, ...]
@@ -192,10 +211,13 @@ def _episodes(plan: Plan, base: Attempt, known: Known) -> Part:
         few = least = ("median", "best", "typical")
         if _falls_at_times(base):
             few = least = ("worst", "median", "typical")
+        if whole:
+            least = ENDS
     else:
         few, least = ("worst", "best", "typical"), ("worst", "typical")
     return Part(
-        [texts(every, 1200), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 600)], [20, 50]
+        [texts(every, MOST_EPISODE), texts(few, 700), texts(least, 420 if len(least) > MOST_SHORT else 600)],
+        [20, 50],
     )
 
 

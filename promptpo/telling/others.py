@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,8 +11,8 @@ from promptpo.telling import feedback, scores
 from promptpo.telling.descent import base_of, changed
 from promptpo.telling.feedback import number
 from promptpo.telling.parts import Part
-from promptpo.telling.programs import idea
-from promptpo.telling.shortening import between_words
+from promptpo.telling.programs import changes, idea
+from promptpo.telling.shortening import between_words, in_a_line
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt, Told
@@ -30,6 +31,15 @@ MOST_BEATEN = 2
 
 FEW = 200
 """Characters of a summary up to which it is told in a line."""
+
+BESIDE = 80
+"""Characters of its best episode that are told beside the worst, where returns differ much."""
+
+TRIED = 160
+"""Characters of what a program tried that came out like another."""
+
+MOVED = 4
+"""Numbers that tuning moved most, of a candidate that is told in short."""
 
 CLEARLY = 0.1
 """Share of a return's size by which it has to be above that of the best on the same start."""
@@ -148,7 +158,7 @@ def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collect
     history = known.history
     same = scores.alike(history, attempt)
     if same:
-        return f"- {same}."
+        return _alike(attempt, same, known)
     if attempt.evaluation.outcome != "ok":
         text = f"- {attempt.id}: {feedback.failure(attempt.evaluation)}"
         tried = idea(attempt, 160)
@@ -158,6 +168,8 @@ def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collect
     tuning = _tuning(attempt, history)
     said_of = [f"{tuning}."] if tuning and tuning not in said else []
     origin = _origin(attempt, known, 400 if most > FEW else 240)
+    spread = _returns(attempt, known)
+    text = f"{text} {spread}" if spread else text
     text = " ".join([text, *said_of, origin] if "\n" in origin else [text, origin, *said_of])
     better = _beats(attempt, known) if beaten else None
     if better is not None:
@@ -165,18 +177,38 @@ def _entry(attempt: Attempt, known: Known, most: int, beaten: int, said: Collect
         text += feedback.episode_in_words(better, beaten, scores.starts(history))
     if most and (better is None or better.role not in {"worst", "typical"}):
         text += f"\n{worst(attempt, most, known) if most > FEW else _in_short(attempt, most, known)}"
+    if spread and most and better is None:
+        text += f"\n{_in_short(attempt, BESIDE, known, 'best')}"
     return text.rstrip().replace("\n", "\n  ")
 
 
-def _in_short(attempt: Attempt, most: int, known: Known) -> str:
-    """The first of what the feedback class says of the worst episode, in a line."""
-    told = attempt.diagnosis.of("worst", "typical")
+def _alike(attempt: Attempt, same: str, known: Known) -> str:
+    """That a candidate came out like another, and what it tried, which so need not be tried again."""
+    copied = bool(attempt.candidate.duplicate_of)
+    tried = "" if copied else " ".join(_origin(attempt, known, TRIED, lines=False).split())
+    tried = re.sub(r"^Against \w+: ", "", tried)
+    return f"- {same}.{f' It tried: {between_words(tried, TRIED + TRIED // 2)}' if tried else ''}"
+
+
+def _in_short(attempt: Attempt, most: int, known: Known, role: str = "worst") -> str:
+    """The first of what the feedback class says of an episode, and how that went wrong, in a line."""
+    told = attempt.diagnosis.of(*(("worst", "typical") if role == "worst" else (role,)))
     if told is None:
         return ""
     start = scores.starts(known.history).get(told.seed, "?")
-    text = between_words("; ".join(filter(None, map(str.strip, told.text.splitlines()))), most)
+    text = in_a_line(told.text, most)
     given = f"{told.given}, " if told.given else ""
-    return f"Worst (start {start}, {given}{number(told.return_)}, {told.steps} steps): {text}"
+    return f"{role.title()} (start {start}, {given}{number(told.return_)}, {told.steps} steps): {text}"
+
+
+def _returns(attempt: Attempt, known: Known) -> str:
+    """What a candidate earned on each start, where a mean and its error hide that; empty elsewhere."""
+    history = known.history
+    evidence = history.evidence(attempt)
+    means = [history.evidence(a).mean_return for a in history.attempts if history.runs(a)]
+    if not scores.spreads(evidence, means):
+        return ""
+    return scores.returns(evidence, scores.starts(history))
 
 
 def _compared(attempt: Attempt, known: Known) -> str:
@@ -191,7 +223,10 @@ def _compared(attempt: Attempt, known: Known) -> str:
 def _origin(attempt: Attempt, known: Known, most: int, *, lines: bool = True) -> str:
     """What a program is: tuned from another, what it changed against the one that it was to improve, or its idea."""
     if attempt.candidate.tuned and attempt.candidate.parents:
-        return f"{attempt.candidate.parents[0]} with tuned numbers."
+        parent = attempt.candidate.parents[0]
+        before = known.history.find(parent)
+        moved = changes(attempt.candidate.source, before.candidate.source, MOVED) if before else ""
+        return f"{parent} with tuned numbers{f': {moved}' if moved else ''}."
     base = base_of(attempt, known.history)
     return (changed(attempt, base, most, lines=lines) if base is not None else "") or idea(attempt, most // 2)
 
@@ -199,7 +234,7 @@ def _origin(attempt: Attempt, known: Known, most: int, *, lines: bool = True) ->
 def _line(attempt: Attempt, known: Known, most: int) -> str:
     same = scores.alike(known.history, attempt)
     if same:
-        return f"- {same}."
+        return _alike(attempt, same, known)
     if attempt.evaluation.outcome != "ok":
         return f"- {attempt.id}: {between_words(feedback.failure(attempt.evaluation), 160)}"
     history, leader = known.history, known.leader
@@ -207,4 +242,7 @@ def _line(attempt: Attempt, known: Known, most: int) -> str:
     if leader is not None and leader is not attempt and history.against(attempt, leader).verdict >= 0:
         failing = scores.mishaps(history.evidence(attempt), history.evidence(leader), leader.id)
         score = "; ".join(filter(None, [f"{score}, {difference(attempt, leader, history)}", failing]))
-    return f"- {attempt.id}: {score}. {_origin(attempt, known, most, lines=False)}"
+    spread = _returns(attempt, known)
+    told = " ".join(filter(None, [f"{score}.", spread, _origin(attempt, known, most, lines=False)]))
+    both = [_in_short(attempt, BESIDE, known, role) for role in ("worst", "best")] if spread else []
+    return "\n  ".join([f"- {attempt.id}: {told}", *filter(None, both)])

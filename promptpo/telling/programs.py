@@ -57,12 +57,13 @@ def parameters(source: str, other: str, name: str) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def changes(source: str, other: str) -> str:
+def changes(source: str, other: str, most: int = MOST_PARAMETERS) -> str:
     """What a program's numbers were in another of the same structure, in one line; empty where none differs.
 
     Args:
         source: The program, which is printed beside it with its values and bounds.
         other: The one that it was made from.
+        most: Numbers that are named; the others are counted.
 
     Returns:
         ``gain 1.2 -> 3.7`` for each, those that moved most within their bounds first, with a mark at a bound; arrays,
@@ -76,12 +77,27 @@ def changes(source: str, other: str) -> str:
     ordered = sorted(single, key=lambda key: -single[key])
     told = [
         f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}{_mark(*mine[key]).replace(',', '')}"
-        for key in ordered[:MOST_PARAMETERS]
+        for key in ordered[:most]
     ]
-    if len(ordered) > MOST_PARAMETERS:
-        told.append(f"{len(ordered) - MOST_PARAMETERS} others moved less")
+    if len(ordered) > most:
+        told.append(f"{len(ordered) - most} others moved less")
     told += [f"{len(keys)} numbers of {label(block, program.arrays)}" for block, keys in arrays.items()]
     return ", ".join(told)
+
+
+def at_bounds(source: str, most: int = MOST_PARAMETERS) -> str:
+    """Numbers of a program that stand at a bound: ``gain (upper)``; arrays are left out."""
+    program = Program.parse(source)
+    inside = {
+        key
+        for block, keys in blocks(program.params, program.arrays).items()
+        if block in program.arrays
+        for key in keys
+    }
+    marks = {key: _mark(*value) for key, value in program.params.items() if key not in inside}
+    named = [f"{key} ({mark.split()[-2]})" for key, mark in marks.items() if mark]
+    more = f" and {len(named) - most} more" if len(named) > most else ""
+    return ", ".join(named[:most]) + more
 
 
 def _moves(mine: Mapping[str, Range], theirs: Mapping[str, Range]) -> dict[str, float]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.spaces import form_of
 from promptpo.program import Program
 from promptpo.telling import experiments, feedback, scores
+from promptpo.telling.asked import guessed
 from promptpo.telling.known import Known
 from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
 from promptpo.telling.looking import on_looking
@@ -149,7 +150,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
     if plan.direction == "first":
         return render(
             "first",
-            strategy=plan.strategy,
+            strategy=guessed(plan.strategy),
             variant=plan.variant,
             asks_strategies=plan.asks_strategies,
             where=known.where.in_words() if plan.places else "",
@@ -165,7 +166,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
     request = render(
         "request",
         direction=plan.direction,
-        strategy=plan.strategy,
+        strategy=guessed(plan.strategy),
         unlike=plan.unlike,
         aspect=plan.aspect,
         variant=plan.variant,

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 EARLY = 0.5
 """An episode of less than this share of another's steps, terminated with less return, has ended early."""
 
+WIDE, LITTLE = 0.25, 0.1
+"""Returns differ much where their standard deviation is above this share of what lies between the best and the worst
+program, and is not a little of their own size."""
+
 MOST_NAMED = 6
 """Starts that are named."""
 
@@ -96,6 +100,20 @@ def returns(evidence: Evidence, names: Mapping[int, str]) -> str:
     )
 
 
+def spreads(evidence: Evidence, means: Sequence[float]) -> bool:
+    """Whether a program's returns differ so much that its mean says little.
+
+    Args:
+        evidence: Of the program.
+        means: Mean returns of all programs that run.
+    """
+    values = evidence.returns
+    if len(values) < 2 or len(means) < 2:  # noqa: PLR2004 - nothing to differ from
+        return False
+    apart, size = statistics.stdev(values), max(map(abs, values))
+    return apart > max(WIDE * (max(means) - min(means)), LITTLE * size)
+
+
 def on_bad_starts(history: History, attempt: Attempt, leader: Attempt) -> str:
     """What a candidate earned on another's bad starts, which it played for that; empty where it did not.
 
@@ -161,7 +179,7 @@ def alike(history: History, attempt: Attempt) -> str:
     if any(lengths.get(e.seed, e.steps) != e.steps for e in history.evidence(attempt).episodes):
         return ""
     n = len(history.against(attempt, stands).returns)
-    return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} episodes that both played)"
+    return f"{attempt.id} cannot be told from {stands.id} (same return in all {n} shared episodes)"
 
 
 def mishaps(evidence: Evidence, other: Evidence, name: str = "the other") -> str:

@@ -13,6 +13,16 @@ SLACK, LONG = 80, 300
 LONGER = 1.5
 """A first sentence that is longer than asked for by this factor is not cut."""
 
+_WRONG = re.compile(
+    r"\b(?:fell|falls?|fallen|flip\w*|tumbl\w*|crash\w*|fail\w*|stuck|lost|collid\w*|ended|terminat\w*|died|overturn\w*"
+    r"|unsuccess\w*)\b",
+    re.IGNORECASE,
+)
+"""Words with which summaries say how an episode failed."""
+
+LEAST_FIRST = 60
+"""Characters of a first sentence beside a last one."""
+
 _NOTE = 24
 """Characters that are kept free for what says how much is left out."""
 
@@ -49,6 +59,23 @@ def between_words(text: str, most: int) -> str:
     return kept.rstrip(" ,;:") + " …"
 
 
+def in_a_line(text: str, most: int) -> str:
+    """The beginning of some lines in one, of at most so many characters; cut before it tells what went wrong, that too."""
+    line = "; ".join(filter(None, map(str.strip, text.splitlines())))
+    if len(line) <= most:
+        return line
+    told = between_words(line, most)
+    if _WRONG.search(told):
+        return told
+    wrong = _WRONG.search(line, len(told) - 2)
+    if wrong is None:
+        return told
+    end = re.search(r"; |[,.] ", line[wrong.end() :])
+    clause = line[wrong.start() : wrong.end() + end.start() if end else len(line)]
+    clause = between_words(clause, most // 2) if len(clause) > most // 2 else clause
+    return f"{between_words(line, max(most - len(clause) - 1, most // 3))} {clause} …"
+
+
 def sentences(text: str, most: int) -> str:
     """The whole sentences of about so many characters; a first one that is half as long again is told whole, too.
 
@@ -62,6 +89,20 @@ def sentences(text: str, most: int) -> str:
         told = f"{told} {sentence}"
     if len(told) > LONGER * most or (len(told) < most / 2 and told != " ".join(every)):
         return between_words(" ".join(every), most)
+    return told
+
+
+def first_and_last(text: str, most: int) -> str:
+    """As `sentences`, and the last one, which says how to read what follows, where that is half as long again at most."""
+    told, every = sentences(text, most), " ".join(text.split())
+    last = re.split(r"(?<=[.!?])\s+", every)[-1]
+    if told == every or told.endswith(last):
+        return told
+    for room in (most, most - len(last), LEAST_FIRST):
+        before = sentences(every[: -len(last)], max(room, LEAST_FIRST))
+        gap = "" if f"{before} {last}" == every or before.endswith("…") else "… "
+        if len(before) + len(last) + len(gap) < LONGER * most:
+            return f"{before} {gap}{last}"
     return told
 
 

@@ -96,19 +96,27 @@ class Where:
 
     def _tuning(self) -> str:
         episodes = self.number_of_episodes
+        kept = self._kept_for()
         if episodes < 1:
-            return "No steps are left for tuning this round's PARAMS: write the values that you believe in."
+            rest = f" ({kept[2:]})" if kept else ""
+            return f"No steps are left for tuning this round's PARAMS{rest}: write the values that you believe in."
         many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
         if episodes < WORTH:
             return (
-                f"Hardly any steps are left for tuning this round's PARAMS (about {many}): write the values that you "
-                "believe in."
+                f"Hardly any steps are left for tuning this round's PARAMS (about {many}{kept}): write the values that "
+                "you believe in."
             )
         too = ", the best so far among them" if self.round > 1 else ""
         return (
             f"Tuning of this round's PARAMS: about {many} of {_steps(self.length)}, or more shorter ones, for all programs "
             f"together{too}: a brief look at each, then most for what gains."
         )
+
+    def _kept_for(self) -> str:
+        """What the steps that are left are for, where they are enough for tuning and yet not for that."""
+        if not self.steps_left or self.steps_left < WORTH * self.length:
+            return ""
+        return "; the rest is kept for the episodes of new programs and for the last choice"
 
 
 def _steps(length: float) -> str:

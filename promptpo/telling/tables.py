@@ -38,6 +38,10 @@ units of the last digit that is shown gets more digits."""
 SEEN_LAST = "(seen last)"
 """Marks the row of what was seen after the final step."""
 
+PAID, PAID_OVER, LEAST_PAID = 0.6, 200, 20
+"""Correlation with the reward from which on a quantity is what is paid for, steps over which it is read, spread over the
+episode, and different rewards of these at least."""
+
 LIKE = 0.8
 """Correlation from which on a quantity is how fast another one changes."""
 
@@ -168,6 +172,8 @@ def _observed(
         span = [dict(components(value, kind)) for value in seen[steps[0] : steps[-1] + 1]] if kept else []
         speeds = _speeds(span, kept)
         went = {n: 0.0 if n in speeds else _share(span, whole, n) * _smooth(span, n) for n in kept}
+    paid = paid_for(trajectory)
+    ranked = [*(n for n in kept if n == paid), *(n for n in ranked if n != paid)]
     ranked += sorted((n for n in kept if n not in ranked), key=lambda n: (_counts(course_of(n)), -went[n]))
     shown: list[str] = []
     for label in ranked:
@@ -176,7 +182,34 @@ def _observed(
         mine, earlier = course_of(label), kept[: kept.index(label)]
         if not any(_repeats(mine, course_of(one)) for one in earlier):
             shown.append(label)
-    return {labels[n]: texts[n] for n in labels if n in shown}
+    first = [n for n in shown if n == paid]
+    return {labels[n]: texts[n] for n in (*first, *labels) if n in shown}
+
+
+def paid_for(trajectory: Trajectory) -> str:
+    """The label of the quantity that goes with the reward from step to step, as a speed does that is rewarded.
+
+    Empty where none does, or where the reward hardly changes or is paid seldom.
+    """
+    rewards = np.array([float(reward) for reward in trajectory.rewards])
+    n = len(rewards)
+    steps = (
+        sorted({round(i * (n - 1) / (PAID_OVER - 1)) for i in range(PAID_OVER)}) if n >= LEAST_PAID else []
+    )
+    if len(set(rewards[steps].tolist())) < LEAST_PAID or trajectory.perceived:
+        return ""
+    seen = trajectory.observations
+    later = [min(t + 1, len(seen) - 1) for t in steps]  # what a step earns shows after it
+    before, after = ([dict(components(seen[t], "obs")) for t in some] for some in (steps, later))
+    found: dict[str, float] = {}
+    for label in before[0]:
+        for parts in (before, after):
+            values = np.array([part.get(label, math.nan) for part in parts])
+            if np.isfinite(values).all() and np.isfinite(rewards).all() and values.std() > 0:
+                alike = float(np.corrcoef(values, rewards[steps])[0, 1])
+                found[label] = max(found.get(label, 0.0), abs(alike))
+    best = max(found, key=lambda label: found[label], default="")
+    return best if best and found[best] > PAID else ""
 
 
 def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str], most: int) -> dict[str, list[str]]:

@@ -58,6 +58,15 @@ beside coarse ones."""
 COARSE, OF_STRIDE, WIDEST = 11, 7, 8
 """Rows that show strides, how many there are to one to and fro, and steps from one to the next at most."""
 
+LEAST_OF_QUICK = 2.5
+"""Rows, at least, to one to and fro of the quicker movements: fewer do not show which way they go."""
+
+TWO_STRIDES, OF_TWO = 16, (5, 2, 2)
+"""Rows of consecutive steps up to which two strides are shown by them, and their columns."""
+
+STILL = 0.15
+"""A row that is nearer than this share of a stride to a whole number of strides after another shows the same of it."""
+
 STRIDES = (5, 1, 2)
 """Columns of these rows."""
 
@@ -87,7 +96,7 @@ def trace(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     end = min(len(rewards), max(STEPS, at + 1 + AFTER))
     steps: Sequence[int] = range(max(0, end - STEPS), end)
     if episode.terminated and at == last and len(rewards) >= BEFORE_END:
-        steps = _before_the_end(len(rewards))
+        steps = _before_the_end(trajectory)
     elif episode.terminated and end <= last:  # what ended it matters as well
         first = max(end, last + 1 - ENDING)
         steps = [*list(steps)[-(STEPS - (last + 1 - first)) :], *range(first, last + 1)]
@@ -127,19 +136,28 @@ def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
         steps: Sequence[int] = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
         rows = table(trajectory, steps, names, posture, most, CALM)
         return "\n".join([f"Steps 0 to {length - 1}, evenly spread:", *rows])
+    slow, quick = _strides(trajectory, length // 2)
+    rows_of_two = min(math.ceil(2 * slow), length)
+    if rows_of_two <= TWO_STRIDES:
+        steps = range((length - rows_of_two) // 2, (length - rows_of_two) // 2 + rows_of_two)
+        rows = table(trajectory, steps, names, (), OF_TWO, rows_of_two, swings=True)
+        return "\n".join([f"Steps {steps[0]} to {steps[-1]}, in its middle:", *rows])
     first = (length - ADJACENT) // 2
     steps = range(first, first + ADJACENT)
     rows = table(trajectory, steps, names, posture, most, ADJACENT)
-    coarse = _strides(trajectory, first, names)
+    coarse = _coarse(trajectory, first, names, slow, quick)
     return "\n".join([f"Steps {first} to {steps[-1]}, in its middle:", *rows, "", *coarse])
 
 
-def _strides(trajectory: Trajectory, middle: int, names: Mapping[str, str]) -> list[str]:
-    """Steps some way apart, so that a few rows show more than one stride, of few columns."""
+def _coarse(
+    trajectory: Trajectory, middle: int, names: Mapping[str, str], slow: float, quick: float
+) -> list[str]:
+    """Steps some way apart, so that a few rows show more than one stride, of few columns.
+
+    Not so far apart that the quicker movements seem to stand still or to go the other way.
+    """
     length = len(trajectory.rewards)
-    begun = max(0, middle - WINDOW // 2)
-    seen = trajectory.observations[begun : min(length, begun + WINDOW)]
-    apart = min(WIDEST, max(2, round(_stride(seen) / OF_STRIDE)))
+    apart = min(WIDEST, max(2, round(slow / OF_STRIDE)), int(quick / LEAST_OF_QUICK))
     apart = max(1, min(apart, (length - 1) // (COARSE - 1)))
     first = max(0, min(middle - apart * (COARSE - 1) // 2, length - 1 - apart * (COARSE - 1)))
     steps = range(first, first + apart * (COARSE - 1) + 1, apart)
@@ -147,17 +165,20 @@ def _strides(trajectory: Trajectory, middle: int, names: Mapping[str, str]) -> l
     return [f"Every {apart}{ORDINAL.get(apart, 'th')} of steps {steps[0]} to {steps[-1]}:", *rows]
 
 
-def _stride(observations: Sequence[Any]) -> float:
-    """Steps of a to and fro of what changes in these: of the slower ones, since speeds and contacts go twice as often."""
+def _strides(trajectory: Trajectory, middle: int) -> tuple[float, float]:
+    """Steps of a to and fro of what changes there: of the slower movements, and of the usual ones."""
+    begun = max(0, middle - WINDOW // 2)
+    observations = trajectory.observations[begun : min(len(trajectory.rewards), begun + WINDOW)]
     parts = [dict(components(value, "obs")) for value in observations]
     found = []
     for label in parts[0]:
         values = [part[label] for part in parts if label in part]
         mean = statistics.fmean(values)
-        crossings = sum((a < mean) != (b < mean) for a, b in itertools.pairwise(values))
-        if crossings >= LEAST_CROSSINGS:  # of what goes on there are fewer
-            found.append(2 * len(values) / crossings)
-    return sorted(found)[3 * len(found) // 4] if found else float(len(parts))
+        crossed = [t for t, (a, b) in enumerate(itertools.pairwise(values)) if (a < mean) != (b < mean)]
+        if len(crossed) >= LEAST_CROSSINGS:  # of what goes on there are fewer
+            found.append(2 * (crossed[-1] - crossed[0]) / (len(crossed) - 1))
+    found.sort()
+    return (found[3 * len(found) // 4], found[len(found) // 2]) if found else (float(len(parts)),) * 2
 
 
 def _to_and_fro(observations: Sequence[Any]) -> bool:
@@ -168,16 +189,28 @@ def _to_and_fro(observations: Sequence[Any]) -> bool:
     return bool(shares) and statistics.median(shares) < STRAIGHT
 
 
-def _before_the_end(length: int) -> list[int]:
+def _before_the_end(trajectory: Trajectory) -> list[int]:
     """Steps of an episode from its first one to its end, the closer to each other the nearer the end is."""
+    length = len(trajectory.rewards)
+    stride = _strides(trajectory, length - WINDOW // 2)[0]
+    far, near = (_beside_strides(apart, stride) for apart in (APART, LAST_APART))
     begun = length - BEFORE_END
     earlier = min(EARLIER, math.ceil(begun / APART))
     return [
         *(begun * n // earlier for n in range(earlier)),
-        *range(length - BEFORE_END, length - LAST, APART),
-        *range(length - LAST, length - CLOSE, LAST_APART),
+        *range(length - BEFORE_END, length - LAST, far),
+        *range(length - LAST, length - CLOSE, near),
         *range(length - CLOSE, length),
     ]
+
+
+def _beside_strides(apart: int, stride: float) -> int:
+    """About so many steps, and not about one stride or several: rows that far apart would look as if nothing moved."""
+    for steps in (apart, apart - 1, apart + 1, apart - 2, apart + 2):
+        strides = steps / stride
+        if strides < STILL or abs(strides - round(strides)) >= STILL:
+            return steps
+    return apart
 
 
 def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
@@ -197,6 +230,7 @@ def course(episode: Episode, names: Mapping[str, str], posture: Collection[str] 
     if length <= 2 * BEGINNING or not episode.terminated:
         end = min(length, BEGINNING)
         apart = max(1, math.ceil(end / BEGINNING_ROWS))
+        apart = _beside_strides(apart, _strides(trajectory, 0)[0]) if apart > 2 else apart  # noqa: PLR2004 - fewer rows
         steps = [t for t in range(end) if t % apart == 0 or t == end - 1]
         about = f"How it began (start of {length:,} step{'s' if length > 1 else ''}):"
     else:

@@ -47,7 +47,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = moved_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning left {what} as written, after a look of {_episodes(tuned)}"
+        return f"Tuning {what} was given up for another structure after {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":

@@ -9,6 +9,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
 from promptpo.search.respects import merger, respects
+from promptpo.search.strategies import Asked
 
 
 def heads(*episodes: Any, source: str = "pass") -> Any:
@@ -92,6 +93,37 @@ def test_where_most_episodes_fall_nobody_is_told_to_leave_the_bad_ones_alone() -
 
     assert "2 of 3 end before their time is up" in level(True, True, False)
     assert "the good ones too" in level(True, False, False)
+
+
+def test_an_end_that_is_paid_for_limits_nothing() -> None:
+    """Where one step earns all of an episode, as success does, its end is what is wanted."""
+    records = tuple(
+        EpisodeRecord(n, earned, 30 + n, terminated=True, extremes=(0.0, earned))
+        for n, earned in enumerate((0.9, 0.9, 0.8))
+    )
+    attempt = Attempt(Candidate("r1c1", "pass", 1), Evaluation("ok", records, 10))
+    [text] = [text for text in respects(History([attempt]), attempt) if text.startswith("Level")]
+    assert "before their time is up" not in text
+    assert "every episode shall earn more" in text
+
+
+@pytest.mark.parametrize(
+    ("second", "broke"), [((1900.0, -400.0, 1950.0), True), ((1900.0, 1890.0, 1950.0), False)]
+)
+def test_what_became_of_the_last_attempt_at_more_is_told(second: tuple[float, ...], broke: bool) -> None:
+    """And where the last two broke down nobody is told to leave bad starts alone."""
+
+    def attempt(id_: str, returns: tuple[float, ...]) -> Attempt:
+        records = tuple(EpisodeRecord(n, r, 1000) for n, r in enumerate(returns, 1))
+        return Attempt(Candidate(id_, id_, int(id_[1])), Evaluation("ok", records, 10))
+
+    leader = attempt("r1c1", (1940.0, 1913.0, 1915.0))
+    past = History([leader, attempt("r2c1", (-444.0, 1661.0, -316.0)), attempt("r3c1", second)], rounds=3)
+    past.asked = {id_: Asked("improve", "r1c1", "", "Level") for id_ in ("r2c1", "r3c1")}
+    [text] = [text for text in respects(past, leader) if text.startswith("Level")]
+    assert f"The last attempt at this, r3c1, returned 1900, {second[1]:.0f}, 1950: " in text
+    assert ("mending the bad ones" in text) is not broke
+    assert ("The last two attempts broke down" in text) is broke
 
 
 def _asked(*others: tuple[str, tuple[float, ...]], **again: float) -> str:

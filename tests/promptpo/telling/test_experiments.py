@@ -1,5 +1,6 @@
 """What experiments showed, within a bound and clean whatever they reported; the example runs as it stands."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from promptpo.program import answers
 from promptpo.run.records import Experiment
-from promptpo.telling import experiments
+from promptpo.telling import experiments, rows
 from promptpo.telling.experimenting import example
 from promptpo.telling.feedback import for_feedback_class
 from sandbox import Sandbox, Trial, check_source
@@ -71,16 +72,16 @@ def test_the_newest_is_told_first_and_whole() -> None:
 
 
 def test_experiments_of_earlier_rounds_give_way_first() -> None:
-    """Once room is short, those older than two rounds keep their beginning, whole lines of it; newer ones stay whole."""
+    """Once room is short, those older than two rounds keep a few whole rows, the last one too; newer ones stay whole."""
     long = "\n".join(f"line {n} says what came of it" for n in range(60))
     old = [Experiment(f"p0.{n}", SOURCE, long) for n in (1, 2)]
     told = experiments.part([*old, Experiment("p2.1", SOURCE, long)], 4).forms[1]
     title, new, _, second = told.split("\n\np")
     assert title == experiments.TITLE
     assert long in new
-    assert experiments.BEGINNINGS in second
-    assert long not in second
-    assert "line 9 says what came of it\n" in second
+    assert "more rows)" in second
+    assert "line 1 says what came of it\n" in second
+    assert "line 59 says what came of it\n" in second
     assert long in experiments.part(old, 2).forms[1]
     wide = Experiment("p0.1", SOURCE, "top row after each step:\n" + "96 " * 900)
     assert experiments.part([wide], 4).forms[1].count("96") > 60, (
@@ -121,14 +122,48 @@ def test_what_was_asked_ends_with_a_sentence() -> None:
     assert "and wait.\n" in experiments.section([Experiment("p0.1", one, "x")], 2000)
 
 
-def test_one_whole_episode_is_told_before_parts_of_two() -> None:
-    """Where a report has no room, its first episode stays as it is and the second goes."""
-    each = "\n".join(f"step {n}: {'-' * n} x" for n in range(20))
-    one = Experiment("p0.1", SOURCE, experiments.report_of([each, each]))
-    text = experiments.section([one], len(one.report) - 50)
-    assert text.endswith(f"step 19: {'-' * 19} x\n{experiments.OTHERS}")
-    assert text.count("step 0") == 1
-    assert "more lines" not in text
+def test_of_two_episodes_both_are_told() -> None:
+    """The second is not dropped where a report has no room: rows of both are left out, evenly, and counted."""
+    each = ["\n".join(f"{kind} {n}: {'-' * n} x" for n in range(20)) for kind in ("push", "pull")]
+    one = Experiment("p0.1", SOURCE, experiments.report_of(each))
+    text = experiments.section([one], len(one.report) - 100)
+    assert "left out" not in text
+    first, second = text.split("Episode 2:")
+    for kind, part in (("push", first), ("pull", second)):
+        told = [int(n) for n in re.findall(rf"{kind} (\d+):", part)]
+        assert told[:2] == [0, 1]
+        assert told[-1] == 19
+        assert max(b - a for a, b in itertools.pairwise(told)) < 5
+        assert f"({20 - len(told)} more row" in part
+
+
+def test_rows_that_several_episodes_have_go_first() -> None:
+    """What the second says again makes room for what only it says; rows of a map and of figures are no repetition."""
+    same = [f"the door number {n} does nothing when it is pushed with empty hands" for n in range(9)]
+    maps = ["| #####", "| #k.D#", "| #####"]
+    mine = [f"gain {n}: 0.{n}3, 0.{n}7" for n in range(8)]
+    report = experiments.report_of(
+        ["\n".join([*maps, *same, *mine])] * 2 + ["\n".join([*maps, "step 9: it was open"])]
+    )
+    one = Experiment("p0.1", SOURCE, report)
+    text = experiments.section([one], len(report) - 250)
+    assert text.count("with empty hands") == 9
+    assert "(9 rows as before)" in text
+    assert text.count("| #k.D#") == 3
+    assert text.count("gain 7: 0.73, 0.77") == 2
+    assert "more row" not in text
+
+
+def test_what_an_experiment_was_about_keeps_its_last_sentence() -> None:
+    """It says how to read the report; what has no room is left out before it."""
+    source = SOURCE.replace(
+        "Push to the left.",
+        "Push to the left. " + "Then to the right again. " * 30 + "Reported: speed in m/s.",
+    )
+    head = experiments.section([Experiment("p0.1", source, "x")], 2000).splitlines()[2]
+    assert "Push to the left." in head
+    assert head.endswith("Reported: speed in m/s.")
+    assert len(head) < 420
 
 
 def test_a_map_keeps_its_walls() -> None:
@@ -210,10 +245,10 @@ def test_of_many_episodes_each_is_told_as_far_as_there_is_room() -> None:
     text = experiments.section([one], 2200)
     assert len(text) <= 2200 < len(report)
     assert all(f"gain {n}: step 0" in text for n in range(10))
-    assert experiments.OTHERS not in text
+    assert rows.OTHERS not in text
     text = experiments.section([one], 700)
     assert len(text) <= 700
     shown = text.count("Episode ")
     assert 3 < shown < 10
-    assert f"gain {shown - 1}: step 0" in text
-    assert text.endswith(experiments.OTHERS)
+    assert all(f"gain {n}: step 0" in text for n in (0, 9))
+    assert text.endswith(rows.OTHERS)

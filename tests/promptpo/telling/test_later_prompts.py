@@ -21,7 +21,7 @@ def test_every_candidate_of_the_last_round_is_told_failures_first() -> None:
     text = prompting.policy_prompt(plan("improve", aspect="x"), known(), max_tokens=10_000)
     others = text[text.index("# The other candidates") : text.index("# Earlier candidates")]
     assert others.index("r2c3: crashed: line 3: IndexError") < others.index("r2c1")
-    assert "r2c1 cannot be told from r1c2 (same return in all 3 episodes that both played)" in others
+    assert "r2c1 cannot be told from r1c2 (same return in all 3 shared episodes)" in others
     assert "r2c2:" not in others  # told by what tuning made of it
     assert "20 ± " not in others
 

@@ -136,7 +136,7 @@ def test_candidates_that_behave_alike_are_told_as_one() -> None:
     )
     past.find_alike()
     assert scores.alike(past, past.attempts[1]) == (
-        "r1c2 cannot be told from r1c1 (same return in all 2 episodes that both played)"
+        "r1c2 cannot be told from r1c1 (same return in all 2 shared episodes)"
     )
     assert scores.alike(past, past.attempts[2]) == "r1c3 is the same program as r1c1"
     assert scores.alike(past, past.attempts[0]) == ""

@@ -1,5 +1,6 @@
 """The steps of an episode where it hurts."""
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -264,12 +265,57 @@ def test_a_trace_shows_what_explains_a_fall() -> None:
     assert "leg_8" in trace(fall(), names, ("leg_8",)).splitlines()[1]
 
 
+@pytest.mark.parametrize("stride", [4.5, 5, 6.3])
+def test_of_a_quick_gait_two_strides_are_told_step_by_step(stride: float) -> None:
+    """Every second of five steps would show another gait than there is."""
+    gait = [
+        np.array([np.sin(2 * np.pi * t / stride), np.cos(2 * np.pi * t / stride), t / 10]) for t in range(101)
+    ]
+    text = usual(episode([1.0] * 100, observations=gait), NAMES)
+    steps = [int(row.partition("|")[0]) for row in text.splitlines()[2:]]
+    assert text.startswith("Steps ")
+    assert steps == list(range(steps[0], steps[0] + len(steps)))
+    assert 2 * stride - 1 <= len(steps) <= 2 * stride + 2
+    assert abs(steps[0] + steps[-1] - 100) < 4
+    few = [int(row.partition("|")[0]) for row in shorter(text).splitlines()[2:]]
+    assert few == list(range(few[0], few[0] + len(few)))
+
+
+@pytest.mark.parametrize("stride", [4, 5, 10, 20])
+def test_rows_before_a_fall_are_no_whole_strides_apart(stride: float) -> None:
+    """Else a gait looks as if nothing moved until the fall."""
+    gait = [np.array([np.sin(2 * np.pi * t / stride), t / 10]) for t in range(401)]
+    told = trace(episode([1.0] * 400, terminated=True, observations=gait), NAMES)
+    steps = [int(re.split(r"\D", row)[0]) for row in told.splitlines()[2:]]
+    far = [b - a for a, b in itertools.pairwise([t for t in steps if 300 <= t < 380])]
+    assert far
+    assert all(min(apart % stride, -apart % stride) >= 0.15 * stride for apart in far)
+
+
+def test_what_is_paid_for_is_a_column_of_every_table() -> None:
+    """A speed that goes with the reward, though limbs move further and keep less of their way."""
+    rng = np.random.default_rng(0)
+    speed = rng.normal(2.0, 0.3, 201)
+    limbs = [[np.sin(t / (3 + n)) * 9 + t / 90 for n in range(9)] for t in range(201)]
+    seen = [np.array([*limbs[t], speed[t]]) for t in range(201)]
+    rewards = [float(speed[t + 1] - 0.1) for t in range(200)]
+    names = {f"obs[{n}]": f"limb_{n}" for n in range(9)} | {"obs[9]": "speed"}
+    data = episode(rewards, observations=seen, terminated=True)
+    tables = [trace(data, names), usual(data, names), shorter(trace(data, names)), course(data, names)]
+    tables += [of_debug(trace(data, names))]
+    for told in tables:
+        assert told.splitlines()[1].startswith("step|speed|")
+    flat = episode([1.0] * 200, observations=seen)
+    assert not usual(flat, names).splitlines()[1].startswith("step|speed|")
+
+
 def test_the_usual_steps_are_from_the_middle() -> None:
-    """Four in a row, and eleven some way apart, which show two strides, where most of what is seen goes to and fro; short episodes have none, since they are shown whole."""
-    gait = [np.array([np.sin(t), np.cos(2 * t), t / 10]) for t in range(101)]
-    rows = usual(episode([1.0] * 100, observations=gait), NAMES).splitlines()
+    """Of a slow gait four in a row, and eleven some way apart; short episodes have none, since they are shown whole."""
+    walk = [np.array([np.sin(t / 3), np.cos(t / 3), t / 10]) for t in range(101)]
+    rows = usual(episode([1.0] * 100, observations=walk), NAMES).splitlines()
     assert rows[0] == "Steps 48 to 51, in its middle:"
-    assert (rows[6], rows[7]) == ("", "Every 2nd of steps 38 to 58:")
+    assert rows[6] == ""
+    assert rows[7].startswith("Every 3rd of steps 3")
     assert len(rows) == 20
     slow = [np.array([np.sin(t / 8), np.cos(t / 8) + 0.3 * (-1) ** t, t / 10, (-1) ** t]) for t in range(401)]
     text = usual(episode([1.0] * 400, observations=slow), NAMES)

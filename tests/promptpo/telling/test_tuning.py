@@ -31,7 +31,7 @@ def tuned(**more: Any) -> Tuned:
         (
             tuned(outcome="given up"),
             "",
-            "Tuning left its 3 numbers as written, after a look of 41 episodes",
+            "Tuning its 3 numbers was given up for another structure after 41 episodes",
         ),
         (tuned(evaluations=0), "", NOT_PAID),
     ],

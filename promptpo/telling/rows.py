@@ -1,0 +1,147 @@
+"""Reports of several episodes made shorter row by row, so that something is told of each, from its first to its last."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+
+from promptpo.telling.shortening import at_items
+
+FIRST = 2
+"""Rows at the beginning that are kept: they say what the others are about."""
+
+LEAST_EPISODE = 90
+"""Characters of an episode's report below which fewer episodes are told, rather than less of each."""
+
+LEAST_SAID = 60
+"""Characters that are left of it in any case."""
+
+WIDEST, LONG_RUN = 40, 3
+"""Characters of a row of a map, and rows of one length in a row that are one."""
+
+FIGURES = 0.1
+"""Share of figures below which a row is words, so that two that differ in figures only say the same."""
+
+OTHERS = "(What it reported of other episodes is left out.)"
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_EPISODES = re.compile(r"\n(?=Episode \d+:\n)")
+
+
+def of_every_episode(text: str, room: int) -> str:
+    """What there is room for of each of several episodes, which tried different things.
+
+    Rows that an earlier episode has go first; then each is shortened to an even share, and what short ones leave goes to
+    the others. Only where a share says nothing are some episodes left out, evenly spread.
+
+    Args:
+        text: The reports, each below ``Episode n:``, or one without that.
+        room: Characters.
+    """
+    episodes = [tuple(part.split("\n")) for part in _EPISODES.split(text)]
+    titled = len(episodes) > 1
+    kept = list(range(len(episodes)))
+    if titled and room < LEAST_EPISODE * len(episodes):
+        kept = _spread(len(episodes), (room - len(OTHERS)) // LEAST_EPISODE) or [0]
+        room -= len(OTHERS) + 1 if len(kept) < len(episodes) else 0
+    whole = shown = [episodes[i] for i in kept]
+    for alike in (str.strip, _in_words):
+        if sum(len("\n".join(rows)) + 1 for rows in shown) <= room:
+            break
+        shown = _without_repeats(whole, alike)
+    cut = {i: "\n".join(rows) for i, rows in enumerate(shown)}
+    for n, i in enumerate(sorted(cut, key=lambda i: len(cut[i]))):
+        share = room // (len(cut) - n) - 1
+        if len(cut[i]) > share:
+            title, said = (shown[i][0], shown[i][1:]) if titled else ("", shown[i])
+            told = rows_in(said, max(LEAST_SAID, share - len(title) - 1))
+            cut[i] = f"{title}\n{told}" if title else told
+        room -= len(cut[i]) + 1
+    told = "\n".join(cut[i] for i in sorted(cut))
+    return f"{told}\n{OTHERS}" if len(kept) < len(episodes) else told
+
+
+def rows_in(rows: Sequence[str], most: int) -> str:
+    """The first rows and others evenly spread over the rest, in at most so many characters, with how many are left out.
+
+    The rows of a map stay together. Of a row that is too long by itself as much is told as there is room for.
+    """
+    items = _maps_joined(rows)
+    if len("\n".join(items)) <= most:
+        return "\n".join(items)
+    for count in range(len(items) - 1, 0, -1):
+        at = _with_first(len(items), count)
+        text = _told(items, at)
+        if len(text) > most:
+            continue
+        left = [i for i in range(len(items)) if i not in at]
+        room = most - len(text) - 1
+        if room < 2 * LEAST_SAID:
+            return text
+        beside = at_items(items[left[0]], room)[:room]
+        return _told([*items[: left[0]], beside, *items[left[0] + 1 :]], sorted([*at, left[0]]))
+    note = f"\n({len(rows) - 1} more row{'s' if len(rows) > 2 else ''})" if len(rows) > 1 else ""  # noqa: PLR2004
+    return f"{at_items(rows[0], most - len(note))[: most - len(note)]}{note}"
+
+
+def _told(items: Sequence[str], at: Sequence[int]) -> str:
+    """Some items, and how many rows the others have."""
+    left = sum(item.count("\n") + 1 for i, item in enumerate(items) if i not in at)
+    note = [f"({left} more row{'s' if left > 1 else ''})"] if left else []
+    return "\n".join([*(items[i] for i in at), *note])
+
+
+def _without_repeats(
+    episodes: Sequence[tuple[str, ...]], alike: Callable[[str], str]
+) -> list[tuple[str, ...]]:
+    """The episodes without rows of words that an earlier one has, and how many these are."""
+    seen: set[str] = set()
+    found = []
+    for rows in episodes:
+        mine = [row for row in rows if alike(row) not in seen or not _says(row)]
+        seen |= {alike(row) for row in rows}
+        left = len(rows) - len(mine)
+        found.append((*mine, f"({left} row{'s' if left > 1 else ''} as before)") if left > 1 else rows)
+    return found
+
+
+def _says(row: str) -> bool:
+    """Whether a row is made of words, unlike one of a map."""
+    return len(_WORD.findall(row)) > 1
+
+
+def _in_words(row: str) -> str:
+    """A row that is words without its figures; others as they are."""
+    figures = sum(map(str.isdigit, row))
+    return re.sub(r"[\d.]+", "0", row.strip()) if figures <= FIGURES * len(row) else row.strip()
+
+
+def _maps_joined(rows: Sequence[str]) -> list[str]:
+    """The rows, those of one map in one item: short ones of the same length without words."""
+    items: list[str] = []
+    for (length, words), run in itertools.groupby(rows, key=lambda row: (len(row), _says(row))):
+        lines = list(run)
+        is_map = (
+            len(lines) >= LONG_RUN
+            and 0 < length <= WIDEST
+            and not words
+            and not re.search(r"\d", "".join(lines))
+        )
+        items += ["\n".join(lines)] if is_map else lines
+    return items
+
+
+def _with_first(n: int, count: int) -> list[int]:
+    """So many of n indices: the first ones, and others evenly spread, the last among them."""
+    head = list(range(min(FIRST, count, n)))
+    return head + [len(head) + i for i in _spread(n - len(head), count - len(head))]
+
+
+def _spread(n: int, count: int) -> list[int]:
+    """So many of n indices, evenly spread; of several the first and the last among them."""
+    if count >= n:
+        return list(range(n))
+    if count <= 1:
+        return [n - 1][: max(count, 0)]
+    return [round(i * (n - 1) / (count - 1)) for i in range(count)]
