@@ -142,13 +142,9 @@ class WorldSearch:
         if not language_model and not can_write(*self._spaces):
             self._paid.note(0, "program search writes no world model for such observations or actions")
             return
-        planner = planner_for(*self._spaces)
-        if not language_model and planner in {None, "values"}:
-            why = (
-                "states and actions are few: a table is learnt from" if planner else "nothing here plans with"
-            )
-            what = "each step, which is a model of its own" if planner else "such actions"
-            self._paid.note(0, f"{why} {what}")
+        if not language_model and planner_for(*self._spaces) == "values":
+            why = "states and actions are few: a table is learnt from each step, which is a model of its own"
+            self._paid.note(0, why)
             return
         await self._paid.look_around(history.references)
         if not language_model:

@@ -109,19 +109,23 @@ def box() -> Iterator[Sandbox]:
 
 
 @pytest.mark.parametrize(
-    ("action_space", "middle", "kind"),
-    [(spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0, "shooting")],
+    ("action_space", "middle", "kind", "least"),
+    [
+        (spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0, "shooting", -12),
+        (spaces.MultiDiscrete([3, 2]), 1.0, "tree", -25),  # with 25 simulations for six actions
+    ],
 )
 def test_planners_reach_what_they_are_to_reach(
-    box: Sandbox, action_space: spaces.Space[Any], middle: float, kind: Planner
+    box: Sandbox, action_space: spaces.Space[Any], middle: float, kind: Planner, least: float
 ) -> None:
     """A model and a planner make one module that passes the gate and does well as an ordinary policy."""
     source = planning_policy(WALK.replace("{middle}", str(middle)), None, LINE, action_space)
     assert planner_for(LINE, action_space) == kind
+    assert planner_for(LINE, spaces.MultiDiscrete([5, 5])) is None  # more than a tree is searched with
     assert check_source(source) is None
     rollout = box.rollout(source, [Walk(action_space, middle)], [Trial(0, None, 15)])
     assert rollout.failure is None
-    assert rollout.episodes[0].return_ > -12  # staying where it begins costs 30
+    assert rollout.episodes[0].return_ > least  # staying where it begins costs 30
 
 
 @pytest.mark.parametrize(
