@@ -73,7 +73,7 @@ def test_dictionaries_and_several_choices_have_models(learnt: tuple[Here, Tank, 
     both = (env.observation_space, env.action_space)
     assert can_write(*both)
     assert check_source(source) is None
-    score = asyncio.run(scored(here, source, None, experience.held_out, both))  # type: ignore[arg-type]
+    score = asyncio.run(scored(here, source, None, experience.held_out, both))
     assert score.failure is None
     assert score.usable
     levels = [skill for skill in score.skills if not skill.discrete]
@@ -85,7 +85,7 @@ def test_such_a_model_is_exported_as_an_environment(learnt: tuple[Here, Tank, Ex
     """The environment has the task's spaces and starts, and passes Gymnasium's own check."""
     here, env, experience, source = learnt
     both = (env.observation_space, env.action_space)
-    score = as_data(asyncio.run(scored(here, source, None, experience.held_out, both)))  # type: ignore[arg-type]
+    score = as_data(asyncio.run(scored(here, source, None, experience.held_out, both)))
     data = {
         "source": source, "score": score, "steps": experience.steps, "horizon": 60,
         "spaces": [recorded(space) for space in both], "written": [expression(space) for space in both],
