@@ -54,6 +54,9 @@ FRUITLESS = 2
 """So many studies in a row that bring no candidate may end them: the steps that are left are worth more elsewhere. They
 do where promises were not kept, and where looking around has cost its share."""
 
+RISES = 0.05
+"""A model that is not good enough and is worth no more by this than the one before counts like a promise that was not kept."""
+
 LOST, USUAL = 0.03, 100_000
 """Of the step budget, which looking around may take in vain; of so many steps where there is no limit."""
 
@@ -156,11 +159,14 @@ class WorldSearch:
     async def _studies(self, history: History) -> None:
         best: float | None = None
         idle = fruitless = broken = 0
+        worth = -math.inf
         for n in range(1, STUDIES + 1):
             if not self._goes_on(n, fruitless, broken):
                 return
             world = await self.modeller.model(f"w{n}")
             found = await self._found(n, world) if world.usable else None
+            broken += not world.usable and world.worth < worth + RISES
+            worth = world.worth
             real = -math.inf if found is None else await self._tried(f"w{n}.try", found.source)
             fruitless += 1
             attempt: Attempt | None = None
@@ -228,7 +234,7 @@ class WorldSearch:
         """More steps where the model knows too little: where it has not been, if it knows how to get there.
 
         Returns:
-            A candidate, where what went there earned more in each episode than policies that know nothing do on average.
+            A candidate, where what went there earned more in each episode than policies that know nothing did in any.
         """
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
@@ -245,7 +251,7 @@ class WorldSearch:
             n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}"
         )
         returns = await self._paid.play(key, source or random_policy(self._spaces[1]), seeds)
-        if not source or not better(min(returns), self._paid.nothing):
+        if not source or not better(min(returns), self._paid.luckiest):
             return None
         prose = f"Went where the run had not been, and earned {statistics.fmean(returns):.4g}."
         return await self._candidate(f"w{n}c2", source, history, prose)

@@ -79,7 +79,7 @@ def studied(
             ledger.steps["probe"] += 100
             if key.endswith(".elsewhere") and elsewhere is not None:
                 return elsewhere
-            return [tries.pop(0)] if key.endswith(".try") else [0.0]
+            return [tries.pop(0)] if key.endswith(".try") else [marks.get("random", 0.0)]
 
         async def model(_key: str) -> Modelled:
             return Modelled("", worlds.pop(0) if worlds else USELESS)
@@ -147,7 +147,7 @@ def test_what_doing_nothing_earns_is_no_find(tmp_path: Path, monkeypatch: pytest
 def test_a_look_that_pays_is_a_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, returns: list[float], ids: list[str]
 ) -> None:
-    """What went where the run had not been is measured where each of its episodes beat those who know nothing."""
+    """What went where the run had not been is measured where each of its episodes beat all of those who know nothing."""
     history, _, _ = studied(
         tmp_path, monkeypatch, [USABLE] * 8, [None] * 8, [], [-160.0, -159.0, -160.0],
         marks={"random": -500.0, "zero": -500.0}, elsewhere=returns,
@@ -165,6 +165,19 @@ def test_looking_around_in_vain_has_a_share_of_its_own(
     monkeypatch.setattr(imagination, "SHARE", 1.0)
     _, _, probes = studied(tmp_path, monkeypatch, [USABLE] * 8, [None] * 8, [], [])
     assert probes == [f"w{n}.elsewhere" for n in range(1, studies + 1)]
+
+
+def test_models_that_do_not_become_better_end_studies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three models in a row that are not good enough and worth the same are the last; one that is worth more is no such."""
+    poor = [{"usable": False, "worth": 0.25 + 0.01 * n} for n in range(8)]
+    _, _, probes = studied(tmp_path, monkeypatch, poor, [], [], [])
+    assert probes == ["w1.elsewhere", "w2.elsewhere", "w3.elsewhere"]
+    (tmp_path / "again").mkdir()
+    rising = [{"usable": False, "worth": 0.1 + 0.06 * n} for n in range(8)]
+    _, _, probes = studied(tmp_path / "again", monkeypatch, rising, [], [], [])
+    assert len(probes) > 3
 
 
 def test_what_tells_no_policies_apart_is_not_searched_in(tmp_path: Path) -> None:
