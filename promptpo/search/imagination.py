@@ -188,7 +188,7 @@ class WorldSearch:
             if self._reached(mean) or idle >= IDLE:
                 return
             if gained:
-                self._allowed = self._dreamer.imagined + EFFORT
+                self._allowed = self._dreamer.work + EFFORT
                 self._paid_until_gain = self._spender.ledger.steps["probe"]
             best = mean if best is None else max(best, mean)
 
@@ -222,7 +222,7 @@ class WorldSearch:
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
         lost = paid - self._paid_until_gain > max(LOST * (steps or USUAL), 2.0 * FIRST_STEPS)
         in_vain = fruitless >= FRUITLESS and (lost or broken >= FRUITLESS)
-        goes_on = paid <= allowed and self._dreamer.imagined <= self._allowed and not in_vain
+        goes_on = paid <= allowed and self._dreamer.work <= self._allowed and not in_vain
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
@@ -262,7 +262,7 @@ class WorldSearch:
         before = self._spender.ledger.steps["probe"]
         returns = await self._paid.play(key, source, seeds)
         if plans(source):
-            self._dreamer.imagined += WORK * (self._spender.ledger.steps["probe"] - before)
+            self._dreamer.counted(WORK * (self._spender.ledger.steps["probe"] - before))
         return statistics.fmean(returns)
 
     def _as_promised(self, key: str, source: str, earned: float) -> float:

@@ -85,7 +85,7 @@ def studied(
             return Modelled("", worlds.pop(0) if worlds else USELESS)
 
         async def find(_n: int, _world: Modelled) -> Found | None:
-            search._dreamer.imagined += 10
+            search._dreamer.work += 10
             return found.pop(0)
 
         async def curious(_n: int) -> str:
