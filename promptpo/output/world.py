@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo.envs.recorded_space import space_of
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
 from promptpo.run.journal import Event, read_run
+from promptpo.world.space_text import expression, restored
 from promptpo.world.words import in_words, use_in_words
 
 MODEL = "model.py"
@@ -50,6 +52,7 @@ class WorldEnv(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
+        start = STARTS[int(self.np_random.integers(len(STARTS)))]
         obs = {start}
         self.world, self.steps = World({values}obs, self.np_random), 0
         return obs, {{}}
@@ -105,19 +108,12 @@ def environment_module(data: Mapping[str, Any], task: str) -> str:
     Raises:
         RunError: Its observations or actions are not of a kind that can be written down here.
     """
-    observation, action = (_space(space) for space in data["spaces"])
-    starts = [start for start in data["starts"] if start is not None]
+    observation, action, start = _written(data)
+    starts = [one for one in data["starts"] if one is not None]
     if not observation or not action or not starts:
         raise RunError(
-            "only models of Box and Discrete observations and actions are exported as environments."
+            "only models of observations and actions that are made of numbers are exported as environments."
         )
-    kind = data["spaces"][0]
-    pick = "STARTS[int(self.np_random.integers(len(STARTS)))]"
-    start = (
-        f"int({pick})"
-        if kind["kind"] == "discrete"
-        else f"np.array({pick}, dtype=np.{kind.get('dtype', 'int64')})"
-    )
     return model_module(data, task) + _ENVIRONMENT.format(
         starts=starts,
         horizon=int(data["horizon"]),
@@ -146,17 +142,11 @@ def _values(program: Program) -> str:
     return f"{program.given()}, " if program.params else ""
 
 
-def _space(data: Mapping[str, Any]) -> str:
-    """The expression of a space; empty for those that are not written down."""
-    if data["kind"] == "discrete":
-        return f"spaces.Discrete({data['n']}, start={data['start']})"
-    if data["kind"] == "box":
-        low, high = (f"np.array({_named(repr(data[name]))})" for name in ("low", "high"))
-        shape = tuple(data["shape"])
-        bounds = (f"np.broadcast_to({bound}, {shape}).astype(np.{data['dtype']})" for bound in (low, high))
-        return f"spaces.Box({', '.join(bounds)}, dtype=np.{data['dtype']})"
-    return ""
-
-
-def _named(text: str) -> str:
-    return text.replace("inf", "np.inf")
+def _written(data: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Expressions of both spaces and of an observation to start from, which older runs have as records of spaces."""
+    if "written" in data:
+        observation, action = data["written"]
+        return observation, action, data["start"]
+    kinds = [space_of(one) if one["kind"] != "other" else None for one in data["spaces"]]
+    texts = ["" if space is None else expression(space) for space in kinds]
+    return texts[0], texts[1], "" if kinds[0] is None else restored(kinds[0], "start")

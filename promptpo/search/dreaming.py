@@ -31,6 +31,9 @@ DREAM_STEPS, DREAM_STRUCTURES = (150_000, 600_000), 3
 the library share them."""
 
 
+EPISODE = 50
+"""An imagined episode costs as much computing time to begin as so many steps in it take."""
+
 RECORDED = 3
 """Of so many imagined episodes at most the trajectories are brought back."""
 
@@ -56,12 +59,13 @@ class Dreamer:
 
     Attributes:
         imagined: Steps that models have taken here, those of plans included.
+        work: The same with what each episode costs to begin, in steps: what the computing time is bounded by.
     """
 
     def __init__(self, modeller: Modeller, executor: Executor, horizon: int, seed: int) -> None:
         self._modeller, self._executor, self._horizon, self._seed = modeller, executor, horizon, seed
         self._spaces, self._seeds = modeller.spaces, Seeds(seed)
-        self.imagined = self._written = 0
+        self.imagined = self.work = self._written = 0
         self._favoured: dict[str, list[dict[str, float]]] = {}
 
     @property
@@ -144,7 +148,13 @@ class Dreamer:
         return found
 
     def _count(self, rollouts: Sequence[Rollout], each: int = 1) -> None:
-        self.imagined += each * sum(rollout.steps for rollout in rollouts)
+        self.counted(each * sum(rollout.steps for rollout in rollouts))
+        self.work += EPISODE * sum(len(rollout.episodes) for rollout in rollouts)
+
+    def counted(self, steps: int) -> None:
+        """Take steps into account that a model has taken elsewhere, as in the plans of a policy outside it."""
+        self.imagined += steps
+        self.work += steps
 
     async def tuned_better(
         self, n: int, dream: Dream, chance: float, *, times: int = 1
@@ -192,14 +202,17 @@ class Dreamer:
     async def tuning(
         self, n: int, dream: Dream, starts: Sequence[Start], steps: int | None = None
     ) -> Tuned | None:
-        """The best of some programs with numbers tuned in the model; None where nothing gained."""
+        """The best of some programs with numbers tuned in the model; None where nothing gained.
+
+        Where episodes are short, it is what they cost to begin that ends it.
+        """
+        steps = steps or DREAM_STEPS[0]
+        allowed = self.work + steps
 
         def fresh(start: int, count: int) -> tuple[int, ...]:
             return self._seeds.train(count, start=DREAM_START + start)
 
-        tuning = Tuning(
-            starts, steps=steps or DREAM_STEPS[0], seeds=fresh, horizon=self._horizon, seed=self._seed + n
-        )
+        tuning = Tuning(starts, steps=steps, seeds=fresh, horizon=self._horizon, seed=self._seed + n)
         while tuning.batches:
             jobs = [
                 Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False)
@@ -207,6 +220,8 @@ class Dreamer:
             ]
             found = await dreamt(self._executor, dream, jobs)
             self._count(found)
+            if self.work > allowed:
+                tuning.finish()
             tuning.step(found)
         changed = [one for one in tuning.result() if one.changes and math.isfinite(one.score)]
         return max(changed, key=lambda one: one.score, default=None)

@@ -23,7 +23,7 @@ from promptpo.search.modelling import Modelled, Modeller
 from promptpo.search.paid_steps import FIRST_STEPS, PROBE_START, PaidSteps
 from promptpo.search.references import LEARNT_FROM, programs, random_policy
 from promptpo.world.baseline import can_write
-from promptpo.world.planners import planner_for, planning_policy
+from promptpo.world.planners import WORK, planner_for, planning_policy
 from promptpo.world.scoring import USABLE
 from sandbox import WorldFailedError
 
@@ -51,11 +51,17 @@ GAIN, IDLE = 0.02, 2
 """So many candidates in a row that gain less than this share end the studies."""
 
 FRUITLESS = 2
-"""So many studies in a row that bring no candidate end them: what models can give has been taken, or their promises are
-not kept, and the steps that are left are worth more elsewhere."""
+"""So many studies in a row that bring no candidate may end them: the steps that are left are worth more elsewhere. They
+do where promises were not kept, and where looking around has cost its share."""
 
-EFFORT = 4_000_000
-"""So many imagined steps since the last candidate that gained end the studies: some seconds of computing time."""
+RISES = 0.05
+"""A model that is not good enough and is worth no more by this than the one before counts like a promise that was not kept."""
+
+LOST, USUAL = 0.03, 100_000
+"""Of the step budget, which looking around may take in vain; of so many steps where there is no limit."""
+
+EFFORT = 1_200_000
+"""So many imagined steps since the last candidate that gained end the studies: about half a minute of computing time."""
 
 MOST_TIMES = 4
 """Later models, which know more, are searched in so many times as long at most."""
@@ -120,7 +126,7 @@ class WorldSearch:
             self._paid,
             threshold,
         )
-        self._allowed = EFFORT
+        self._allowed, self._paid_until_gain = EFFORT, 0
         if config.switches.world:
             sampler.watch, sampler.screen = self.modeller.take, self._rounds.screen.look
 
@@ -142,13 +148,9 @@ class WorldSearch:
         if not language_model and not can_write(*self._spaces):
             self._paid.note(0, "program search writes no world model for such observations or actions")
             return
-        planner = planner_for(*self._spaces)
-        if not language_model and planner in {None, "values"}:
-            why = (
-                "states and actions are few: a table is learnt from" if planner else "nothing here plans with"
-            )
-            what = "each step, which is a model of its own" if planner else "such actions"
-            self._paid.note(0, f"{why} {what}")
+        if not language_model and planner_for(*self._spaces) == "values":
+            why = "states and actions are few: a table is learnt from each step, which is a model of its own"
+            self._paid.note(0, why)
             return
         await self._paid.look_around(history.references)
         if not language_model:
@@ -156,12 +158,15 @@ class WorldSearch:
 
     async def _studies(self, history: History) -> None:
         best: float | None = None
-        idle = fruitless = 0
+        idle = fruitless = broken = 0
+        worth = -math.inf
         for n in range(1, STUDIES + 1):
-            if fruitless >= FRUITLESS or not self._goes_on(n):
+            if not self._goes_on(n, fruitless, broken):
                 return
             world = await self.modeller.model(f"w{n}")
             found = await self._found(n, world) if world.usable else None
+            broken += not world.usable and world.worth < worth + RISES
+            worth = world.worth
             real = -math.inf if found is None else await self._tried(f"w{n}.try", found.source)
             fruitless += 1
             attempt: Attempt | None = None
@@ -172,16 +177,19 @@ class WorldSearch:
                 attempt = await self._look_elsewhere(n, world, history)
             elif await self._kept(n, found, real, world, history):
                 attempt = await self._candidate(f"w{n}c1", found.source, history, _promise(found))
+            else:
+                broken += 1
             if attempt is None:
                 continue
-            fruitless = 0
+            fruitless = broken = 0
             mean = attempt.evaluation.mean_return
             gained = best is None or mean > best + GAIN * abs(best - self._paid.chance)
             idle = 0 if gained else idle + 1
             if self._reached(mean) or idle >= IDLE:
                 return
             if gained:
-                self._allowed = self._dreamer.imagined + EFFORT
+                self._allowed = self._dreamer.work + EFFORT
+                self._paid_until_gain = self._spender.ledger.steps["probe"]
             best = mean if best is None else max(best, mean)
 
     async def _kept(self, n: int, found: Found, real: float, world: Modelled, history: History) -> bool:
@@ -205,14 +213,16 @@ class WorldSearch:
     def _reached(self, mean: float) -> bool:
         return self._threshold is not None and mean >= self._threshold
 
-    def _goes_on(self, n: int) -> bool:
-        """Whether there are steps for another study; decided once in a run."""
+    def _goes_on(self, n: int, fruitless: int, broken: int) -> bool:
+        """Whether another study is worth its steps and its computing time; decided once in a run."""
         found = self._journal.find("study", f"w{n}")
         if found is not None:
             return bool(found)
-        steps = self._config.budget.steps
+        steps, paid = self._config.budget.steps, self._spender.ledger.steps["probe"]
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
-        goes_on = self._spender.ledger.steps["probe"] <= allowed and self._dreamer.imagined <= self._allowed
+        lost = paid - self._paid_until_gain > max(LOST * (steps or USUAL), 2.0 * FIRST_STEPS)
+        in_vain = fruitless >= FRUITLESS and (lost or broken >= FRUITLESS)
+        goes_on = paid <= allowed and self._dreamer.work <= self._allowed and not in_vain
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
@@ -224,7 +234,7 @@ class WorldSearch:
         """More steps where the model knows too little: where it has not been, if it knows how to get there.
 
         Returns:
-            A candidate, where what went there earned more in each episode than policies that know nothing do on average.
+            A candidate, where what went there earned more in each episode than policies that know nothing did in any.
         """
         seeds = self._seeds.train(PROBE_EPISODES, start=UNSEEN + 1000 * n)
         key = f"w{n}.elsewhere"
@@ -241,7 +251,7 @@ class WorldSearch:
             n, f"{why}: {'looked where the run has not been' if source else 'looked around again'}"
         )
         returns = await self._paid.play(key, source or random_policy(self._spaces[1]), seeds)
-        if not source or not better(min(returns), self._paid.nothing):
+        if not source or not better(min(returns), self._paid.luckiest):
             return None
         prose = f"Went where the run had not been, and earned {statistics.fmean(returns):.4g}."
         return await self._candidate(f"w{n}c2", source, history, prose)
@@ -249,7 +259,11 @@ class WorldSearch:
     async def _tried(self, key: str, source: str) -> float:
         """What a policy earns in a few real episodes."""
         seeds = self._seeds.train(PROBE_EPISODES, start=PROBE_START + 10_000)
-        return statistics.fmean(await self._paid.play(key, source, seeds))
+        before = self._spender.ledger.steps["probe"]
+        returns = await self._paid.play(key, source, seeds)
+        if plans(source):
+            self._dreamer.counted(WORK * (self._spender.ledger.steps["probe"] - before))
+        return statistics.fmean(returns)
 
     def _as_promised(self, key: str, source: str, earned: float) -> float:
         """What a policy earned in as many steps as were promised: those of one that plans are the first ones."""
@@ -278,6 +292,8 @@ class WorldSearch:
         return found
 
     async def _dreamt_up(self, n: int, world: Modelled) -> Found | None:
+        if self.modeller.experience.is_flat:
+            return None
         dream = self._dreamer.dream(world.source, world.params)
         try:
             chance = max(

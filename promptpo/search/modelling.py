@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from promptpo.envs.recorded_space import recorded
 from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
@@ -24,6 +22,7 @@ from promptpo.world.numbers import quantities, rows
 from promptpo.world.planners import MOST_MODELS
 from promptpo.world.replaying import replayed, traced
 from promptpo.world.scoring import scored
+from promptpo.world.space_text import expression, plain, restored
 from promptpo.world.words import as_data, in_words, mismatches_in_words
 
 if TYPE_CHECKING:
@@ -162,7 +161,9 @@ class Modeller:
             "steps": self.experience.steps,
             "horizon": self._horizon,
             "spaces": [recorded(space) for space in self.spaces],
-            "starts": [_plain(start) for start in self.experience.starts(STARTS)],
+            "written": [expression(space) for space in self.spaces],
+            "start": restored(self.spaces[0], "start"),
+            "starts": [plain(start) for start in self.experience.starts(STARTS)],
         }
         self._journal.add("world", key, data)
         self._written = best if best.by else self._written
@@ -279,8 +280,3 @@ def _cut(source: str) -> str:
     tail = source[-MOST_SHOWN // 2 :].partition("\n")[2]
     left = source[len(head) : -len(tail)].strip().count("\n") + 1
     return f"{head}\n# ... {left} lines are left out here ...\n{tail}"
-
-
-def _plain(value: Any) -> Any:
-    """An observation as a JSON value; None where it is more than numbers in a list."""
-    return np.asarray(value).tolist() if isinstance(value, int | np.integer | np.ndarray) else None

@@ -41,13 +41,14 @@ class PaidSteps:
     Attributes:
         horizon: Longest episode, in steps.
         chance: Mean return of random actions; NaN before anybody looked around.
-        marks: Mean returns of policies that know nothing, by name, where they were measured.
+        luckiest: The most that a policy which knows nothing earned in any episode.
+        marks: Mean returns of such policies, by name, where they were measured.
     """
 
     def __init__(self, spender: Spender, modeller: Modeller, horizon: int, seeds: Seeds) -> None:
         self._spender, self._modeller, self.horizon, self._seeds = spender, modeller, horizon, seeds
         self._spaces, self._journal = modeller.spaces, spender.journal
-        self.chance = math.nan
+        self.chance = self.luckiest = math.nan
         self.marks: dict[str, float] = {}
 
     def note(self, n: int, text: str, of: str = "w") -> None:
@@ -90,6 +91,7 @@ class PaidSteps:
             seeds = self._seeds.train(count, start=PROBE_START + 1000 * n)
             returns += await self.play(f"w0.look{n + 1}", random_policy(self._spaces[1]), seeds)
         finite = [one for one in returns if math.isfinite(one)]
+        self.luckiest = max([*finite, *(one for mark in known.values() for one in mark.returns)], default=0.0)
         self.chance = chance if chance is not None else statistics.fmean(finite) if finite else 0.0
 
     @property

@@ -71,6 +71,16 @@ class Experience:
         return sum(len(episode) for part in self._parts for episode in part)
 
     @property
+    def is_flat(self) -> bool:
+        """Whether every step earned the same and none ended its episode: no model of it tells policies apart."""
+        episodes = [one for part in self._parts for one in part]
+        if not episodes or any(one.terminated for one in episodes):
+            return False
+        return all(float(np.ptp(one.rewards)) == 0 for one in episodes) and (
+            len({float(one.rewards[0]) for one in episodes}) == 1
+        )
+
+    @property
     def bytes(self) -> int:
         """About how much memory they take."""
         return self._bytes

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.output.report.svg import Frame, drawing, element, extent
+from promptpo.output.report.svg import Frame, drawing, element, extent, short_number
 
 ROW, LEFT = 70.0, 190.0
 
@@ -28,6 +28,12 @@ def world_chart(world: Mapping[str, Any]) -> Markup | None:
         frame = Frame(steps, bounds, left=LEFT, top=ROW * n + 6, bottom=ROW * (n + 1))
         parts += [
             element("text", one["name"], x=4, y=(frame.top + frame.bottom) / 2, class_="name"),
+            *(
+                element(
+                    "text", short_number(value), x=frame.left - 6, y=frame.y(value) + 4, text_anchor="end"
+                )
+                for value in (min(one["real"]), max(one["real"]))
+            ),
             element("line", x1=frame.left, x2=frame.right, y1=frame.bottom, y2=frame.bottom, class_="grid"),
             frame.line(list(enumerate(one["real"], 1)), "series obs"),
             frame.line(list(enumerate(one["predicted"], 1)), "series predicted"),

@@ -29,8 +29,8 @@ def write_world(
     """The source of a world model that is fitted to episodes; empty where this cannot write one.
 
     Args:
-        observation_space: Of the task; Discrete and small combinations of it become a table, a Box formulas.
-        action_space: Of the task: Discrete or a Box.
+        observation_space: Of the task; Discrete and small combinations of it become a table, others formulas.
+        action_space: Of the task: Discrete, MultiDiscrete, MultiBinary or a Box.
         episodes: What it is fitted to.
         curious: Give a reward of 1 for what the episodes have not shown yet, instead of the task's reward.
     """

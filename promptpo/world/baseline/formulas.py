@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.world.baseline import actions
 from promptpo.world.baseline.curiosity import cells_of
 from promptpo.world.baseline.endings import Ending, find_ending
 from promptpo.world.baseline.steps import Floats, Names, Steps, angle_of, names_of, steps_of
 from promptpo.world.baseline.terms import Formula, Library, candidates
+from promptpo.world.numbers import quantities
+from promptpo.world.space_text import assembled, flat_bounds, flattened
 from sandbox import Recorded
 
 MOST_NUMBERS = 60
@@ -38,17 +41,10 @@ WIDTH = 100
 
 
 def suits_formulas(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> bool:
-    """Whether observations are a vector of not too many numbers, and actions one of a few or a vector too."""
-    acts = isinstance(action_space, spaces.Discrete) or (
-        isinstance(action_space, spaces.Box) and len(action_space.shape) == 1
-    )
-    return (
-        acts
-        and isinstance(observation_space, spaces.Box)
-        and len(observation_space.shape) == 1
-        and np.issubdtype(observation_space.dtype or float, np.floating)
-        and 0 < observation_space.shape[0] <= MOST_NUMBERS
-    )
+    """Whether observations are not too many numbers, some of which move, and actions become numbers too."""
+    known = quantities(observation_space)
+    moves = known is not None and any(not quantity.discrete for quantity in known)
+    return known is not None and moves and len(known) <= MOST_NUMBERS and actions.suits(action_space)
 
 
 def write_formulas(
@@ -58,10 +54,10 @@ def write_formulas(
     *,
     curious: bool = False,
 ) -> str:
-    """The source of a model of formulas; empty where observations are no vector of numbers."""
+    """The source of a model of formulas; empty where observations are no list of numbers."""
     if not suits_formulas(observation_space, action_space) or sum(map(len, episodes)) < 20:  # noqa: PLR2004
         return ""
-    steps = steps_of(action_space, episodes)
+    steps = steps_of(observation_space, action_space, episodes)
     names = names_of(steps, action_space)
     return _Writer(observation_space, action_space, names, steps).module(curious=curious)
 
@@ -78,6 +74,8 @@ class _Writer:
 
     def __init__(self, observation_space: Any, action_space: Any, names: Names, steps: Steps) -> None:
         self._space, self._actions, self._names, self._steps = observation_space, action_space, names, steps
+        self._least, self._most = flat_bounds(observation_space)
+        self._whole = [quantity.discrete for quantity in quantities(observation_space) or ()]
         places = np.unique(np.linspace(0, len(steps.before) - 1, MOST_ROWS).round().astype(int))
         extra = np.flatnonzero(steps.ended)
         self._chosen = np.union1d(places, extra)
@@ -89,8 +87,8 @@ class _Writer:
         low, high = np.minimum(low, steps.before.min(axis=0)), np.maximum(high, steps.before.max(axis=0))
         span = np.maximum(high - low, 1e-9)
         self._sure = low - SURE * span, high + SURE * span
-        self._low = np.maximum(low - MARGIN * span, observation_space.low)
-        self._high = np.minimum(high + MARGIN * span, observation_space.high)
+        self._low = np.maximum(low - MARGIN * span, self._least)
+        self._high = np.minimum(high + MARGIN * span, self._most)
 
     def module(self, *, curious: bool) -> str:
         """The source."""
@@ -112,7 +110,8 @@ class _Writer:
         return _MODULE.format(
             constants=constants,
             body=body,
-            observation=self._observation(),
+            observation=assembled(self._space, "x"),
+            numbers=flattened(self._space, "obs"),
             visited="\n        self.visited = set(SEEN)" if cells else "",
         )
 
@@ -157,9 +156,10 @@ class _Writer:
         """The predicted number, kept near what was observed, or near where it is already where that lies outside."""
         reach = REACH * float(np.abs(change).max())
         name, low, high = self._names.seen[place], float(self._low[place]), float(self._high[place])
-        least = f"{low:.7g}" if low <= self._space.low[place] else f"min({low:.7g}, {name} - {reach:.7g})"
-        most = f"{high:.7g}" if high >= self._space.high[place] else f"max({high:.7g}, {name} + {reach:.7g})"
-        return f"min({most}, max({least}, moved))"
+        least = f"{low:.7g}" if low <= self._least[place] else f"min({low:.7g}, {name} - {reach:.7g})"
+        most = f"{high:.7g}" if high >= self._most[place] else f"max({high:.7g}, {name} + {reach:.7g})"
+        kept = f"min({most}, max({least}, moved))"
+        return f"float(round({kept}))" if self._whole[place] else kept
 
     def _stops(self) -> list[str]:
         """Lines for what a number becomes where another reaches its bound, as a speed does at a wall."""
@@ -185,7 +185,7 @@ class _Writer:
 
     def _inner(self, place: int) -> tuple[float, float]:
         """Bounds of what counts as not stopped by the space's own bounds."""
-        low, high = float(self._space.low.flat[place]), float(self._space.high.flat[place])
+        low, high = float(self._least[place]), float(self._most[place])
         room = 1e-6 * max(1.0, abs(low) if np.isfinite(low) else 0.0, abs(high) if np.isfinite(high) else 0.0)
         return low + room, high - room
 
@@ -237,7 +237,7 @@ class _Writer:
         checks = [
             f"not {low[i]:.7g} <= y{i} <= {high[i]:.7g}"
             for i in range(len(low))
-            if low[i] > self._space.low[i] or high[i] < self._space.high[i]
+            if low[i] > self._least[i] or high[i] < self._most[i]
         ]
         if not checks or not loss:
             return []
@@ -246,24 +246,12 @@ class _Writer:
     # Python around the formulas
 
     def _read_action(self) -> list[str]:
-        names, space = self._names, self._actions
-        lines = ["x = self.x"]
-        lines.append(f"{''.join(f'{name}, ' for name in names.seen).strip()} = x")
-        if isinstance(space, spaces.Discrete):
-            start = int(space.start)
-            return lines + [
-                f"{name} = 1.0 if action == {start + i + 1} else 0.0" for i, name in enumerate(names.actions)
-            ]
-        return lines + [
-            f"{name} = min({space.high[i]:.9g}, max({space.low[i]:.9g}, float(action[{i}])))"
-            for i, name in enumerate(names.actions)
-        ]
+        names = self._names
+        lines = ["x = self.x", f"{''.join(f'{name}, ' for name in names.seen).strip()} = x"]
+        return [*lines, *actions.reading(self._actions, names.actions)]
 
     def _assign(self) -> str:
         return f"self.x = x = ({''.join(f'y{i}, ' for i in range(len(self._names.seen))).strip()})"
-
-    def _observation(self) -> str:
-        return f"np.array(x, dtype=np.{np.dtype(self._space.dtype).name})"
 
 
 def _assigned(name: str, expression: str) -> list[str]:
@@ -295,7 +283,7 @@ class World:
 
     def sync(self, obs):
         """Put the world in step with an observation."""
-        self.x = tuple([float(value) for value in obs])
+        self.x = tuple([float(value) for value in {numbers}])
 
     def step(self, action):
         """One step: the next observation, the reward, and whether the episode ends."""

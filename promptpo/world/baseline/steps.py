@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
+from promptpo.world.baseline.actions import names_of_numbers, numbers_of
+from promptpo.world.numbers import rows
 from sandbox import Recorded
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -53,19 +54,14 @@ class Steps:
     ended: Any
 
 
-def steps_of(action_space: Any, episodes: Sequence[Recorded]) -> Steps:
+def steps_of(observation_space: Any, action_space: Any, episodes: Sequence[Recorded]) -> Steps:
     """The steps of some episodes as rows; a discrete action becomes numbers that are 0 or 1."""
-    before = np.concatenate([np.asarray(one.observations[:-1], float) for one in episodes])
-    after = np.concatenate([np.asarray(one.observations[1:], float) for one in episodes])
-    done = np.concatenate([np.asarray(one.actions) for one in episodes])
+    seen = [rows(observation_space, one.observations) for one in episodes]
+    before, after = np.concatenate([one[:-1] for one in seen]), np.concatenate([one[1:] for one in seen])
     ended = np.zeros(len(before), bool)
     ended[np.cumsum([len(one) for one in episodes]) - 1] = [one.terminated for one in episodes]
     rewards = np.concatenate([one.rewards for one in episodes])
-    if isinstance(action_space, spaces.Discrete):
-        numbers = (done[:, None] - int(action_space.start)) == np.arange(1, int(action_space.n))
-        action = numbers.astype(float)
-    else:
-        action = np.clip(done.astype(float), action_space.low, action_space.high)
+    action = np.concatenate([numbers_of(action_space, one.actions) for one in episodes])
     return Steps(before, action, after, rewards, ended)
 
 
@@ -84,16 +80,7 @@ def names_of(steps: Steps, action_space: Any) -> Names:
         if round_ and not used & {i, j}:
             angles[i, j] = f"angle{len(angles)}"
             used |= {i, j}
-    width = steps.action.shape[1]
-    if isinstance(action_space, spaces.Discrete):
-        start = int(action_space.start)
-        return Names(
-            seen,
-            angles,
-            tuple(f"do{start + i + 1}" for i in range(width)),
-            (tuple(range(count, count + width)),),
-        )
-    return Names(seen, angles, tuple(f"u{i}" for i in range(width)))
+    return Names(seen, angles, *names_of_numbers(action_space, count))
 
 
 def angle_of(rows: Floats, cosine: int, sine: int) -> Floats:

@@ -31,6 +31,9 @@ SAMPLES, ROUNDS, ELITES, AHEAD = 24, 3, 6, 20
 WORK = max(SIMULATIONS * DEPTH, SAMPLES * ROUNDS * AHEAD)
 """Steps in the model that one planned action takes at most."""
 
+MOST_CHOICES = 16
+"""Combinations of choices that a tree is searched with; with more, each would be simulated once at most."""
+
 DISCOUNT = 0.99
 
 DRAWS = 40
@@ -79,6 +82,8 @@ def planner_for(observation: gymnasium.Space[Any], action: gymnasium.Space[Any])
     states = count_states(observation)
     if isinstance(action, spaces.Discrete):
         return "values" if states is not None and states <= MOST_STATES else "tree"
+    if isinstance(action, spaces.MultiDiscrete):
+        return "tree" if int(np.prod(action.nvec)) <= MOST_CHOICES else None
     if isinstance(action, spaces.Box) and np.issubdtype(action.dtype or float, np.floating):
         bounded = bool(np.isfinite(action.low).all() and np.isfinite(action.high).all())
         return "shooting" if bounded else None
@@ -172,7 +177,13 @@ def _apart(program: Program, taken: AbstractSet[str]) -> tuple[Program, dict[str
 
 def _action_facts(action: Any) -> dict[str, Any]:
     if isinstance(action, spaces.Discrete):
-        return {"first": int(action.start), "last": int(action.start + action.n - 1)}
+        first, last = int(action.start), int(action.start + action.n - 1)
+        return {"first": first, "choices": f"range({first}, {last + 1})"}
+    if isinstance(action, spaces.MultiDiscrete):
+        kind, shape = np.dtype(action.dtype).name, tuple(action.nvec.shape)
+        each = (np.array(one) + action.start.ravel() for one in np.ndindex(*np.ravel(action.nvec).tolist()))
+        listed = f"{[one.tolist() for one in each]}"
+        return {"choices": f"[np.array(one, np.{kind}).reshape({shape}) for one in {listed}]"}
     return {
         "low": np.ravel(action.low).astype(float).tolist(),
         "high": np.ravel(action.high).astype(float).tolist(),

@@ -63,3 +63,4 @@ def test_what_references_met_is_not_paid_for_again(known: int, batches: list[int
     assert steps.batches == batches
     assert steps.chance == -7.0
     assert steps.nothing == -3.0
+    assert steps.luckiest == (1.0 if batches else -3.0)  # an episode of the look

@@ -1,8 +1,10 @@
 """The policies that results are held against, in the real sandbox."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -11,10 +13,15 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.rollouts import evaluation_of
+from promptpo.run.config import Config
 from promptpo.run.journal import read_run
-from promptpo.search.references import programs
-from sandbox import Limits, Sandbox, Trial
+from promptpo.run.records import Measured, Seeds
+from promptpo.run.spender import Played
+from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
+from sandbox import Episode, Limits, Rollout, Sandbox, Trial
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 
@@ -163,3 +170,42 @@ def test_a_resumed_run_does_not_measure_again(measured: Any) -> None:
     before = len(read_run(measured.directory)["reference"])
     resume(measured.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
     assert len(read_run(measured.directory)["reference"]) == before
+
+
+def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
+    """Their training episodes are recorded and handed on; those on validation seeds and of the zero action are not."""
+    shown: list[tuple[str, Any]] = []
+    asked: dict[str, Any] = {}
+
+    class Paying:
+        """Plays one step for each seed."""
+
+        journal = SimpleNamespace(find=lambda _kind, _key: None)
+
+        async def roll_out(self, _kind: str, key: str, _subject: Any, seeds: Any, **how: Any) -> Played:
+            """As asked."""
+            asked[key] = how["record"]
+            episodes = tuple(
+                Episode(
+                    seed, 1.0, 1, terminated=True, truncated=False, success=None, clipped=0, policy_seconds=0.0,
+                )
+                for seed in seeds
+            )  # fmt: skip
+            rollout = Rollout(episodes, None, len(episodes), "", 0.0)
+            return Played(Measured(evaluation_of(rollout, 0.0), "", {}), rollout)
+
+        def told(self, key: str) -> None:
+            """Nothing is kept twice."""
+            asked[f"{key}.told"] = True
+
+    config = Config(Task("Any-v0"), recipe="model")
+    found = asyncio.run(
+        measured_at_start(
+            cast("Any", Paying()), spaces.Discrete(2), config, 10, lambda *what: shown.append(what)
+        )
+    )
+    assert asked == {"random": True, "random.told": True, "zero": False}
+    [(name, rollout)] = shown
+    assert name == LEARNT_FROM
+    assert [one.seed for one in rollout.episodes] == list(Seeds(0).train(config.train_episodes))
+    assert len(found["random"].episodes) == 2 * config.train_episodes

@@ -78,7 +78,7 @@ def test_steps_unlike_all_others_are_shown() -> None:
     """A rare action and a region that was visited once are among the rows; neighbours in time are no company."""
     rng = np.random.default_rng(0)
     seen = rng.uniform(-1, 1, (301, 2)).astype(np.float32)
-    seen[100:104] = np.array([[30, 0], [30, 0.1], [30, 0.2], [30, 0.3]], np.float32)
+    seen[100:104] = np.array([[30, 0], [30, 0.1], [30, 0.2], [30, 0.3]])
     actions = np.zeros(300, int)
     actions[200] = 1
     rows = sparse([recorded(seen, actions)], spaces.Box(-50, 50, (2,)))

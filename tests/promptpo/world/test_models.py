@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo.output.report.world_chart import world_chart
 from promptpo.search.references import random_policy
 from promptpo.world.baseline import write_world
 from promptpo.world.baseline.endings import find_ending
@@ -281,3 +282,13 @@ def test_what_a_model_saved_or_cost_is_one_line() -> None:
     assert use_in_words(0, 800, 4200, {}, ["r1c1"]) == (
         "used for tuning or planning: no; 800 of the 4,200 steps searched were taken for it"
     )
+
+
+def test_the_chart_of_a_held_out_episode_has_values() -> None:
+    """Each row says between which values its quantity moved; a model without an episode has no chart."""
+    series = [{"name": "obs[0]", "real": [-1.5, 2.5, 0.5], "predicted": [-1.4, 2.6, 0.25]}]
+    chart = world_chart({"trace": {"every": 25, "series": series}})
+    assert chart is not None
+    assert ">-1.5</text>" in chart
+    assert ">2.5</text>" in chart
+    assert world_chart({"trace": {}}) is None

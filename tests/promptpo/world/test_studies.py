@@ -24,7 +24,8 @@ from promptpo.search.dreaming import Dreamer
 from promptpo.search.history import History
 from promptpo.search.imagination import Found, WorldSearch
 from promptpo.search.modelling import Modelled
-from sandbox import Failure, WorldFailedError
+from promptpo.world.data import Experience
+from sandbox import Episode, Failure, Rollout, Trajectory, WorldFailedError
 
 USABLE = {"usable": True, "worth": 0.9}
 USELESS = {"usable": False, "worth": 0.0}
@@ -78,13 +79,13 @@ def studied(
             ledger.steps["probe"] += 100
             if key.endswith(".elsewhere") and elsewhere is not None:
                 return elsewhere
-            return [tries.pop(0)] if key.endswith(".try") else [0.0]
+            return [tries.pop(0)] if key.endswith(".try") else [marks.get("random", 0.0)]
 
         async def model(_key: str) -> Modelled:
             return Modelled("", worlds.pop(0) if worlds else USELESS)
 
         async def find(_n: int, _world: Modelled) -> Found | None:
-            search._dreamer.imagined += 10
+            search._dreamer.work += 10
             return found.pop(0)
 
         async def curious(_n: int) -> str:
@@ -134,24 +135,75 @@ def test_a_model_that_promises_nothing_sends_a_probe_elsewhere(
 def test_what_doing_nothing_earns_is_no_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that earns no more than zeros throughout is not measured, however much better than random actions it is."""
     history, notes, probes = studied(
-        tmp_path, monkeypatch, [USABLE] * 3, [Found("idle", 0.0)] * 3, [0.0] * 3, [],
+        tmp_path, monkeypatch, [USABLE] * 8, [Found("idle", 0.0)] * 8, [0.0] * 8, [],
         marks={"random": -33.0, "zero": 0.0},
     )  # fmt: skip
     assert history.attempts == []
     assert "nothing better than chance" in notes["w1"]
-    assert probes == ["w1.try", "w1.elsewhere", "w2.try", "w2.elsewhere"]
+    assert probes[:4] == ["w1.try", "w1.elsewhere", "w2.try", "w2.elsewhere"]
 
 
 @pytest.mark.parametrize(("returns", "ids"), [([-150.0, -170.0], ["w1c2", "w2c2"]), ([-150.0, -500.0], [])])
 def test_a_look_that_pays_is_a_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, returns: list[float], ids: list[str]
 ) -> None:
-    """What went where the run had not been is measured where each of its episodes beat those who know nothing."""
+    """What went where the run had not been is measured where each of its episodes beat all of those who know nothing."""
     history, _, _ = studied(
-        tmp_path, monkeypatch, [USABLE] * 3, [None] * 3, [], [-160.0, -159.0, -160.0],
+        tmp_path, monkeypatch, [USABLE] * 8, [None] * 8, [], [-160.0, -159.0, -160.0],
         marks={"random": -500.0, "zero": -500.0}, elsewhere=returns,
     )  # fmt: skip
     assert [attempt.id for attempt in history.attempts][:2] == ids
+
+
+@pytest.mark.parametrize(("most", "studies"), [(100.0, 2), (650.0, 3), (1e9, 8)])
+def test_looking_around_in_vain_has_a_share_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: float, studies: int
+) -> None:
+    """Looks that bring nothing end after two, or where they have cost what they may."""
+    monkeypatch.setattr(imagination, "LOST", most / 10_000)
+    monkeypatch.setattr(imagination, "FIRST_STEPS", 0)
+    monkeypatch.setattr(imagination, "SHARE", 1.0)
+    _, _, probes = studied(tmp_path, monkeypatch, [USABLE] * 8, [None] * 8, [], [])
+    assert probes == [f"w{n}.elsewhere" for n in range(1, studies + 1)]
+
+
+def test_models_that_do_not_become_better_end_studies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three models in a row that are not good enough and worth the same are the last; one that is worth more is no such."""
+    poor = [{"usable": False, "worth": 0.25 + 0.01 * n} for n in range(8)]
+    _, _, probes = studied(tmp_path, monkeypatch, poor, [], [], [])
+    assert probes == ["w1.elsewhere", "w2.elsewhere", "w3.elsewhere"]
+    (tmp_path / "again").mkdir()
+    rising = [{"usable": False, "worth": 0.1 + 0.06 * n} for n in range(8)]
+    _, _, probes = studied(tmp_path / "again", monkeypatch, rising, [], [], [])
+    assert len(probes) > 3
+
+
+def test_what_tells_no_policies_apart_is_not_searched_in(tmp_path: Path) -> None:
+    """Where every step earned the same and nothing ended, no step is imagined for a tuned or a planned policy."""
+    box = spaces.Box(-1, 1, (2,), np.float32)
+    spec: Any = SimpleNamespace(observation_space=box, action_space=spaces.Discrete(2))
+    with Journal(tmp_path) as journal:
+        spender: Any = SimpleNamespace(journal=journal, executor=None)
+        config = Config(Task("Any-v0"), recipe="model")
+        search = WorldSearch(spec, cast("Any", Sampler([])), spender, config, 10, threshold=None)
+        assert not search.modeller.experience.is_flat  # nothing is known
+        steps = np.zeros((4, 2), np.float32), [0, 1, 0], [-1.0] * 3
+        for rewards, ended, flat in (
+            (steps[2], False, True),
+            ([-1.0, -1.0, 0.0], False, False),
+            (steps[2], True, False),
+        ):
+            episode = Episode(
+                0, 0.0, 3, terminated=ended, truncated=not ended, success=None, clipped=0, policy_seconds=0.0,
+                trajectory=Trajectory(list(steps[0]), steps[1], rewards),
+            )  # fmt: skip
+            known = search.modeller.experience = Experience(box, spaces.Discrete(2))
+            known.add([Rollout((episode,) * 2, None, 6, "", 0.0)])
+            assert known.is_flat is flat
+            if flat:
+                assert asyncio.run(search._dreamt_up(1, Modelled(WORLD, USABLE))) is None
 
 
 def test_steps_in_the_model_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +234,7 @@ def test_a_model_that_knows_too_little_is_told_with_its_score(
     ("observation", "action", "why"),
     [
         (spaces.Discrete(16), spaces.Discrete(4), "states and actions are few: a table is learnt"),
-        (spaces.Box(-1, 1, (2,)), spaces.Box(-np.inf, np.inf, (1,)), "nothing here plans with such actions"),
+        (spaces.Box(-1, 1, (2,)), spaces.Text(3), "program search writes no world model for such"),
         (spaces.Box(0, 255, (84, 84, 3), np.uint8), spaces.Discrete(4), "no world model is learnt"),
     ],
 )
@@ -235,10 +287,10 @@ def test_studies_end_early_where_promises_are_not_kept(
 
 
 def test_where_no_model_can_be_written_no_step_is_spent(tmp_path: Path) -> None:
-    """Program search models no dictionaries; the run says so and goes on as it would without."""
+    """Program search models no more than sixty numbers; the run says so and goes on as it would without."""
     config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
     spec: Any = SimpleNamespace(
-        observation_space=spaces.Dict({"level": spaces.Box(-1, 1, (2,))}),
+        observation_space=spaces.Dict({"level": spaces.Box(-1, 1, (99,))}),
         action_space=spaces.Box(-1, 1, (1,)),
     )
     with Journal(tmp_path) as journal:

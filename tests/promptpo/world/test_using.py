@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -16,12 +18,14 @@ from gymnasium import spaces
 import promptpo
 from promptpo.cli.show import overview
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.program import Program
 from promptpo.run.journal import read_run
 from promptpo.search import dreaming, modelling
+from promptpo.search.tuning import Start
 from promptpo.world import fitting
 from promptpo.world.fitting import fitted
 from promptpo.world.planners import Planner, planner_for, planning_policy
-from sandbox import Predictions, Recorded, Replay, Sandbox, Trial, check_source
+from sandbox import Episode, Predictions, Recorded, Replay, Rollout, Sandbox, Trial, check_source
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import TUNABLE
 
@@ -109,19 +113,23 @@ def box() -> Iterator[Sandbox]:
 
 
 @pytest.mark.parametrize(
-    ("action_space", "middle", "kind"),
-    [(spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0, "shooting")],
+    ("action_space", "middle", "kind", "least"),
+    [
+        (spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0, "shooting", -12),
+        (spaces.MultiDiscrete([3, 2]), 1.0, "tree", -25),  # with 25 simulations for six actions
+    ],
 )
 def test_planners_reach_what_they_are_to_reach(
-    box: Sandbox, action_space: spaces.Space[Any], middle: float, kind: Planner
+    box: Sandbox, action_space: spaces.Space[Any], middle: float, kind: Planner, least: float
 ) -> None:
     """A model and a planner make one module that passes the gate and does well as an ordinary policy."""
     source = planning_policy(WALK.replace("{middle}", str(middle)), None, LINE, action_space)
     assert planner_for(LINE, action_space) == kind
+    assert planner_for(LINE, spaces.MultiDiscrete([5, 5])) is None  # more than a tree is searched with
     assert check_source(source) is None
     rollout = box.rollout(source, [Walk(action_space, middle)], [Trial(0, None, 15)])
     assert rollout.failure is None
-    assert rollout.episodes[0].return_ > -12  # staying where it begins costs 30
+    assert rollout.episodes[0].return_ > least  # staying where it begins costs 30
 
 
 @pytest.mark.parametrize(
@@ -379,3 +387,34 @@ def test_pictures_have_no_model(tmp_path: Path) -> None:
     assert quantities(spaces.Box(0, 255, (84, 84, 3), np.uint8)) is None
     assert quantities(spaces.Text(5)) is None
     assert quantities(spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Box(0, 1, (2,))})) is not None
+
+
+def test_short_episodes_do_not_tune_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an imagined episode costs to begin is bounded too: episodes of one step are no more than a share of as many steps."""
+    played = 0
+
+    async def at_once(_executor: Any, _dream: Any, jobs: Any) -> list[Rollout]:
+        nonlocal played
+        played += sum(len(job.trials) for job in jobs)
+        return [
+            Rollout(
+                tuple(
+                    Episode(
+                        trial.seed, float(trial.seed % 7), 1, terminated=True, truncated=False, success=None,
+                        clipped=0, policy_seconds=0.0,
+                    )
+                    for trial in job.trials
+                ),
+                None, len(job.trials), "", 0.0,
+            )
+            for job in jobs
+        ]  # fmt: skip
+
+    monkeypatch.setattr(dreaming, "dreamt", at_once)
+    modeller: Any = SimpleNamespace(spaces=(LINE, spaces.Discrete(2)))
+    dreamer = dreaming.Dreamer(modeller, cast("Any", None), 100, 0)
+    start = Start("d0", Program.parse(TUNABLE), math.nan)
+    asyncio.run(dreamer.tuning(1, cast("Any", None), [start], 20_000))
+    assert played * dreaming.EPISODE < 3 * 20_000
+    assert dreamer.imagined == played
+    assert dreamer.work == played * (1 + dreaming.EPISODE)
