@@ -134,7 +134,7 @@ def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch: pytest.Monkey
     episode = record(CARTPOLE, SOURCE, [0], horizon=60).episodes[0]
     real = gymnasium.make("CartPole-v1", render_mode="rgb_array")
 
-    def slow_frame(_: Any) -> Any:
+    def slow_frame(*_: Any) -> Any:
         time.sleep(0.02)
         return np.zeros((8, 8, 3), np.uint8)
 
