@@ -117,6 +117,8 @@ def _pictures(
     frames, places, reached, last = [], [], 0.0, 0
     following = Following(env)
     for step, frame, total in _frames(env, following, episode, shown, over):
+        if step == 0:  # the first picture waits for the renderer to start, which is no sign of slow pictures
+            started = time.monotonic()
         frames.append((step, base64.b64encode(png(smaller(frame, wanted["width"]))).decode()))
         places.append(following.place())
         reached, last = total, step

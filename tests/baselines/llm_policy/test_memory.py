@@ -1,5 +1,7 @@
 """What fits on which machine."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +11,27 @@ from baselines.llm_policy.memory import together, update_bytes
 GPT2: Any = {"parameters": 124_000_000, "layers": 12, "width": 768, "heads": 12, "tokens": 320}
 GIB = 2**30
 
+DERIVED_TWICE = """
+import resource, torch, transformers
+torch.set_num_threads(1)
+config = transformers.GPT2Config(vocab_size=300, n_positions=256, n_embd=192, n_layer=2, n_head=4)
+config._attn_implementation = "eager"
+model = transformers.GPT2Model(config).eval()
+model.config.use_cache = False
+used = [p for p in model.parameters()]
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+ids = torch.zeros(4, 200, dtype=torch.long)
+out = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.mean(1)
+divergence = ((out - out.detach()) ** 2).sum()
+first = torch.autograd.grad(divergence, used, create_graph=True)
+flat = torch.cat([one.reshape(-1) for one in first])
+for _ in range(2):
+    torch.autograd.grad((flat * torch.ones_like(flat)).sum(), used, retain_graph=True)
+print(flat.numel(), peak() - before)
+"""
+
 
 def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
     """TRPO on all of a rollout of 2,048 takes hundreds of gigabytes; a sixteenth of 512 fits into 80."""
@@ -17,6 +40,20 @@ def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
     assert whole > 500 * GIB
     assert 3 * GIB < few < 80 * GIB
     assert update_bytes(**GPT2, observations=32, algorithm="ppo") < few
+
+
+@pytest.mark.slow
+def test_an_update_takes_no_more_than_the_estimate() -> None:
+    """Measured: two layers of GPT-2 reading 200 tokens, four observations, two derivatives, in a process of its own."""
+    pytest.importorskip("transformers")
+    done = subprocess.run(
+        [sys.executable, "-c", DERIVED_TWICE], capture_output=True, text=True, check=True, timeout=300
+    )
+    parameters, taken = map(int, done.stdout.split())
+    estimate = update_bytes(
+        parameters=parameters, layers=2, width=192, heads=4, tokens=200, observations=4, algorithm="trpo"
+    )
+    assert 0.4 * estimate < taken < 1.2 * estimate
 
 
 @pytest.mark.parametrize(

@@ -71,3 +71,30 @@ def test_the_study_goes_on_piece_by_piece(
     assert len(lines) == 1 + 4 * 3
     assert (tmp_path / "study" / "episodes.png").read_bytes().startswith(b"\x89PNG")
     assert run([*words[:13], "543,543", *words[14:]]) == 2
+
+
+def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
+    """Before the network is built, by every run anew; a design without the choice reads as it did before there was one."""
+    import torch
+
+    from baselines.progress import Display
+    from baselines.training import train
+
+    seen = []
+
+    def kind(*_: Any) -> Any:
+        seen.append(torch.get_float32_matmul_precision())
+        raise InterruptedError
+
+    before = torch.get_float32_matmul_precision()
+    try:
+        for n, matmul in enumerate(("bfloat16", "tf32", "float32")):
+            language = Design(matmul=matmul).as_data()
+            assert ("matmul" in language) == (matmul != "float32")
+            assert Design.from_data(language).matmul == matmul
+            chosen = settings(tmp_path, "ppo", language=language)
+            with pytest.raises(InterruptedError):
+                train(chosen, tmp_path / str(n), resume=False, display=Display(), command="", kind=kind)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert seen == ["medium", "high", "highest"]

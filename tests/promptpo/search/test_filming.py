@@ -217,6 +217,24 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     assert quick["whole"]
 
 
+def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
+    """What the first picture waits for says nothing of the others."""
+
+    class Late(Sluggish):
+        """Its first picture takes longer than all are given."""
+
+        def render(self) -> Any:
+            """A picture."""
+            if self.t == 0:
+                time.sleep(0.3)
+            return super().render()
+
+    trajectory = Trajectory([], [0] * 70, [1.0] * 70)
+    whole = Episode(1, 70.0, 70, False, True, None, 0, 0.0, trajectory)
+    found = renderer._pictures(Late(0.0), whole, 10.0, {"frames": 7, "width": 50, "seconds": 0.2})
+    assert [step for step, _ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
+
+
 def test_strips_hold_their_pictures_in_order() -> None:
     """Left to right, then down; evenly from the first to the last."""
     frames = [(n, png(10 * n)) for n in range(21)]
