@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from promptpo.search.judge import BLOCKS
-from promptpo.search.tuning.split import Round, tuning_steps
+from promptpo.search.tuning.split import Round, kept_for_the_last, tuning_steps
 from promptpo.telling.standing import Where
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def outlook(
         coming=own + config.score_episodes * length,
         closing=config.score_episodes * length,
     )
-    planned = tuning_steps(part, None if left is None else max(0, left - own))
+    rest = None if left is None else max(0, left - own)
+    planned = tuning_steps(part, rest)
     tunes = config.switches.tune and config.tune != "none"
     return Where(
         round=history.rounds + 1,
@@ -63,6 +64,7 @@ def outlook(
         calls_left=None if calls is None else max(0, calls - ledger.calls),
         tunes=tunes,
         tuning_steps=planned if tunes else 0,
+        kept=tunes and kept_for_the_last(part, rest),
         length=length,
         threshold=threshold,
     )

@@ -20,9 +20,10 @@ from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuned_before import Taken, agreed, inherited
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
-from promptpo.search.tuning.split import Round, tuning_steps
+from promptpo.search.tuning.split import Round, kept_for_the_last, tuning_steps
 from promptpo.telling.tuning import (
     AT_TARGET,
+    KEPT,
     NO_NUMBERS,
     NO_STEPS,
     NOT_PAID,
@@ -47,6 +48,7 @@ again."""
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
     NO_STEPS: "not tuned, as no steps were left",
+    KEPT: "not tuned, as the steps for it are kept for the last round",
     AT_TARGET: "not tuned, as it is at the threshold",
     NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
 }
@@ -93,7 +95,9 @@ class Tuner:
         starts = self._starts(history, [*attempts, *earlier], target)
         if self._config.tune == "none" or not self._recipe.tune:
             return []
-        self._tell_untuned(history, attempts, {start.id for start in starts}, steps, target)
+        none = KEPT if self._journal.find("decision", f"r{round_}.kept") else NO_STEPS
+        why = NOT_PAID if steps > 0 else none
+        self._tell_untuned(history, attempts, {start.id for start in starts}, why, target)
         if not starts or steps <= 0:
             return []
         patience, last = self._patience(round_, attempts), possible and rounds_left == 1
@@ -137,7 +141,7 @@ class Tuner:
         history: History,
         attempts: Sequence[Attempt],
         tuned: Collection[str],
-        steps: int,
+        why: str,
         target: float | None,
     ) -> None:
         """Why candidates that run are not tuned, so that nobody takes their return for the most they can do."""
@@ -146,7 +150,7 @@ class Tuner:
                 continue
             program = Program.parse(attempt.candidate.source)
             if attempt.id in tuned:
-                history.tuning[attempt.id] = NO_STEPS if steps <= 0 else NOT_PAID
+                history.tuning[attempt.id] = why
             elif not program.params and program.table is None:
                 history.tuning[attempt.id] = NO_NUMBERS
             elif target is not None and history.evidence(attempt).mean_return >= target:
@@ -216,6 +220,21 @@ class Tuner:
         found = self._journal.find("decision", key)
         if found is not None:
             return int(found)
+        part = self._part(history, round_, attempts, rounds_left)
+        left = self._spender.ledger.steps_left()
+        if kept_for_the_last(part, left):
+            self._journal.add("decision", f"r{round_}.kept", {"kept": True})
+        steps = tuning_steps(part, left)
+        patience = self._patience(round_, attempts)
+        if patience is not None:
+            seconds = sum(attempt.evaluation.seconds for attempt in attempts)
+            in_time = patience.steps(seconds, sum(attempt.evaluation.steps for attempt in attempts))
+            steps = steps if in_time is None else min(steps, in_time)
+        self._journal.add("decision", key, steps)
+        return steps
+
+    def _part(self, history: History, round_: int, attempts: Sequence[Attempt], rounds_left: int) -> Round:
+        """What the round's part of the budget depends on."""
         lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
         chosen = self._spender.llm.language_model
         if (
@@ -231,7 +250,7 @@ class Tuner:
         own = (
             len(attempts) * self._config.train_episodes * length
         )  # what comes may last as long as the best does
-        part = Round(
+        return Round(
             number=round_,
             left=rounds_left,
             lengths=lengths,
@@ -240,14 +259,6 @@ class Tuner:
             coming=math.ceil(own) + looks,
             closing=looks,
         )
-        steps = tuning_steps(part, self._spender.ledger.steps_left())
-        patience = self._patience(round_, attempts)
-        if patience is not None:
-            seconds = sum(attempt.evaluation.seconds for attempt in attempts)
-            in_time = patience.steps(seconds, sum(attempt.evaluation.steps for attempt in attempts))
-            steps = steps if in_time is None else min(steps, in_time)
-        self._journal.add("decision", key, steps)
-        return steps
 
     async def _search(
         self,

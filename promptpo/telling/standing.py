@@ -45,6 +45,7 @@ class Where:
         calls_left: Model calls; None without a limit.
         tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
         tuning_steps: About so many steps are planned for tuning this round's numbers.
+        kept: Whether this round is not tuned since the steps for it are kept for the last one.
         length: Steps of an episode, about.
         threshold: Mean return at which the task counts as solved; None without one.
     """
@@ -58,6 +59,7 @@ class Where:
     calls_left: int | None = None
     tunes: bool = False
     tuning_steps: int = 0
+    kept: bool = False
     length: float = 0.0
     threshold: float | None = None
 
@@ -96,6 +98,11 @@ class Where:
 
     def _tuning(self) -> str:
         episodes = self.number_of_episodes
+        if self.kept:
+            return (
+                "This round's PARAMS are not tuned: the steps for it are kept for the last round, for its programs and the "
+                "best until then. Write the values that you believe in."
+            )
         kept = self._kept_for()
         if episodes < 1:
             rest = f" ({kept[2:]})" if kept else ""

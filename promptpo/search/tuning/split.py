@@ -57,8 +57,9 @@ def tuning_steps(round_: Round, steps_left: int | None) -> int:
     so that the last round has its share. Where no language model learns from the rounds, a round gets half
     of what is left: going on is worth more than beginning again; and all where that is little. Of a round's
     part, tuning gets what measuring and validating its result does not need: judging a structure takes a few
-    episodes, finding its numbers takes hundreds. Where the parts are too small to find anything, fewer rounds are tuned, this one among them, with as much as
-    finds something and no more; what cannot pay for a few whole episodes is not tuned at all.
+    episodes, finding its numbers takes hundreds. Where the parts are too small to find anything, fewer rounds are tuned, the
+    first and the last before others, with as much as finds something and no more; what cannot pay for a few whole episodes
+    is not tuned at all.
 
     Args:
         round_: The round.
@@ -88,11 +89,30 @@ def _half(steps_left: int, length: float) -> int:
     return half if half >= WORTH * length else 0
 
 
+def kept_for_the_last(round_: Round, steps_left: int | None) -> bool:
+    """Whether a round is not tuned, since the steps that are left pay for tuning a part of the rounds only.
+
+    Then the first round is tuned, whose structures cannot be judged otherwise, and the last, whose structures know most.
+    """
+    if steps_left is None or not round_.language_model or not round_.lengths:
+        return False
+    if round_.number == 1 or round_.left <= 1:
+        return False
+    free, worth, even = _parts(round_, steps_left, statistics.fmean(round_.lengths))
+    return even < worth and 2 * (free // (worth + round_.measuring)) <= round_.left
+
+
 def _models_part(round_: Round, steps_left: int, length: float) -> int:
     """An even part of what others need not; where even parts are too small for anything, as much as finds something."""
-    later = max(0, round_.left - 1)
-    free = steps_left - later * round_.coming - round_.closing
-    worth = math.ceil(WORTH * length)
-    even = free // (later + 1) - round_.measuring
+    if kept_for_the_last(round_, steps_left):
+        return 0
+    free, worth, even = _parts(round_, steps_left, length)
     part = even if even >= worth else min(worth, free - round_.measuring)
     return part if part >= LEAST * length else 0
+
+
+def _parts(round_: Round, steps_left: int, length: float) -> tuple[int, int, int]:
+    """What others need not, the least that finds something, and an even part."""
+    later = max(0, round_.left - 1)
+    free = steps_left - later * round_.coming - round_.closing
+    return free, math.ceil(WORTH * length), free // (later + 1) - round_.measuring

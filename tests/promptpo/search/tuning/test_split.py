@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.search.tuning.split import EPISODES, FIRST_EPISODES, UNLIMITED_STEPS, Round, tuning_steps
+from promptpo.search.tuning.split import (
+    EPISODES,
+    FIRST_EPISODES,
+    UNLIMITED_STEPS,
+    Round,
+    kept_for_the_last,
+    tuning_steps,
+)
 
 LONG = (1000,) * 4
 
@@ -42,6 +49,20 @@ def test_where_parts_are_too_small_fewer_rounds_are_tuned() -> None:
     """Ten parts of 15,000 do not pay for measuring 20,000 steps; three do, with enough episodes to find something."""
     assert tuning_steps(round_(left=10), 150_000) == 30_000
     assert tuning_steps(round_(left=10), 15_000) == 0
+
+
+def test_where_two_rounds_of_four_can_be_tuned_it_is_the_first_and_the_last() -> None:
+    """The first shows which structures can do anything; the last has the structures that know most."""
+    left, spent = 105_000, []
+    for number in range(1, 5):
+        some = replace(round_(number, 5 - number, measuring=8_000), coming=9_000)
+        assert kept_for_the_last(some, left) == (number in {2, 3})
+        steps = tuning_steps(some, left)
+        spent.append(steps)
+        left -= steps + 9_000
+    assert spent == [30_000, 0, 0, 40_000]
+    assert not kept_for_the_last(round_(2, 4, measuring=8_000), 400_000)
+    assert not kept_for_the_last(round_(2, 4, measuring=8_000, language_model=False), 40_000)
 
 
 def test_no_round_takes_what_later_ones_could_use() -> None:
