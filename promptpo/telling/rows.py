@@ -26,7 +26,7 @@ WIDEST, LONG_RUN = 40, 3
 FIGURES = 0.1
 """Share of figures below which a row is words, so that two that differ in figures only say the same."""
 
-OTHERS = "(What it reported of other episodes is left out.)"
+OTHERS = "(Other episodes are left out.)"
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _EPISODES = re.compile(r"\n(?=Episode \d+:\n)")
@@ -97,6 +97,8 @@ def rows_in(rows: Sequence[str], most: int) -> str:
         beside = at_items(items[left[0]], room)[:room]
         return _told([*items[: left[0]], beside, *items[left[0] + 1 :]], sorted([*at, left[0]]))
     note = f"\n({len(rows) - 1} more row{'s' if len(rows) > 2 else ''})" if len(rows) > 1 else ""  # noqa: PLR2004
+    if most - len(note) < FEWEST:
+        return between_words(rows[0], max(most, FEWEST))
     return f"{at_items(rows[0], most - len(note))[: most - len(note)]}{note}"
 
 
