@@ -210,7 +210,7 @@ def paid_for(trajectory: Trajectory) -> str:
     for label in before[0]:
         for parts in (before, after):
             values = np.array([part.get(label, math.nan) for part in parts])
-            if np.isfinite(values).all() and values.std() > 0:
+            if np.isfinite(values).all() and values.std() > 0 and rewards[steps].std() > 0:
                 alike = float(np.corrcoef(values, rewards[steps])[0, 1])
                 found[label] = max(found.get(label, 0.0), abs(alike))
     best = max(found, key=lambda label: found[label], default="")
