@@ -35,7 +35,7 @@ FEW = 200
 BESIDE = 80
 """Characters of its best episode that are told beside the worst, where returns differ much."""
 
-TRIED = 160
+TRIED = 110
 """Characters of what a program tried that came out like another."""
 
 MOVED = 4

@@ -6,16 +6,19 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
-from promptpo.telling.shortening import at_items
+from promptpo.telling.shortening import at_items, between_words
 
 FIRST = 2
 """Rows at the beginning that are kept: they say what the others are about."""
 
-LEAST_EPISODE = 90
+LEAST_EPISODE = 110
 """Characters of an episode's report below which fewer episodes are told, rather than less of each."""
 
-LEAST_SAID = 60
-"""Characters that are left of it in any case."""
+MOSTLY = 0.7
+"""Share of a shorter one that is told."""
+
+LEAST_SAID, FEWEST = 60, 12
+"""Characters for which a row that is cut is shown, and of a row in any case."""
 
 WIDEST, LONG_RUN = 40, 3
 """Characters of a row of a map, and rows of one length in a row that are one."""
@@ -23,7 +26,7 @@ WIDEST, LONG_RUN = 40, 3
 FIGURES = 0.1
 """Share of figures below which a row is words, so that two that differ in figures only say the same."""
 
-OTHERS = "(What it reported of other episodes is left out.)"
+OTHERS = "(Other episodes are left out.)"
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _EPISODES = re.compile(r"\n(?=Episode \d+:\n)")
@@ -39,27 +42,38 @@ def of_every_episode(text: str, room: int) -> str:
         text: The reports, each below ``Episode n:``, or one without that.
         room: Characters.
     """
-    episodes = [tuple(part.split("\n")) for part in _EPISODES.split(text)]
-    titled = len(episodes) > 1
-    kept = list(range(len(episodes)))
-    if titled and room < LEAST_EPISODE * len(episodes):
-        kept = _spread(len(episodes), (room - len(OTHERS)) // LEAST_EPISODE) or [0]
-        room -= len(OTHERS) + 1 if len(kept) < len(episodes) else 0
-    whole = shown = [episodes[i] for i in kept]
+    most = room
+    whole = shown = [tuple(part.split("\n")) for part in _EPISODES.split(text)]
+    titled = len(whole) > 1
     for alike in (str.strip, _in_words):
-        if sum(len("\n".join(rows)) + 1 for rows in shown) <= room:
+        if _size(shown) <= room:
             break
         shown = _without_repeats(whole, alike)
+    kept = shown
+    while len(kept) > 1 and _size(kept, LEAST_EPISODE) > room - (
+        len(OTHERS) if len(kept) < len(shown) else 0
+    ):
+        many = len(kept) - 1
+        kept = [shown[i] for i in (_spread(len(shown), many) if many > 1 else [0])]
+    left_out, shown = len(kept) < len(shown), kept
+    room -= len(OTHERS) + 1 if left_out else 0
     cut = {i: "\n".join(rows) for i, rows in enumerate(shown)}
     for n, i in enumerate(sorted(cut, key=lambda i: len(cut[i]))):
         share = room // (len(cut) - n) - 1
         if len(cut[i]) > share:
             title, said = (shown[i][0], shown[i][1:]) if titled else ("", shown[i])
-            told = rows_in(said, max(LEAST_SAID, share - len(title) - 1))
+            told = rows_in(said, max(FEWEST, share - len(title) - 1))
             cut[i] = f"{title}\n{told}" if title else told
         room -= len(cut[i]) + 1
     told = "\n".join(cut[i] for i in sorted(cut))
-    return f"{told}\n{OTHERS}" if len(kept) < len(episodes) else told
+    told = f"{told}\n{OTHERS}" if left_out else told
+    return told if len(told) <= most else between_words(told, most)
+
+
+def _size(episodes: Sequence[tuple[str, ...]], most: int | None = None) -> int:
+    """Characters of all; or of what has to be told of each: most of it, or so many."""
+    sizes = [len("\n".join(rows)) for rows in episodes]
+    return sum(size if most is None else min(int(MOSTLY * size), most) for size in sizes) + len(sizes)
 
 
 def rows_in(rows: Sequence[str], most: int) -> str:
@@ -70,7 +84,8 @@ def rows_in(rows: Sequence[str], most: int) -> str:
     items = _maps_joined(rows)
     if len("\n".join(items)) <= most:
         return "\n".join(items)
-    for count in range(len(items) - 1, 0, -1):
+    most_items = most // (min(map(len, items)) + 1)
+    for count in range(min(len(items) - 1, most_items), 0, -1):
         at = _with_first(len(items), count)
         text = _told(items, at)
         if len(text) > most:
@@ -82,12 +97,15 @@ def rows_in(rows: Sequence[str], most: int) -> str:
         beside = at_items(items[left[0]], room)[:room]
         return _told([*items[: left[0]], beside, *items[left[0] + 1 :]], sorted([*at, left[0]]))
     note = f"\n({len(rows) - 1} more row{'s' if len(rows) > 2 else ''})" if len(rows) > 1 else ""  # noqa: PLR2004
+    if most - len(note) < FEWEST:
+        return between_words(rows[0], max(most, FEWEST))
     return f"{at_items(rows[0], most - len(note))[: most - len(note)]}{note}"
 
 
 def _told(items: Sequence[str], at: Sequence[int]) -> str:
     """Some items, and how many rows the others have."""
-    left = sum(item.count("\n") + 1 for i, item in enumerate(items) if i not in at)
+    shown = set(at)
+    left = sum(item.count("\n") + 1 for i, item in enumerate(items) if i not in shown)
     note = [f"({left} more row{'s' if left > 1 else ''})"] if left else []
     return "\n".join([*(items[i] for i in at), *note])
 

@@ -42,6 +42,9 @@ PAID, PAID_OVER, LEAST_PAID = 0.6, 200, 20
 """Correlation with the reward from which on a quantity is what is paid for, steps over which it is read, spread over the
 episode, and different rewards of these at least."""
 
+RARE = (0.02, 0.98)
+"""Rewards below or above these quantiles count as much as these do."""
+
 LIKE = 0.8
 """Correlation from which on a quantity is how fast another one changes."""
 
@@ -196,8 +199,10 @@ def paid_for(trajectory: Trajectory) -> str:
     steps = (
         sorted({round(i * (n - 1) / (PAID_OVER - 1)) for i in range(PAID_OVER)}) if n >= LEAST_PAID else []
     )
-    if len(set(rewards[steps].tolist())) < LEAST_PAID or trajectory.perceived:
+    varied = len(set(rewards[steps].tolist())) >= LEAST_PAID
+    if trajectory.perceived or not varied or not np.isfinite(rewards).all():
         return ""
+    rewards = np.clip(rewards, *np.quantile(rewards, RARE))  # what is paid once, as at a fall, hides the rest
     seen = trajectory.observations
     later = [min(t + 1, len(seen) - 1) for t in steps]  # what a step earns shows after it
     before, after = ([dict(components(seen[t], "obs")) for t in some] for some in (steps, later))
@@ -205,7 +210,7 @@ def paid_for(trajectory: Trajectory) -> str:
     for label in before[0]:
         for parts in (before, after):
             values = np.array([part.get(label, math.nan) for part in parts])
-            if np.isfinite(values).all() and np.isfinite(rewards).all() and values.std() > 0:
+            if np.isfinite(values).all() and values.std() > 0 and rewards[steps].std() > 0:
                 alike = float(np.corrcoef(values, rewards[steps])[0, 1])
                 found[label] = max(found.get(label, 0.0), abs(alike))
     best = max(found, key=lambda label: found[label], default="")

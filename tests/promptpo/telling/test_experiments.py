@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -252,3 +253,28 @@ def test_of_many_episodes_each_is_told_as_far_as_there_is_room() -> None:
     assert 3 < shown < 10
     assert all(f"gain {n}: step 0" in text for n in (0, 9))
     assert text.endswith(rows.OTHERS)
+
+
+@given(
+    st.lists(TEXTS | st.integers(0, 900).map(lambda n: "row of words\n" * (n // 5)), min_size=1, max_size=12),
+    st.integers(20, 3000),
+)
+def test_reports_of_many_episodes_are_bounded(reports: list[str], most: int) -> None:
+    """Whatever they say, what is told fits, however little room there is."""
+    assert len(rows.of_every_episode(experiments.report_of(reports), most)) <= most
+
+
+def test_short_episodes_are_not_dropped_for_a_little_room() -> None:
+    """Ten that take a line each lose at most a few words of one."""
+    report = experiments.report_of([f"gain {n}: fell after {n}{n} steps to the left" for n in range(10)])
+    text = rows.of_every_episode(report, len(report) - 20)
+    assert len(text) <= len(report) - 20
+    assert all(f"Episode {n}:" in text for n in range(1, 11))
+
+
+def test_long_reports_are_shortened_quickly() -> None:
+    """Thousands of rows are no matter of seconds."""
+    long = "\n".join(f"{n}" for n in range(4000))
+    begun = time.process_time()
+    assert len(rows.rows_in(long.split("\n"), 3000)) <= 3000
+    assert time.process_time() - begun < 2

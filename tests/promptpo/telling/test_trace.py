@@ -298,7 +298,7 @@ def test_what_is_paid_for_is_a_column_of_every_table() -> None:
     speed = rng.normal(2.0, 0.3, 201)
     limbs = [[np.sin(t / (3 + n)) * 9 + t / 90 for n in range(9)] for t in range(201)]
     seen = [np.array([*limbs[t], speed[t]]) for t in range(201)]
-    rewards = [float(speed[t + 1] - 0.1) for t in range(200)]
+    rewards = [*(float(speed[t + 1] - 0.1) for t in range(199)), -100.0]
     names = {f"obs[{n}]": f"limb_{n}" for n in range(9)} | {"obs[9]": "speed"}
     data = episode(rewards, observations=seen, terminated=True)
     tables = [trace(data, names), usual(data, names), shorter(trace(data, names)), course(data, names)]
