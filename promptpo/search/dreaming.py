@@ -34,6 +34,12 @@ the library share them."""
 EPISODE = 50
 """An imagined episode costs as much computing time to begin as so many steps in it take."""
 
+REQUEST = 3000
+"""A request to let policies act in a model costs about as much computing time as so many steps, besides its episodes."""
+
+LONG = 500_000
+"""Of `Dreamer.work`: where a first tuning takes more, no second one follows."""
+
 RECORDED = 3
 """Of so many imagined episodes at most the trajectories are brought back."""
 
@@ -59,7 +65,7 @@ class Dreamer:
 
     Attributes:
         imagined: Steps that models have taken here, those of plans included.
-        work: The same with what each episode costs to begin, in steps: what the computing time is bounded by.
+        work: The same with what each episode and each request costs, in steps: what the computing time is bounded by.
     """
 
     def __init__(self, modeller: Modeller, executor: Executor, horizon: int, seed: int) -> None:
@@ -149,7 +155,7 @@ class Dreamer:
 
     def _count(self, rollouts: Sequence[Rollout], each: int = 1) -> None:
         self.counted(each * sum(rollout.steps for rollout in rollouts))
-        self.work += EPISODE * sum(len(rollout.episodes) for rollout in rollouts)
+        self.work += EPISODE * sum(len(rollout.episodes) for rollout in rollouts) + REQUEST * len(rollouts)
 
     def counted(self, steps: int) -> None:
         """Take steps into account that a model has taken elsewhere, as in the plans of a policy outside it."""
@@ -161,7 +167,7 @@ class Dreamer:
     ) -> tuple[str, float] | None:
         """A policy with numbers tuned in the model and what it promises, with more steps where few find nothing.
 
-        None where that is no more than chance.
+        None where that is no more than chance; more steps are not taken where the few took long.
 
         Args:
             n: Which study this is.
@@ -172,7 +178,10 @@ class Dreamer:
         Raises:
             WorldFailedError: The model failed.
         """
+        begun = self.work
         for steps in DREAM_STEPS:
+            if self.work - begun > LONG:
+                return None
             best = await self._tuned(n, dream, min(times * steps, DREAM_STEPS[-1]))
             if best is None:
                 return None
@@ -207,7 +216,7 @@ class Dreamer:
         Where episodes are short, it is what they cost to begin that ends it.
         """
         steps = steps or DREAM_STEPS[0]
-        allowed = self.work + steps
+        worked = 0
 
         def fresh(start: int, count: int) -> tuple[int, ...]:
             return self._seeds.train(count, start=DREAM_START + start)
@@ -220,7 +229,8 @@ class Dreamer:
             ]
             found = await dreamt(self._executor, dream, jobs)
             self._count(found)
-            if self.work > allowed:
+            worked += sum(rollout.steps + EPISODE * len(rollout.episodes) for rollout in found)
+            if worked > steps:
                 tuning.finish()
             tuning.step(found)
         changed = [one for one in tuning.result() if one.changes and math.isfinite(one.score)]

@@ -391,11 +391,12 @@ def test_pictures_have_no_model(tmp_path: Path) -> None:
 
 def test_short_episodes_do_not_tune_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an imagined episode costs to begin is bounded too: episodes of one step are no more than a share of as many steps."""
-    played = 0
+    played = asked = 0
 
     async def at_once(_executor: Any, _dream: Any, jobs: Any) -> list[Rollout]:
-        nonlocal played
+        nonlocal played, asked
         played += sum(len(job.trials) for job in jobs)
+        asked += len(jobs)
         return [
             Rollout(
                 tuple(
@@ -417,4 +418,28 @@ def test_short_episodes_do_not_tune_for_ever(monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(dreamer.tuning(1, cast("Any", None), [start], 20_000))
     assert played * dreaming.EPISODE < 3 * 20_000
     assert dreamer.imagined == played
-    assert dreamer.work == played * (1 + dreaming.EPISODE)
+    assert dreamer.work == played * (1 + dreaming.EPISODE) + asked * dreaming.REQUEST
+
+
+def test_a_first_tuning_that_took_long_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where few steps in the model find nothing, more are taken only if they did not cost much computing time."""
+    asked: list[int] = []
+    modeller: Any = SimpleNamespace(spaces=(LINE, spaces.Discrete(2)))
+    dreamer = dreaming.Dreamer(modeller, cast("Any", None), 100, 0)
+    cost = dreaming.LONG + 1
+
+    async def tuned(_n: int, _dream: Any, steps: int) -> Any:
+        asked.append(steps)
+        dreamer.work += cost
+        return SimpleNamespace(program=Program.parse(TUNABLE))
+
+    async def promised(*_: Any) -> float:
+        return 0.0
+
+    monkeypatch.setattr(dreamer, "_tuned", tuned)
+    monkeypatch.setattr(dreamer, "promised", promised)
+    assert asyncio.run(dreamer.tuned_better(1, cast("Any", None), 1.0)) is None
+    assert len(asked) == 1
+    cost = 0
+    assert asyncio.run(dreamer.tuned_better(1, cast("Any", None), 1.0)) is None
+    assert len(asked) == 1 + len(dreaming.DREAM_STEPS)
