@@ -50,11 +50,13 @@ def _draw(path: Path, study: Mapping[str, Any]) -> None:
     networks = list(dict.fromkeys(run["network"] for run in study["runs"]))
     for run in study["runs"]:
         colour = COLOURS[networks.index(run["network"]) % len(COLOURS)]
-        curve = smoothed([return_ for _, return_ in run["episodes"]])
+        returns = [return_ for _, return_ in run["episodes"]]
+        curve = smoothed(returns)
         episodes = range(1, len(curve) + 1)
+        axis.plot(episodes, returns, ".", color=colour, markersize=7, alpha=0.6, markeredgewidth=0)
         axis.plot(episodes, curve, color=colour, linewidth=1.3, label=f"{run['network']}, seed {run['seed']}")
     axis.set_xlabel("training episode")
-    axis.set_ylabel(f"return, mean of the last {WINDOW}")
+    axis.set_ylabel(f"return (points), mean of the last {WINDOW} at most (lines)")
     axis.set_title(
         f"{study['algorithm'].upper()} on {study['env_id']}, {study['steps']:,} steps", fontsize=10
     )

@@ -114,12 +114,13 @@ def _summary(network: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def table(study: Mapping[str, Any]) -> str:
     """The study as text, one line for each network."""
     lines = [
-        f"{study['algorithm'].upper()} on {study['env_id']}, {study['steps']} steps, {study['seeds']} seeds; held-out mean returns",
+        f"{study['algorithm'].upper()} on {study['env_id']}, {study['steps']} steps, {study['seeds']} seed{'s' if study['seeds'] > 1 else ''}; held-out mean returns",
         "network      trainable   untrained   best by validation   final [95 % over seeds]      steps/s",
     ]
     for row in study["networks"]:
         low, high = row["final_ci95"]
-        interval = f"{row['final_test']:.1f} [{low:.1f}, {high:.1f}]"
+        several = study["seeds"] > 1  # of one seed there is no interval
+        interval = f"{row['final_test']:.1f}" + (f" [{low:.1f}, {high:.1f}]" if several else "")
         lines.append(
             f"{row['network']:<12}{row['trainable_parameters']:>10}  {row['untrained']:>10.1f}   "
             f"{row['best_test']:>18.1f}   {interval:<26}{row['steps_per_second']:>9.1f}"

@@ -79,3 +79,17 @@ def test_a_runs_seed_is_that_of_random_weights() -> None:
     assert settings.language == Design("smollm2", tune="lora", network="random", seed=7).as_data()
     assert (settings.algorithm, settings.steps, settings.seed, settings.device) == ("trpo", 64, 7, "auto")
     assert (settings.validation_episodes, settings.test_episodes) == (5, 20)
+
+
+@pytest.mark.parametrize(("seeds", "told"), [(1, "-3.0  "), (2, "-3.0 [-4.0, -2.0]")])
+def test_one_seed_has_no_interval(seeds: int, told: str) -> None:
+    """Returns of several seeds have one; of one seed the number stands alone."""
+    row = {
+        "network": "mlp", "trainable_parameters": 9, "untrained": 0.0, "best_test": 0.0, "final_test": -3.0,
+        "final_ci95": [-4.0, -2.0], "steps_per_second": 1.0,
+    }  # fmt: skip
+    lines = table(
+        {"algorithm": "trpo", "env_id": "X", "steps": 5, "seeds": seeds, "networks": [row]}
+    ).splitlines()
+    assert told in lines[-1]
+    assert f"{seeds} seed{'s' * (seeds - 1)};" in lines[0]
