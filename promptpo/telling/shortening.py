@@ -76,12 +76,16 @@ def in_a_line(text: str, most: int) -> str:
     return f"{between_words(line, max(most - len(clause) - 1, most // 3))} {clause} …"
 
 
+_ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
+"""Between two sentences; not within a range such as 0.4 .. 0.7."""
+
+
 def sentences(text: str, most: int) -> str:
     """The whole sentences of about so many characters; a first one that is half as long again is told whole, too.
 
     Only a longer one ends within it, after a clause.
     """
-    every = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    every = _ENDS.split(" ".join(text.split()))
     told = every[0]
     for sentence in every[1:]:
         if len(told) + len(sentence) >= (most if len(told) >= most / 2 else LONGER * most):
@@ -95,7 +99,7 @@ def sentences(text: str, most: int) -> str:
 def first_and_last(text: str, most: int) -> str:
     """As `sentences`, and the last one, which says how to read what follows, where that is half as long again at most."""
     told, every = sentences(text, most), " ".join(text.split())
-    last = re.split(r"(?<=[.!?])\s+", every)[-1]
+    last = _ENDS.split(every)[-1]
     if told == every or told.endswith(last):
         return told
     for room in (most, most - len(last), LEAST_FIRST):
@@ -108,7 +112,7 @@ def first_and_last(text: str, most: int) -> str:
 
 def last_sentences(text: str, most: int) -> str:
     """The last whole sentences of about so many characters; of one that is longer as much as there is room for."""
-    every = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    every = _ENDS.split(" ".join(text.split()))
     told = every[-1]
     for sentence in reversed(every[:-1]):
         if len(told) + len(sentence) >= most:

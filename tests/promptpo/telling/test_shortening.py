@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.telling.feedback import compact, without_nones
-from promptpo.telling.shortening import at_items
+from promptpo.telling.shortening import at_items, last_sentences, sentences
 
 JOINTS = "R-412 T1000\nbth -0.3..0.6 |u|0.68\nbsh -0.8..0.8 |u|0.72\nbft -0.4..0.6 |u|0.71\nfth 0.2..0.7"
 
@@ -60,3 +60,10 @@ def test_the_entries_of_an_array_are_whole() -> None:
 
     assert compact(np.arange(30.0) + 0.123, 60).endswith("more]")
     assert "…" not in compact(np.linspace(-1000, 1000, 24), 100)
+
+
+def test_a_range_is_no_end_of_a_sentence() -> None:
+    """Its dots stand between two numbers."""
+    text = "I slow the clock (pitch 0.4 .. 0.7) in which it is stuck. The reflexes stay."
+    assert last_sentences(text, 60) == "The reflexes stay."
+    assert sentences(text, 60) == "I slow the clock (pitch 0.4 .. 0.7) in which it is stuck."
