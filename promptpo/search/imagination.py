@@ -70,6 +70,9 @@ CLEARLY = 0.1
 """A policy that plans takes its time, so it has to promise more than a tuned one, by this share of what that promises
 above chance."""
 
+IN_ALL = 3
+"""Times `EFFORT` that studies may take, however much each of them gains: small gains are to be had from rounds, too."""
+
 UNSEEN = 900_000
 """Probes that look for what was not seen use training seeds from here on."""
 
@@ -222,7 +225,8 @@ class WorldSearch:
         allowed = math.inf if steps is None else max(SHARE * steps, 2.0 * FIRST_STEPS)
         lost = paid - self._paid_until_gain > max(LOST * (steps or USUAL), 2.0 * FIRST_STEPS)
         in_vain = fruitless >= FRUITLESS and (lost or broken >= FRUITLESS)
-        goes_on = paid <= allowed and self._dreamer.work <= self._allowed and not in_vain
+        effort = min(self._allowed, IN_ALL * EFFORT)
+        goes_on = paid <= allowed and self._dreamer.work <= effort and not in_vain
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
 
