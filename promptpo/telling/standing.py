@@ -101,7 +101,7 @@ class Where:
         if self.kept:
             return (
                 "This round's PARAMS are not tuned: the steps for it are kept for the last round, for its programs and the "
-                "best until then. Write the values that you believe in."
+                "best until then. Write the values that you believe in, with honest bounds."
             )
         kept = self._kept_for()
         if episodes < 1:
