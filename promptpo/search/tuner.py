@@ -45,6 +45,10 @@ TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
 """The training seeds of each round's tuning begin so far apart: what earlier rounds chose numbers by must not choose them
 again."""
 
+IN_MODEL = "w"
+"""What program search found in a world model before the first round was tuned there; the first round's steps are for the
+structures that were not, and later rounds build on the better of both."""
+
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
     NO_STEPS: "not tuned, as no steps were left",
@@ -169,6 +173,8 @@ class Tuner:
         for attempt in ordered:
             candidate = attempt.candidate
             if not history.runs(attempt) or candidate.duplicate_of or candidate.digest in starts:
+                continue
+            if not chosen and candidate.round == 0 and attempt.id.startswith(IN_MODEL):
                 continue
             if chosen and target is not None and history.evidence(attempt).mean_return >= target:
                 continue

@@ -312,6 +312,25 @@ def test_a_tuning_of_an_earlier_version_is_taken_up_as_it_was_begun(tmp_path: Pa
         assert tuner._as_begun(2, starts) == (starts[:1], True)
 
 
+@pytest.mark.parametrize(("model", "tuned"), [(False, ["r1c1"]), (True, ["w1c1", "r1c1"])])
+def test_what_was_tuned_in_a_world_model_is_not_tuned_beside_the_library(
+    model: bool, tuned: list[str], tmp_path: Path
+) -> None:
+    """Where program search writes; it has been tuned already, and won the race for steps with little to gain."""
+    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
+    played = Evaluation("ok", (EpisodeRecord(0, 9.0, 10),), 10)
+    attempts = [
+        Attempt(Candidate("w1c1", TUNABLE, 0, digest="w"), played),
+        Attempt(Candidate("r1c1", TUNABLE.replace("angle", "other"), 1, digest="r"), played),
+    ]
+    llm = ScriptedLLM([])
+    llm.language_model = model
+    with Journal(tmp_path) as journal:
+        spender = Spender(llm, None, config, journal, Ledger(config.budget))
+        starts = Tuner(nobody, spender, config, 10)._starts(History(attempts), attempts, None)
+    assert sorted(start.id for start in starts) == sorted(tuned)
+
+
 def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: Path) -> None:
     """Its numbers are worth as much as a new program's; what comes out is named after the round's own."""
     config, nobody = Config(Task("CartPole-v1"), candidates=3), cast("Any", Measures())
