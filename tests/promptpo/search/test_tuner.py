@@ -319,7 +319,7 @@ def test_what_was_tuned_in_a_world_model_is_not_tuned_beside_the_library(
     """Where program search writes; it has been tuned already, and won the race for steps with little to gain."""
     config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
     played = Evaluation("ok", (EpisodeRecord(0, 9.0, 10),), 10)
-    source = Program.parse(TUNABLE).source
+    source = TUNABLE.strip("`\n").removeprefix("python\n")
     attempts = [
         Attempt(Candidate("w1c1", source, 0, digest="w"), played),
         Attempt(Candidate("r1c1", source.replace("angle", "other"), 1, digest="r"), played),
