@@ -253,9 +253,8 @@ class Tuner:
         leading = [episode.steps for episode in history.evidence(best).episodes] if best is not None else []
         length = max(map(statistics.fmean, filter(None, (lengths, leading))), default=0.0)
         looks = math.ceil(self._config.score_episodes * length)
-        own = (
-            len(attempts) * self._config.train_episodes * length
-        )  # what comes may last as long as the best does
+        # what comes may last as long as the best does
+        own = len(attempts) * self._config.train_episodes * length
         return Round(
             number=round_,
             left=rounds_left,

@@ -156,14 +156,14 @@ class Tuning:
         A candidate that is not known to be better than it was comes back as it was.
         """
         leader = self._choice.arm if self._choice else max(self._alive, key=self._worth, default=None)
-        results = {}
+        results, beside = {}, self._beside(leader)
         for start in self._starts:
             arm = next((arm for arm in self._racing if arm.start is start), None)
             if arm is None:
                 results[start.id] = Tuned(start.id, start.program, score=start.score)
             elif self._for_nothing:
                 results[start.id] = unchanged(arm, nothing_better(arm))
-            elif arm is self._beside(leader):
+            elif arm is beside:
                 results[start.id] = self._proven_of(arm)
             elif arm is leader:
                 results[start.id] = self._choice.result() if self._choice else best_of_search(arm)
@@ -360,9 +360,8 @@ class Tuning:
         clock = self._clock
         if self._last:
             return math.ceil(LEG * max(1.0, clock.typical))
-        mean = clock.spent / max(
-            1, clock.episodes
-        )  # what is left may be of use later: enough to see a gain will do
+        # what is left may be of use later: enough to see a gain will do
+        mean = clock.spent / max(1, clock.episodes)
         return max(math.ceil(LEG * mean), SEEN * clock.cost(2 * EPISODES, clock.horizon))
 
     def _begin_leg(self) -> None:
