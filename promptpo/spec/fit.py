@@ -82,7 +82,8 @@ def _without_hidden(parts: Parts) -> Parts:
 
 
 def _without_long_reward_text(parts: Parts) -> Parts:
-    return replace(parts, reward_text="") if parts.reward_code else parts
+    code = parts.reward_code
+    return replace(parts, reward_text="") if code is not None and code.has_reward else parts
 
 
 def _without_ranges(parts: Parts) -> Parts:

@@ -60,7 +60,7 @@ NOT_OBSERVED = "Not in the observation"
 
 @dataclass(frozen=True, slots=True)
 class RewardCode:
-    """Python that computes the reward.
+    """Python that computes the reward, that says what ends an episode, or both.
 
     Attributes:
         functions: Source of each function, the entry first.
@@ -69,6 +69,11 @@ class RewardCode:
 
     functions: Sequence[str]
     words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether the reward is among what it computes."""
+        return self.functions[0].startswith("def reward(")
 
 
 @dataclass(frozen=True, slots=True)

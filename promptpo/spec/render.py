@@ -177,19 +177,16 @@ def _choice(item: ActionValue) -> tuple[str, str]:
 
 
 def _reward(parts: Parts) -> str:
-    if parts.reward_code is None:
-        if not parts.reward_text:
-            return ""
-        return "def reward(obs, action, next_obs):\n" + _docstring(*_split(parts.reward_text))
-    first, *others = parts.reward_code.functions
-    if parts.reward_text:
-        head, _, body = first.partition("\n")
-        first = f"{head}\n{_docstring(*_split(parts.reward_text))}\n{body}"
-    words = [f"{name}: {text}." for name, text in parts.reward_code.words.items()]
+    code, told = parts.reward_code, _docstring(*_split(parts.reward_text)) if parts.reward_text else ""
+    functions = list(code.functions) if code is not None else []
+    if told and code is not None and code.has_reward:
+        head, _, body = functions[0].partition("\n")
+        functions[0] = f"{head}\n{told}\n{body}"
+    elif told:
+        functions.insert(0, f"def reward(obs, action, next_obs):\n{told}")
+    words = [f"{name}: {text}." for name, text in code.words.items()] if code is not None else []
     wrapped = [line for word in words for line in textwrap.wrap(word, WIDTH - 2)]
-    return "\n\n\n".join([first, *others]) + (
-        "\n\n\n" + "\n".join(f"# {line}" for line in wrapped) if words else ""
-    )
+    return "\n\n\n".join([*functions, *(["\n".join(f"# {line}" for line in wrapped)] if words else [])])
 
 
 def _split(text: str) -> tuple[str, str]:

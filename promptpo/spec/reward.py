@@ -52,8 +52,11 @@ def reward_parts(
     else:
         sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
         text = text or "Not documented; the feedback shows the rewards that a policy got."
-    ended = ending_code(env, max_chars=MOST_ENDING) if code is not None else None
-    if code is not None and ended is not None:
+    untold = code is None and not extra.hide_reward_code and not parts.end
+    ended = ending_code(env, max_chars=MOST_ENDING) if code is not None or untold else None
+    if code is None:
+        code = ended
+    elif ended is not None:
         more = [function for function in ended.functions if function not in code.functions]
         code = replace(code, functions=[*code.functions, *more], words={**ended.words, **code.words})
     return replace(parts, reward_code=code, reward_text=text)

@@ -64,6 +64,7 @@ def sliced(function: Function, wanted: Collection[int] | None, *, is_step: bool 
         return None
     parameters = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
     state = set(_state_names(function, returns, is_step=is_step)) - set(dir(builtins)) - parameters
+    state -= _decoded(function, parameters)
     state |= _carried(function)
     if is_step:
         state.add("info")
@@ -162,6 +163,28 @@ def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: 
     for returned in returns if is_step else ():
         if isinstance(returned.value, ast.Tuple) and returned.value.elts:
             yield from _locals(returned.value.elts[0])
+
+
+def _decoded(function: Function, parameters: Collection[str]) -> set[str]:
+    """Names that only say again what the method was given: ``door, fans = int(action[0]), int(action[1])``."""
+    assigned: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            for name in _locals(target, ast.Store):
+                assigned.setdefault(name, []).append(node.value)
+    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    decoded = {name for name, values in assigned.items() if stored.count(name) == len(values)}
+    while True:
+        others = set(stored) - decoded - set(parameters)
+        left = {
+            name
+            for name in decoded
+            if not any(_names(value) & others or _reads_self(value) for value in assigned[name])
+            and not RANDOM.search("".join(map(ast.unparse, assigned[name])))
+        }
+        if left == decoded:
+            return decoded
+        decoded = left
 
 
 def _targets(target: ast.expr) -> list[ast.expr]:

@@ -77,6 +77,46 @@ class Points(gymnasium.Env):
         return self.p.astype(np.float32), float(-abs(self.p - 2).sum()), False, False, {}
 
 
+class Barn(gymnasium.Env):
+    """Keep the hay dry."""
+
+    observation_space = spaces.Dict(moisture=spaces.Box(0, 1, (4,), np.float32), wind=spaces.Discrete(3))
+    action_space = spaces.MultiDiscrete([2, 3])
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.m, self.w = self.np_random.uniform(0.2, 0.5, 4), int(self.np_random.integers(3))
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        door, fans = int(action[0]), int(action[1])
+        self.m = np.clip(self.m + 0.02 - (0.03 if door and self.w == 2 else 0) - 0.008 * fans, 0, 1)
+        if self.np_random.random() < 0.1:
+            self.w = int(self.np_random.integers(3))
+        reward = 1.0 - float(self.m.mean()) - 0.1 * fans
+        return self._observe(), reward, bool(self.m.max() > 0.95), False, {}
+
+    def _observe(self) -> Any:
+        return {"moisture": self.m.astype(np.float32), "wind": self.w}
+
+
+class Silo(gymnasium.Env):
+    """Fill the silo; how much comes is luck."""
+
+    observation_space = spaces.Box(0, 1, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.x = self.np_random.uniform(0.1, 0.5, 2)
+        return self.x.astype(np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        gain = float(self.np_random.random()) * action
+        self.x = np.clip(self.x + 0.1 * gain - 0.02, 0, 1)
+        return self.x.astype(np.float32), gain, bool(self.x.min() < 0.05), False, {}
+
+
 class Move(enum.IntEnum):
     """What a robot may do."""
 
@@ -204,6 +244,8 @@ for name, cls in (
     ("Lift", Lift),
     ("Lamps", Lamps),
     ("Points", Points),
+    ("Barn", Barn),
+    ("Silo", Silo),
     ("Courier", Courier),
     ("Sleeper", Sleeper),
     ("Plant", Plant),

@@ -66,6 +66,22 @@ def test_variables_of_the_environment_are_found_in_the_observation() -> None:
     assert "# Not in the observation: env.calls (list such as" in spec("Lift").text
 
 
+def test_an_action_that_is_taken_apart_first_hides_no_reward() -> None:
+    """Names that only say the action again are no state, also where the next state is computed from them."""
+    text = spec("Barn").text
+    assert "return 1.0 - float(env.m.mean()) - 0.1 * fans" in text
+    assert "bool(env.m.max() > 0.95)" in text
+    assert '# env.m: next_obs["moisture"].' in text
+    assert "0.008" not in text  # how the hay dries is not told
+
+
+def test_an_ending_is_told_where_the_reward_cannot_be() -> None:
+    """A reward that is drawn is left to the feedback; when an episode ends is said all the same."""
+    text = spec("Silo").text
+    assert text.index("def reward(obs, action, next_obs):") < text.index("Not documented")
+    assert text.index("Not documented") < text.index("return bool(env.x.min() < 0.05)")
+
+
 def test_the_reward_of_a_step_docstring_is_told() -> None:
     """A reward that only the documentation of step tells is not "not documented"."""
     assert "minus the distance of the two numbers from 2" in spec("Points").text
