@@ -138,7 +138,7 @@ def _untuned(task: Task, source: str, jobs: int) -> float:
 
 def _answered(task: Task, round_: int) -> dict[str, str]:
     """The programs of one round of a recorded run, counted from 0; its first request was for the feedback class."""
-    path = ROOT / "benchmarks" / "results" / "model-in-the-loop" / task.env_id / "prompts-and-answers.tar.xz"
+    path = ROOT / "benchmarks" / "results" / "model-in-the-loop" / f"{task.env_id}.tar.xz"
     if not path.exists():
         return {}
     sources = {}
