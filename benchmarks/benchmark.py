@@ -80,7 +80,10 @@ def report(benchmark: Benchmark) -> None:
     tasks = [task.label for task in benchmark.suite.tasks]
     kinds = {task.label: benchmark.suite.score_of(task) for task in benchmark.suite.tasks}
     anchors = anchors_of(kinds)
-    summary = summarise(rows, anchors, tasks)
+    planned: dict[str, set[str]] = {}
+    for cell in cells:
+        planned.setdefault(cell.column, set()).add(cell.task.label)
+    summary = summarise(rows, anchors, tasks, planned)
     command = shlex.join(["promptpo", "benchmark", *benchmark.arguments])
     seeds_apart = (
         "All numbers are held-out scores of the policy that each run chose on validation seeds, on the same "
@@ -97,7 +100,7 @@ def report(benchmark: Benchmark) -> None:
         )
     redraw = command if "--report-only" in benchmark.arguments else f"{command} --report-only"
     found = sections(rows, read_failures(benchmark.root), summary, anchors, kinds)
-    write_csv(benchmark.root / CSV, rows)
+    write_csv(benchmark.root / CSV, rows, anchors)
     title = f"Benchmark: {benchmark.suite.name}"
     written = Report(title, lead, command.replace(" --report-only", ""), redraw, found)
     write_report(benchmark.root, written)

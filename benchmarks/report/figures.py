@@ -58,7 +58,7 @@ def styles_of(columns: Sequence[str]) -> dict[str, Style]:
 
 
 @contextmanager
-def _drawing() -> Iterator[Any]:
+def drawing() -> Iterator[Any]:
     """Matplotlib's pyplot with settings of ours, without a display, and with the same output every time."""
     import matplotlib as mpl
 
@@ -79,7 +79,8 @@ def _drawing() -> Iterator[Any]:
         plt.close("all")
 
 
-def _saved(figure: Any) -> Drawing:
+def saved(figure: Any) -> Drawing:
+    """A finished figure in both forms."""
     text, picture = io.StringIO(), io.BytesIO()
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     figure.savefig(picture, format="png", bbox_inches="tight", dpi=110, metadata={"Software": None})
@@ -99,7 +100,7 @@ def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: 
     if not tasks:
         return None
     styles = styles_of(columns)
-    with _drawing() as plt:
+    with drawing() as plt:
         across = min(3, len(tasks))
         down = math.ceil(len(tasks) / across)
         figure, axes = plt.subplots(down, across, figsize=(3.3 * across, 2.5 * down), squeeze=False)
@@ -116,7 +117,7 @@ def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: 
         figure.supylabel("best mean return on validation seeds", fontsize=9)
         _legend(figure, plt, styles)
         figure.tight_layout()
-        return _saved(figure)
+        return saved(figure)
 
 
 def _drawable(curve: Sequence[Point], axis: str) -> bool:
@@ -164,12 +165,12 @@ def _legend(figure: Any, plt: Any, styles: Mapping[str, Style]) -> None:
 
 def profiles(summary: Summary) -> Drawing | None:
     """Share of runs above each normalised score, with 95 % bands; None without aggregates."""
-    if not summary.aggregates:
+    if not summary.overall.aggregates:
         return None
     styles = styles_of(summary.columns)
-    with _drawing() as plt:
+    with drawing() as plt:
         figure, panel = plt.subplots(figsize=(6, 3.4))
-        for column, aggregate in summary.aggregates.items():
+        for column, aggregate in summary.overall.aggregates.items():
             style = styles[column]
             low, high = profile_band(aggregate.scores, THRESHOLDS.tolist())
             panel.fill_between(THRESHOLDS, low, high, color=style.colour, alpha=0.1, linewidth=0)
@@ -182,27 +183,29 @@ def profiles(summary: Summary) -> Drawing | None:
         panel.set_ylabel("share of runs with a score above t")
         panel.set_ylim(-0.02, 1.02)
         panel.legend(frameon=False, fontsize=8)
-        return _saved(figure)
+        return saved(figure)
 
 
 def aggregates(summary: Summary) -> Drawing | None:
     """Interquartile mean of each column with its interval; None without aggregates."""
-    if not summary.aggregates:
+    if not summary.overall.aggregates:
         return None
     styles = styles_of(summary.columns)
-    with _drawing() as plt:
-        figure, panel = plt.subplots(figsize=(6, 0.6 + 0.38 * len(summary.aggregates)))
-        for n, (column, aggregate) in enumerate(reversed(list(summary.aggregates.items()))):
+    with drawing() as plt:
+        figure, panel = plt.subplots(figsize=(6, 0.6 + 0.38 * len(summary.overall.aggregates)))
+        for n, (column, aggregate) in enumerate(reversed(list(summary.overall.aggregates.items()))):
             style, value = styles[column], aggregate.iqm
             spread = [[value.value - value.low], [value.high - value.value]]
             panel.errorbar(
                 value.value, n, xerr=np.maximum(spread, 0), fmt=style.marker, color=style.colour, capsize=3
             )
-        panel.set_yticks(range(len(summary.aggregates)), list(reversed(list(summary.aggregates))))
-        panel.set_ylim(-0.6, len(summary.aggregates) - 0.4)
+        panel.set_yticks(
+            range(len(summary.overall.aggregates)), list(reversed(list(summary.overall.aggregates)))
+        )
+        panel.set_ylim(-0.6, len(summary.overall.aggregates) - 0.4)
         panel.set_xlabel("interquartile mean of normalised scores")
         panel.grid(axis="x", linewidth=0.4)
-        return _saved(figure)
+        return saved(figure)
 
 
 def cost_against_score(
@@ -213,7 +216,7 @@ def cost_against_score(
     if not found:
         return None
     styles = styles_of(columns)
-    with _drawing() as plt:
+    with drawing() as plt:
         figure, panels = plt.subplots(1, 2, figsize=(7.5, 3.2), sharey=True)
         for panel, (label, cost) in zip(panels, _COSTS.items(), strict=True):
             for row, value in found:
@@ -228,7 +231,7 @@ def cost_against_score(
             {name: styles[name] for name in columns if any(r.cell.column == name for r, _ in found)},
         )
         figure.tight_layout()
-        return _saved(figure)
+        return saved(figure)
 
 
 _COSTS: Mapping[str, Callable[[FinishedCell], float]] = {
@@ -242,7 +245,7 @@ def outcome_kinds(summary: Summary) -> Drawing | None:
     if not summary.outcomes:
         return None
     kinds = ["ok", *sorted({kind for counts in summary.outcomes.values() for kind in counts} - {"ok"})]
-    with _drawing() as plt:
+    with drawing() as plt:
         figure, panel = plt.subplots(figsize=(6, 0.9 + 0.38 * len(summary.outcomes)))
         names = list(summary.outcomes)
         left = np.zeros(len(names))
@@ -259,4 +262,4 @@ def outcome_kinds(summary: Summary) -> Drawing | None:
         panel.set_xlim(0, 1)
         panel.set_xlabel("share of candidates")
         panel.legend(frameon=False, fontsize=8, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        return _saved(figure)
+        return saved(figure)

@@ -13,7 +13,7 @@ from benchmarks.runner.processes import FailedCell
 from benchmarks.statistics.anchors import Anchors
 from benchmarks.statistics.bootstrap import MANY_RUNS, Interval
 from benchmarks.statistics.rows import FinishedCell
-from benchmarks.statistics.summary import Summary, best_rows, normalised
+from benchmarks.statistics.summary import Comparison, Summary, best_rows, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ def sections(
         _methods(summary),
         _scores(summary, kinds),
         _aggregates(summary),
+        *(_partial(comparison) for comparison in summary.partial),
         _costs(rows, summary, anchors),
         _acting(rows, summary),
         _curves(rows, summary),
@@ -146,29 +147,9 @@ def _score(summary: Summary, key: tuple[str, str]) -> str:
 
 
 def _aggregates(summary: Summary) -> ReportSection:
-    left = [f"{task} ({reason})" for task, reason in summary.left_out.items()]
-    text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
-    if not summary.aggregates:
-        return ReportSection(
-            "Over all tasks", [*text, "No task is left on which every column can be compared."]
-        )
-    text.insert(0, f"Normalised scores on {len(summary.shared)} tasks: {', '.join(summary.shared)}.")
-    iqms = ReportTable(
-        ("column", "interquartile mean", "runs per task"),
-        [(c, with_interval(a.iqm), str(len(a.scores))) for c, a in summary.aggregates.items()],
-    )
-    names = list(summary.aggregates)
-    improvements = ReportTable(
-        ("probability that a run of … beats one of", *names),
-        [
-            (a, *(with_interval(summary.improvements.get((a, b))) if a != b else "" for b in names))
-            for a in names
-        ],
-    )
     return ReportSection(
         "Over all tasks",
-        text,
-        [iqms, improvements],
+        *_comparison(summary.overall),
         _drawn(
             (
                 "aggregates",
@@ -182,6 +163,34 @@ def _aggregates(summary: Summary) -> ReportSection:
             ),
         ),
     )
+
+
+def _partial(comparison: Comparison) -> ReportSection:
+    return ReportSection(f"On the tasks of {' and '.join(comparison.columns)}", *_comparison(comparison))
+
+
+def _comparison(comparison: Comparison) -> tuple[list[str], list[ReportTable]]:
+    """What columns come to on the tasks that they share, in words and tables."""
+    left = [f"{task} ({reason})" for task, reason in comparison.left_out.items()]
+    text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
+    if not comparison.aggregates:
+        return [*text, "No task is left on which every column can be compared."], []
+    text.insert(0, f"Normalised scores on {len(comparison.shared)} tasks: {', '.join(comparison.shared)}.")
+    if all(len(aggregate.scores) == 1 for aggregate in comparison.aggregates.values()):
+        text.append("With one run of each nothing can be drawn anew: the intervals are points.")
+    iqms = ReportTable(
+        ("column", "interquartile mean", "runs per task"),
+        [(c, with_interval(a.iqm), str(len(a.scores))) for c, a in comparison.aggregates.items()],
+    )
+    names = list(comparison.aggregates)
+    improvements = ReportTable(
+        ("probability that a run of … beats one of", *names),
+        [
+            (a, *(with_interval(comparison.improvements.get((a, b))) if a != b else "" for b in names))
+            for a in names
+        ],
+    )
+    return text, [iqms, improvements]
 
 
 def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str, Anchors]) -> ReportSection:

@@ -13,6 +13,8 @@ from typing import Any
 
 from benchmarks.runner.cells import Cell
 from benchmarks.runner.suite import Score, Suite
+from benchmarks.statistics.anchors import Anchors
+from benchmarks.statistics.bootstrap import mean_interval
 from promptpo.errors import RunError
 from promptpo.output.report import write_atomically
 from promptpo.run.state import read_state
@@ -20,9 +22,9 @@ from promptpo.run.state import read_state
 CSV = "results.csv"
 
 COLUMNS = (
-    "task", "method", "model", "seed", "score_kind", "score", "mean_return", "success_rate", "test_episodes",
+    "task", "method", "model", "seed", "score_kind", "score", "score_low", "score_high", "mean_return", "success_rate", "test_episodes",
     "failure", "steps_searched", "steps_test", "calls", "input_tokens", "output_tokens", "usd", "wall_seconds",
-    "stop_reason", "directory",
+    "steps_to_95", "calls_to_95", "seconds_to_95", "stop_reason", "directory",
 )  # fmt: skip
 
 
@@ -35,12 +37,16 @@ class Point:
         seconds: Wall time until then.
         usd: Money until then.
         value: Best mean return on validation seeds so far.
+        calls: Answers of a language model until then.
+        success: Success rate of the same episodes; None where the environment does not report success.
     """
 
     steps: int
     seconds: float
     usd: float
     value: float
+    calls: int = 0
+    success: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,19 @@ class FinishedCell:
         return float(self.llm.get("cost_usd", 0.0))
 
 
+ENOUGH = 0.95
+"""Normalised score from which a policy is sufficient."""
+
+
+def reached(row: FinishedCell, anchors: Anchors) -> Point | None:
+    """The first point of a run's learning curve that is sufficient, on validation seeds; None where none is."""
+    for point in row.curve:
+        score = point.value if row.kind == "return" else point.success
+        if score is not None and anchors.normalised(score) >= ENOUGH:
+            return point
+    return None
+
+
 def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[FinishedCell]:
     """The rows of all cells that are finished."""
     return [_row(suite, cell, content) for cell in cells if (content := cell.result) is not None]
@@ -155,7 +174,11 @@ def _from_journal(
             "seconds": state.test.policy_seconds / len(state.test.episodes),
             "cost_usd": 0.0,
         }
-    curve = tuple(Point(spent.steps, spent.seconds, spent.usd, value) for spent, value in state.best_so_far)
+    curve = tuple(
+        Point(s.steps, s.seconds, s.usd, one.mean_return, s.calls, one.success_rate)
+        for one in state.best_so_far
+        for s in (one.spent,)
+    )
     outcomes: Counter[str] = Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
     return curve, outcomes, acting
 
@@ -166,23 +189,33 @@ def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
     for entry in content.get("curve") or ():
         value = entry["mean_return"]
         if value is not None and (not points or value > points[-1].value):
-            points.append(Point(int(entry["steps"]), float(entry["wall_seconds"]), 0.0, float(value)))
+            points.append(
+                Point(
+                    int(entry["steps"]),
+                    float(entry["wall_seconds"]),
+                    0.0,
+                    float(value),
+                    success=entry.get("success_rate"),
+                )
+            )
     return tuple(points)
 
 
-def write_csv(path: Path, rows: Sequence[FinishedCell]) -> None:
-    """One line for each finished cell."""
+def write_csv(path: Path, rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors]) -> None:
+    """One line for each finished cell; `anchors` say when one was sufficient."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow(_flat(row, path.parent))
+        writer.writerow(_flat(row, path.parent, anchors.get(row.cell.task.label)))
     write_atomically(path, text.getvalue())
 
 
-def _flat(row: FinishedCell, root: Path) -> dict[str, Any]:
+def _flat(row: FinishedCell, root: Path, anchors: Anchors | None) -> dict[str, Any]:
     content, cell = row.content, row.cell
     test, llm = content.get("test") or {}, row.llm
+    spread = mean_interval([row.values]) if row.values else None
+    enough = reached(row, anchors) if anchors is not None else None
     return {
         "task": cell.task.label,
         "method": cell.method.name,
@@ -190,6 +223,8 @@ def _flat(row: FinishedCell, root: Path) -> dict[str, Any]:
         "seed": cell.seed,
         "score_kind": row.kind,
         "score": "" if math.isnan(row.score) else f"{row.score:.6g}",
+        "score_low": "" if spread is None else f"{spread.low:.6g}",
+        "score_high": "" if spread is None else f"{spread.high:.6g}",
         "mean_return": test.get("mean_return", ""),
         "success_rate": test.get("success_rate", ""),
         "test_episodes": test.get("episodes", 0),
@@ -201,6 +236,9 @@ def _flat(row: FinishedCell, root: Path) -> dict[str, Any]:
         "output_tokens": llm.get("output_tokens", 0),
         "usd": row.usd,
         "wall_seconds": content.get("wall_seconds", ""),
+        "steps_to_95": "" if enough is None else enough.steps,
+        "calls_to_95": "" if enough is None else enough.calls,
+        "seconds_to_95": "" if enough is None else round(enough.seconds, 1),
         "stop_reason": content.get("stop_reason", ""),
         "directory": cell.directory.relative_to(root).as_posix(),
     }

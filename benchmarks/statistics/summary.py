@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.statistics.anchors import Anchors
@@ -36,6 +36,25 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """Columns side by side on the tasks that all of them have.
+
+    Attributes:
+        columns: Those for which the tasks were chosen; all, or those that play these tasks only.
+        shared: Tasks that went into the aggregates.
+        left_out: Tasks that did not, with the reason.
+        aggregates: Column to its aggregate; columns without learning runs included.
+        improvements: (column, other) to the probability that a run of the first beats one of the other.
+    """
+
+    columns: tuple[str, ...]
+    shared: tuple[str, ...]
+    left_out: Mapping[str, str]
+    aggregates: Mapping[str, Aggregate]
+    improvements: Mapping[tuple[str, str], Interval]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """All numbers of a report.
 
@@ -46,10 +65,8 @@ class Summary:
             low anchor of the task, and where there is none the whole entry is missing.
         runs: (task, column) to the number of finished runs, those that failed included.
         failed: (task, column) to how many of them failed in the final test, where any did.
-        shared: Tasks that went into the aggregates.
-        left_out: Tasks that did not, with the reason.
-        aggregates: Column to its aggregate; columns without learning runs included.
-        improvements: (column, other) to the probability that a run of the first beats one of the other.
+        overall: The columns that play every task of the suite.
+        partial: Those that play some only, beside these, on the same tasks.
         outcomes: Column to how its candidates ended.
     """
 
@@ -58,36 +75,36 @@ class Summary:
     cells: Mapping[tuple[str, str], Interval]
     runs: Mapping[tuple[str, str], int]
     failed: Mapping[tuple[str, str], int]
-    shared: tuple[str, ...]
-    left_out: Mapping[str, str]
-    aggregates: Mapping[str, Aggregate]
-    improvements: Mapping[tuple[str, str], Interval]
+    overall: Comparison
+    partial: tuple[Comparison, ...]
     outcomes: Mapping[str, Mapping[str, int]]
 
 
-def summarise(rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors], tasks: Sequence[str]) -> Summary:
+def summarise(
+    rows: Sequence[FinishedCell],
+    anchors: Mapping[str, Anchors],
+    tasks: Sequence[str],
+    planned: Mapping[str, Collection[str]] | None = None,
+) -> Summary:
     """Fold the rows.
 
     Args:
         rows: Finished cells.
         anchors: Task label to its anchors.
         tasks: All task labels, in the order of the suite.
+        planned: Column to the tasks that it is to play; what is not in it plays all.
     """
     columns = tuple(dict.fromkeys(row.cell.column for row in rows))
     grouped: dict[tuple[str, str], list[FinishedCell]] = {}
     for row in rows:
         grouped.setdefault((row.cell.task.label, row.cell.column), []).append(row)
     compared = tuple(c for c in columns if c != "oracle")
-    left_out = {t: r for t in tasks if (r := _why_left_out(t, compared, grouped, anchors))}
-    by_task = {
-        column: {
-            task: [normalised(row, anchors[task]) for row in grouped[task, column]]
-            for task in tasks
-            if task not in left_out
-        }
-        for column in compared
-    }
-    shared, matrices = complete(by_task)
+    plays = {c: tuple(t for t in tasks if t in (planned or {}).get(c, tasks)) for c in compared}
+    everywhere = tuple(c for c in compared if len(plays[c]) == len(tasks)) or compared
+    partly: dict[tuple[str, ...], list[str]] = {}
+    for column in compared:
+        if column not in everywhere and plays[column]:
+            partly.setdefault(plays[column], []).append(column)
     return Summary(
         columns=columns,
         tasks=tuple(tasks),
@@ -98,6 +115,34 @@ def summarise(rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors], task
         },
         runs={key: len(group) for key, group in grouped.items()},
         failed={key: n for key, group in grouped.items() if (n := sum(bool(row.failure) for row in group))},
+        overall=_compared(everywhere, everywhere, tasks, grouped, anchors),
+        partial=tuple(
+            _compared(tuple(some), (*everywhere, *some), theirs, grouped, anchors)
+            for theirs, some in partly.items()
+        ),
+        outcomes=_outcomes(rows),
+    )
+
+
+def _compared(
+    chosen: tuple[str, ...],
+    columns: Sequence[str],
+    tasks: Sequence[str],
+    grouped: Mapping[tuple[str, str], list[FinishedCell]],
+    anchors: Mapping[str, Anchors],
+) -> Comparison:
+    left_out = {t: r for t in tasks if (r := _why_left_out(t, columns, grouped, anchors))}
+    by_task = {
+        column: {
+            task: [normalised(row, anchors[task]) for row in grouped[task, column]]
+            for task in tasks
+            if task not in left_out
+        }
+        for column in columns
+    }
+    shared, matrices = complete(by_task)
+    return Comparison(
+        columns=chosen,
         shared=tuple(shared),
         left_out=left_out,
         aggregates={c: Aggregate(interval(scores, iqm), scores) for c, scores in matrices.items()},
@@ -107,7 +152,6 @@ def summarise(rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors], task
             for b in matrices
             if a != b
         },
-        outcomes=_outcomes(rows),
     )
 
 

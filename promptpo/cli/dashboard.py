@@ -235,7 +235,7 @@ def _table(progress: RunProgress, best: str, spending: str, *, plain: bool) -> A
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(no_wrap=True, overflow="crop" if plain else "ellipsis")
-    line = sparkline([value for _, value in progress.state.best_so_far], width=30, plain=plain)
+    line = sparkline([one.mean_return for one in progress.state.best_so_far], width=30, plain=plain)
     table.add_row("  best", Text(f"{best}  {line}"))
     samples = Text("  ").join(
         Text(f"{name} {state}", style=_colour(state)) for name, state in progress.samples

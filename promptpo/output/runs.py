@@ -162,7 +162,7 @@ def read_line(directory: Path) -> RunLine:
     if _is_ours(directory):
         view = read_view(directory)
         state = view.state
-        curve = tuple((float(spent.steps), mean) for spent, mean in state.best_so_far)
+        curve = tuple((float(one.spent.steps), one.mean_return) for one in state.best_so_far)
         if view.result is not None:
             line = _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
             return replace(line, returns=_tested(state.test, view.config.test_episodes))

@@ -23,6 +23,7 @@ from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Experiment, Remark
 from promptpo.run.state_values import (
+    BestSoFar,
     CandidateState,
     ModelCall,
     Prompt,
@@ -63,7 +64,7 @@ class RunState:
         test: The newest evaluation on test seeds.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
-        best_so_far: (spent, mean return) each time the best of the run, or what is known of it, changed.
+        best_so_far: The best of the run each time that it, or what is known of it, changed.
         seconds_per_test_episode: Wall time as if one process had played them; None where there was no test.
     """
 
@@ -90,7 +91,7 @@ class RunState:
     test: Evaluation | None = None
     stop: str = ""
     last: Event | None = None
-    best_so_far: list[tuple[Spent, float]] = field(default_factory=list)
+    best_so_far: list[BestSoFar] = field(default_factory=list)
     seconds_per_test_episode: float | None = None
     _candidates: dict[str, CandidateState] = field(default_factory=dict)
     _best: str | None = None
@@ -157,7 +158,9 @@ class RunState:
         """What has been spent so far."""
         usage = self.ledger.usage
         tokens = usage.input_tokens + usage.output_tokens
-        return Spent(self.ledger.searched_steps, tokens, self.ledger.cost_usd, self._seconds)
+        return Spent(
+            self.ledger.searched_steps, tokens, self.ledger.cost_usd, self._seconds, self.ledger.calls
+        )
 
     @property
     def candidates(self) -> tuple[CandidateState, ...]:
@@ -339,9 +342,9 @@ class RunState:
         best = self.best
         if best is None or best.validation is None:
             return
-        mean = best.evidence.mean_return
-        if not self.best_so_far or self.best_so_far[-1][1] != mean:
-            self.best_so_far.append((self.spent, mean))
+        mean, success = best.evidence.mean_return, best.evidence.success_rate
+        if not self.best_so_far or self.best_so_far[-1].mean_return != mean:
+            self.best_so_far.append(BestSoFar(self.spent, mean, success))
 
     def _reference(self, event: Event) -> None:
         self.references[event.key] = evaluation_in(event)

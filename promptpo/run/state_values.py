@@ -65,6 +65,22 @@ class Spent:
     tokens: int
     usd: float
     seconds: float
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BestSoFar:
+    """What was known of the best candidate at some moment.
+
+    Attributes:
+        spent: By the run until then.
+        mean_return: Over its training and validation episodes.
+        success_rate: Over the same; None where the environment does not report success.
+    """
+
+    spent: Spent
+    mean_return: float
+    success_rate: float | None
 
 
 @dataclass(frozen=True, slots=True)

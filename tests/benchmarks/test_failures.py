@@ -62,7 +62,7 @@ def test_a_run_without_any_score_counts_as_the_floor(
     found = summary_of(finished(tmp_path, [FINE, crashed]))
     assert (found.runs[KEY], found.failed[KEY]) == (2, 1)
     assert found.cells[KEY].value == (500 + 20) / 2
-    assert found.aggregates["search"].scores.ravel().tolist() == [1.0, 0.0]
+    assert found.overall.aggregates["search"].scores.ravel().tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("listed", [[500.0] * 3, [500.0, 500.0, 500.0, 100.0]])
@@ -81,13 +81,13 @@ def test_a_run_with_failed_episodes_counts_as_a_failure(tmp_path: Path, listed: 
     (row,) = read_rows(asked.suite, asked.cells())
     assert row.score == mean
     assert row.failure == f"1 held-out episodes failed: {SAID}"
-    assert summary_of(asked).aggregates["search"].scores.tolist() == [[0.0]]
+    assert summary_of(asked).overall.aggregates["search"].scores.tolist() == [[0.0]]
 
 
 def test_a_failure_is_never_better_than_a_bad_run(tmp_path: Path) -> None:
     """What finished below the low anchor stays there."""
     crashed = {**FINE, "outcome": "crashed", "returns": [10.0], "mean_return": 10.0, "failed_episodes": 3}
-    scores = summary_of(finished(tmp_path, [crashed])).aggregates["search"].scores
+    scores = summary_of(finished(tmp_path, [crashed])).overall.aggregates["search"].scores
     assert scores.tolist() == [[pytest.approx(-10 / 480)]]
 
 
@@ -114,3 +114,25 @@ def test_the_report_says_it_loudly(tmp_path: Path) -> None:
     assert "(2, 1 failed)" in text
     assert f"| CartPole-v1 · search · seed 1 | 0 | 4 held-out episodes failed: {SAID} |" in text
     assert f"4 held-out episodes failed: {SAID}" in (tmp_path / "results.csv").read_text().splitlines()[2]
+
+
+def test_columns_that_play_some_tasks_only_leave_the_others_whole(tmp_path: Path) -> None:
+    """They are compared on their own tasks, and all tasks stay in the comparison of those that play all."""
+    tasks = (SuiteTask("CartPole-v1"), SuiteTask("Acrobot-v1"))
+    suite = Suite("mine", "Mine", tasks, steps=10, only={"tune": ("Acrobot-v1",)})
+    asked = Benchmark(
+        suite, choose(["search", "tune", "random"]), [], 1, CellBudget(), tmp_path, ["mine.toml"]
+    )
+    for cell in asked.cells():
+        cell.directory.mkdir(parents=True)
+        content = {"method": cell.method.name, "test": FINE, "steps": {"total": 9}, "wall_seconds": 1.0}
+        (cell.directory / "result.json").write_text(json.dumps(content))
+    report(asked)
+    text = (tmp_path / "report.md").read_text()
+    overall, _, partial = text.partition("## On the tasks of tune")
+    assert "Normalised scores on 2 tasks: CartPole-v1, Acrobot-v1." in overall
+    assert "Normalised scores on 1 tasks: Acrobot-v1." in partial
+    assert "the intervals are points" in overall
+    lines = (tmp_path / "results.csv").read_text().splitlines()
+    assert lines[0].count("score_low") == 1
+    assert sum("500,500,500" in line for line in lines) == 5

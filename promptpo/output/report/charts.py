@@ -104,12 +104,12 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
     ]
     for name, of, label in kinds:
         end = max(
-            [of(state.spent) for state in run.candidates] + [of(s) for s, _ in run.state.best_so_far],
+            [of(state.spent) for state in run.candidates] + [of(one.spent) for one in run.state.best_so_far],
             default=0.0,
         )
         if not run.state.best_so_far or end <= 0:
             continue
-        line = [(of(spent), value) for spent, value in run.state.best_so_far]
+        line = [(of(one.spent), one.mean_return) for one in run.state.best_so_far]
         line.append((end, line[-1][1]))
         dots = [(of(spent), value) for spent, value in ran]
         frame = Frame((0.0, end * 1.02), extent([value for _, value in line + dots]))

@@ -115,7 +115,7 @@ def test_the_best_is_judged_by_all_its_episodes(linked: Any) -> None:
     assert leaders[[e.key for e in linked.events].index("2")] == "r1c2"
     assert state.best.id == "r1c1"
     assert state.best.evidence.mean_return == 7
-    assert [value for _, value in state.best_so_far] == [7, 7.5, 7]
+    assert [one.mean_return for one in state.best_so_far] == [7, 7.5, 7]
 
 
 def test_a_round_tells_what_the_run_chose(linked: Any) -> None:

@@ -126,9 +126,9 @@ def test_spending_grows_and_ends_at_the_result(told_run: Any) -> None:
     run = read_view(told_run.directory)
     steps = sorted(candidate.spent.steps for candidate in run.candidates)
     assert steps[-1] <= sum(v for k, v in told_run.data["steps"].items() if k not in ("test", "total"))
-    spent = [spent.steps for spent, _ in run.state.best_so_far]
+    spent = [one.spent.steps for one in run.state.best_so_far]
     assert spent == sorted(spent)
-    assert run.state.best_so_far[-1][1] == run.best.evidence.mean_return
+    assert run.state.best_so_far[-1].mean_return == run.best.evidence.mean_return
     assert run.best.id == run.state.best.id == told_run.data["best"]["candidate"]
 
 

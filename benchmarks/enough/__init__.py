@@ -1,0 +1,1 @@
+"""When is a language model enough? What the rows of the suite ``proof`` answer to the hypotheses written before it."""

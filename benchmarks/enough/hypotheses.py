@@ -1,0 +1,139 @@
+"""The seven hypotheses of ``benchmarks/suites/proof.md``, held against the scores by the rules that stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.enough.scores import LLM, SuiteScores
+from benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, shared
+from benchmarks.statistics.bootstrap import Interval
+
+HOLDS, FAILS, OPEN = "holds", "fails", "undecided"
+SUFFICIENT, TOO_FEW = 14, 10
+BETTER, WORSE, TOO_FEW_BETTER = 18, 4, 14
+LIKELY, CHANCE = 0.6, 0.5
+KNOWLEDGE, EQUAL, NAMES = 0.1, 0.05, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of a hypothesis.
+
+    Attributes:
+        claim: The hypothesis in a few words.
+        found: What was measured.
+        verdict: "holds", "fails" or "undecided".
+    """
+
+    claim: str
+    found: str
+    verdict: str
+
+
+def against_learning(scores: SuiteScores) -> dict[str, int]:
+    """Task to 1 where the language model is better than the best learner by more than the intervals, -1 worse, 0 neither."""
+    found = {}
+    for task in scores.tasks:
+        learner, model = scores.learner(task), scores.found.get((LLM, task))
+        if learner is not None and model is not None:
+            theirs = learner[1].spread
+            found[task] = (model.spread.low > theirs.high) - (model.spread.high < theirs.low)
+    return found
+
+
+def answers(scores: SuiteScores) -> list[Finding]:
+    """All seven, in order; those that lack runs are left out."""
+    asked: list[Callable[[SuiteScores], Finding | None]] = [
+        _sufficient,
+        _better,
+        lambda s: _improves(s, "feedback matters", "best-of-n"),
+        lambda s: _improves(s, "what this project adds matters", "promptpo-paper"),
+        _knowledge,
+        _names,
+        _locomotion,
+    ]
+    return [answer for ask in asked if (answer := ask(scores)) is not None]
+
+
+def said(value: Interval) -> str:
+    """An interval in words."""
+    return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"
+
+
+def _sufficient(scores: SuiteScores) -> Finding | None:
+    known = [scores.found[LLM, task] for task in scores.tasks if (LLM, task) in scores.found]
+    n = sum(one.enough for one in known)
+    verdict = HOLDS if n >= SUFFICIENT else FAILS if n < TOO_FEW else OPEN
+    return Finding("sufficient on most tasks", f"{n} of {len(known)}", verdict) if known else None
+
+
+def _better(scores: SuiteScores) -> Finding | None:
+    found = list(against_learning(scores).values())
+    if not found:
+        return None
+    up, down = found.count(1), found.count(-1)
+    holds = up >= BETTER and down <= WORSE
+    verdict = HOLDS if holds else FAILS if up < TOO_FEW_BETTER else OPEN
+    text = f"better on {up}, worse on {down}, neither on {found.count(0)} of {len(found)}"
+    return Finding("better than the best learner at the same steps", text, verdict)
+
+
+def _improves(scores: SuiteScores, claim: str, other: str) -> Finding | None:
+    one, theirs = scores.runs_of(LLM), scores.runs_of(other)
+    both = shared(one, theirs)
+    if not both:
+        return None
+    chance = chance_of_improvement(one, theirs)
+    holds = chance.value > LIKELY and chance.low > CHANCE
+    verdict = HOLDS if holds else FAILS if chance.low <= CHANCE else OPEN
+    return Finding(claim, f"{LLM} beats {other} with probability {said(chance)} ({len(both)} tasks)", verdict)
+
+
+def _knowledge(scores: SuiteScores) -> Finding | None:
+    lead = _lead(scores, "promptpo-bare")
+    if lead is None:
+        return None
+    verdict = HOLDS if lead.value >= KNOWLEDGE else FAILS if lead.value <= EQUAL else OPEN
+    return Finding(
+        "knowledge of the environment matters", f"interquartile mean higher by {said(lead)}", verdict
+    )
+
+
+def _names(scores: SuiteScores) -> Finding | None:
+    lead = _lead(scores, "promptpo-anonymous")
+    if lead is None:
+        return None
+    verdict = HOLDS if abs(lead.value) <= NAMES else FAILS
+    return Finding("names alone do not", f"interquartile mean higher by {said(lead)}", verdict)
+
+
+def _lead(scores: SuiteScores, other: str) -> Interval | None:
+    theirs = scores.runs_of(other)
+    one = scores.runs_of(LLM)
+    return iqm_lead(one, theirs) if shared(one, theirs) else None
+
+
+def _locomotion(scores: SuiteScores) -> Finding | None:
+    shares = {}
+    for name, tasks in scores.groups.items():
+        known = [scores.found[LLM, task].enough for task in tasks if (LLM, task) in scores.found]
+        if known:
+            shares[name] = sum(known) / len(known)
+    if "MuJoCo" not in shares:
+        return None
+    lowest = min(shares.values())
+    alone = [name for name, share in shares.items() if share == lowest] == ["MuJoCo"]
+    verdict = HOLDS if alone else OPEN if shares["MuJoCo"] == lowest else FAILS
+    text = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    return Finding("fine locomotion is where it is not enough", f"sufficient: {text}", verdict)
+
+
+def overview(scores: SuiteScores) -> list[tuple[str, int, int, Interval]]:
+    """(method, tasks, how many of them are sufficient, interquartile mean over tasks), best first."""
+    rows = []
+    for method in dict.fromkeys(method for method, _ in scores.found):
+        runs = scores.runs_of(method)
+        enough = sum(scores.found[method, task].enough for task in runs)
+        rows.append((method, len(runs), enough, iqm_across(runs)))
+    return sorted(rows, key=lambda row: (row[1], row[3].value), reverse=True)

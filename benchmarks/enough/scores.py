@@ -1,0 +1,138 @@
+"""The rows of a finished suite as normalised scores, by method and task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.runner.suite import Suite, load_suite
+from benchmarks.statistics.anchors import Anchors, anchors_of
+from benchmarks.statistics.bootstrap import MANY_RUNS, Interval, mean_interval
+from benchmarks.statistics.rows import ENOUGH, read_csv
+
+GROUPS = (
+    ("classic control", 6),
+    ("MuJoCo", 6),
+    ("Meta-World", 6),
+    ("exploration", 4),
+    ("real-world control", 4),
+    ("text, pictures", 2),
+)
+"""The tasks of the suite ``proof`` in its order: what kind they are of, and how many of each."""
+
+LLM, LEARNERS = "promptpo", ("ppo", "trpo", "sac")
+FLOOR = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScore:
+    """What one method reached on one task.
+
+    Attributes:
+        runs: Normalised score of each run; one that failed has at most 0.
+        spread: Their mean with its 95 % interval: over runs from three on, else over held-out episodes.
+        raw: Mean score, not normalised; NaN where no run has any.
+        steps: Environment steps of each run until a policy was sufficient on validation seeds; infinite where none was.
+        calls: Answers until then, in the same order.
+    """
+
+    runs: tuple[float, ...]
+    spread: Interval
+    raw: float
+    steps: tuple[float, ...]
+    calls: tuple[float, ...]
+
+    @property
+    def enough(self) -> bool:
+        """Whether it is sufficient, in the mean over its runs."""
+        return self.spread.value >= ENOUGH
+
+
+@dataclass(frozen=True)
+class SuiteScores:
+    """All that was scored.
+
+    Attributes:
+        suite: Which tasks there are, in which order.
+        found: (method, task) to its score.
+    """
+
+    suite: Suite
+    found: Mapping[tuple[str, str], TaskScore]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Labels of all tasks."""
+        return tuple(task.label for task in self.suite.tasks)
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Kind of task to those of this kind."""
+        found, begin = {}, 0
+        for name, count in GROUPS:
+            found[name] = self.tasks[begin : begin + count]
+            begin += count
+        return found
+
+    def runs_of(self, method: str, tasks: Sequence[str] | None = None) -> dict[str, tuple[float, ...]]:
+        """Normalised runs of a method by task, where it has any."""
+        return {
+            task: self.found[method, task].runs
+            for task in (self.tasks if tasks is None else tasks)
+            if (method, task) in self.found
+        }
+
+    def learner(self, task: str) -> tuple[str, TaskScore] | None:
+        """The reinforcement learner that did best on a task."""
+        known = [(name, self.found[name, task]) for name in LEARNERS if (name, task) in self.found]
+        return max(known, key=lambda pair: pair[1].spread.value) if known else None
+
+
+def read_scores(folder: Path, suite: str) -> SuiteScores:
+    """The scores of a published benchmark.
+
+    Args:
+        folder: Where its ``results.csv`` lies.
+        suite: Name of the suite, or its file.
+
+    Raises:
+        UsageError: There is no such suite.
+        FileNotFoundError: There is no ``results.csv``.
+    """
+    loaded = load_suite(suite)
+    anchors = anchors_of({task.label: loaded.score_of(task) for task in loaded.tasks})
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in read_csv(folder):
+        grouped.setdefault((row["method"], row["task"]), []).append(row)
+    found = {key: _scored(rows, anchors[key[1]]) for key, rows in grouped.items() if key[1] in anchors}
+    return SuiteScores(loaded, found)
+
+
+def _scored(rows: Sequence[Mapping[str, Any]], anchors: Anchors) -> TaskScore:
+    runs = tuple(_normalised(row, row["score"], anchors) for row in rows)
+    if len(runs) >= MANY_RUNS:
+        spread = mean_interval([[run] for run in runs])
+    else:
+        low, high = (
+            math.fsum(_normalised(row, row[name], anchors) for row in rows) / len(rows)
+            for name in ("score_low", "score_high")
+        )
+        spread = Interval(math.fsum(runs) / len(runs), low, high)
+    raw = [row["score"] for row in rows if row["score"] is not None]
+    return TaskScore(
+        runs,
+        spread,
+        math.fsum(raw) / len(raw) if raw else math.nan,
+        tuple(math.inf if row["steps_to_95"] is None else row["steps_to_95"] for row in rows),
+        tuple(math.inf if row["calls_to_95"] is None else row["calls_to_95"] for row in rows),
+    )
+
+
+def _normalised(row: Mapping[str, Any], score: float | None, anchors: Anchors) -> float:
+    if score is None:
+        return FLOOR
+    value = anchors.normalised(score)
+    return min(value, FLOOR) if row["failure"] else value
