@@ -122,7 +122,7 @@ async def optimize(
         if fault is not None:
             raise fault
         return Outcome(history, None, None, None, stop)
-    test, held_out = await tested(best, loop.sampler, spender, config, horizon, control)
+    test, held_out = await tested(best, spender, config, horizon, control)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:
         tested_so_far(outcome)
@@ -149,10 +149,10 @@ class _Loop:
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
-        self.filming = self.sampler.filming = Filming(spec, spender, config, horizon, camera)
+        self.filming = self.sampler.measurer.filming = Filming(spec, spender, config, horizon, camera)
         self.opening = Opening(self.sampler, spender, spec, config, horizon)
         self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
-        self.judge = Judge(self.sampler, spender, config, horizon, self.threshold)
+        self.judge = Judge(spender, config, horizon, self.threshold)
         self.tuner = Tuner(self.sampler, spender, config, horizon)
         self.world = WorldSearch(spec, self.sampler, spender, config, horizon, self.threshold)
 

@@ -17,7 +17,7 @@ KNOWLEDGE, EQUAL, NAMES = 0.1, 0.05, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HypothesisFinding:
     """What became of a hypothesis.
 
     Attributes:
@@ -42,9 +42,9 @@ def against_learning(scores: SuiteScores) -> dict[str, int]:
     return found
 
 
-def answers(scores: SuiteScores) -> list[Finding]:
+def answers(scores: SuiteScores) -> list[HypothesisFinding]:
     """All seven, in order; those that lack runs are left out."""
-    asked: list[Callable[[SuiteScores], Finding | None]] = [
+    asked: list[Callable[[SuiteScores], HypothesisFinding | None]] = [
         _sufficient,
         _better,
         lambda s: _improves(s, "feedback matters", "best-of-n"),
@@ -61,14 +61,14 @@ def said(value: Interval) -> str:
     return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"
 
 
-def _sufficient(scores: SuiteScores) -> Finding | None:
+def _sufficient(scores: SuiteScores) -> HypothesisFinding | None:
     known = [scores.found[LLM, task] for task in scores.tasks if (LLM, task) in scores.found]
     n = sum(one.enough for one in known)
     verdict = HOLDS if n >= SUFFICIENT else FAILS if n < TOO_FEW else OPEN
-    return Finding("sufficient on most tasks", f"{n} of {len(known)}", verdict) if known else None
+    return HypothesisFinding("sufficient on most tasks", f"{n} of {len(known)}", verdict) if known else None
 
 
-def _better(scores: SuiteScores) -> Finding | None:
+def _better(scores: SuiteScores) -> HypothesisFinding | None:
     found = list(against_learning(scores).values())
     if not found:
         return None
@@ -76,10 +76,10 @@ def _better(scores: SuiteScores) -> Finding | None:
     holds = up >= BETTER and down <= WORSE
     verdict = HOLDS if holds else FAILS if up < TOO_FEW_BETTER else OPEN
     text = f"better on {up}, worse on {down}, neither on {found.count(0)} of {len(found)}"
-    return Finding("better than the best learner at the same steps", text, verdict)
+    return HypothesisFinding("better than the best learner at the same steps", text, verdict)
 
 
-def _improves(scores: SuiteScores, claim: str, other: str) -> Finding | None:
+def _improves(scores: SuiteScores, claim: str, other: str) -> HypothesisFinding | None:
     one, theirs = scores.runs_of(LLM), scores.runs_of(other)
     both = shared(one, theirs)
     if not both:
@@ -87,25 +87,27 @@ def _improves(scores: SuiteScores, claim: str, other: str) -> Finding | None:
     chance = chance_of_improvement(one, theirs)
     holds = chance.value > LIKELY and chance.low > CHANCE
     verdict = HOLDS if holds else FAILS if chance.low <= CHANCE else OPEN
-    return Finding(claim, f"{LLM} beats {other} with probability {said(chance)} ({len(both)} tasks)", verdict)
+    return HypothesisFinding(
+        claim, f"{LLM} beats {other} with probability {said(chance)} ({len(both)} tasks)", verdict
+    )
 
 
-def _knowledge(scores: SuiteScores) -> Finding | None:
+def _knowledge(scores: SuiteScores) -> HypothesisFinding | None:
     lead = _lead(scores, "promptpo-bare")
     if lead is None:
         return None
     verdict = HOLDS if lead.value >= KNOWLEDGE else FAILS if lead.value <= EQUAL else OPEN
-    return Finding(
+    return HypothesisFinding(
         "knowledge of the environment matters", f"interquartile mean higher by {said(lead)}", verdict
     )
 
 
-def _names(scores: SuiteScores) -> Finding | None:
+def _names(scores: SuiteScores) -> HypothesisFinding | None:
     lead = _lead(scores, "promptpo-anonymous")
     if lead is None:
         return None
     verdict = HOLDS if abs(lead.value) <= NAMES else FAILS
-    return Finding("names alone do not", f"interquartile mean higher by {said(lead)}", verdict)
+    return HypothesisFinding("names alone do not", f"interquartile mean higher by {said(lead)}", verdict)
 
 
 def _lead(scores: SuiteScores, other: str) -> Interval | None:
@@ -114,7 +116,7 @@ def _lead(scores: SuiteScores, other: str) -> Interval | None:
     return iqm_lead(one, theirs) if shared(one, theirs) else None
 
 
-def _locomotion(scores: SuiteScores) -> Finding | None:
+def _locomotion(scores: SuiteScores) -> HypothesisFinding | None:
     shares = {}
     for name, tasks in scores.groups.items():
         known = [scores.found[LLM, task].enough for task in tasks if (LLM, task) in scores.found]
@@ -126,7 +128,7 @@ def _locomotion(scores: SuiteScores) -> Finding | None:
     alone = [name for name, share in shares.items() if share == lowest] == ["MuJoCo"]
     verdict = HOLDS if alone else OPEN if shares["MuJoCo"] == lowest else FAILS
     text = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-    return Finding("fine locomotion is where it is not enough", f"sufficient: {text}", verdict)
+    return HypothesisFinding("fine locomotion is where it is not enough", f"sufficient: {text}", verdict)
 
 
 def overview(scores: SuiteScores) -> list[tuple[str, int, int, Interval]]:

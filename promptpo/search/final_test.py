@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Seeds
 from promptpo.search import references, teacher
+from promptpo.search.measuring import subject_of
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.control import Control
     from promptpo.run.spender import Spender
-    from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
 
 TEST_FIRST = 10
@@ -21,7 +21,7 @@ TEST_FIRST = 10
 
 
 async def tested(
-    best: Attempt, sampler: Sampler, spender: Spender, config: Config, horizon: int, control: Control
+    best: Attempt, spender: Spender, config: Config, horizon: int, control: Control
 ) -> tuple[Evaluation | None, Evaluation | None]:
     """The best's score on test seeds, and on variants held out from training.
 
@@ -46,7 +46,7 @@ async def tested(
             spender.roll_out(
                 kind,
                 f"{best.candidate.digest}.{n}",
-                sampler.subject(best.candidate),
+                subject_of(best.candidate),
                 each,
                 horizon=horizon,
                 first=TEST_FIRST,

@@ -18,8 +18,8 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
+from promptpo.search.measuring import ANSWER_PROBLEMS
 from promptpo.search.preferring import Preferences
-from promptpo.search.sampler import ANSWER_PROBLEMS
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number

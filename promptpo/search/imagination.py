@@ -131,7 +131,7 @@ class WorldSearch:
         )
         self._allowed, self._paid_until_gain = EFFORT, 0
         if config.switches.world:
-            sampler.watch, sampler.screen = self.modeller.take, self._rounds.screen.look
+            sampler.measurer.watch, sampler.screen = self.modeller.take, self._rounds.screen.look
 
     async def study(self, history: History) -> None:
         """Before the first round: learn how the task moves, and what a policy can do with that.
@@ -279,7 +279,9 @@ class WorldSearch:
 
     async def _candidate(self, name: str, source: str, history: History, prose: str) -> Attempt:
         candidate = Candidate(name, source, 0)
-        attempt = self._sampler.recorded(await self._sampler.measure(candidate, history, prose=prose))
+        attempt = self._sampler.measurer.recorded(
+            await self._sampler.measurer.measure(candidate, history, prose=prose)
+        )
         history.attempts.append(attempt)
         return attempt
 

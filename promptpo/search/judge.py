@@ -20,6 +20,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.run.evidence import CLEAR
 from promptpo.run.records import Attempt, Seeds
+from promptpo.search.measuring import subject_of
 from promptpo.search.revisits import revisit
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from promptpo.run.evidence import Difference, Evidence
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
-    from promptpo.search.sampler import Sampler
 
 BLOCKS = 4
 """Fresh episodes of a round come in so many blocks; after each the clearly worse drop out."""
@@ -67,7 +67,6 @@ class Judge:
     """Decides which candidate is best.
 
     Args:
-        sampler: Knows each candidate's program.
         spender: Rolls out.
         config: Numbers of episodes and seeds.
         horizon: Longest episode, in steps.
@@ -77,13 +76,12 @@ class Judge:
 
     def __init__(
         self,
-        sampler: Sampler,
         spender: Spender,
         config: Config,
         horizon: int,
         threshold: float | None = None,
     ) -> None:
-        self._sampler, self._spender, self._config = sampler, spender, config
+        self._spender, self._config = spender, config
         self._seeds, self._horizon = Seeds(config.seed), horizon
         self._most = config.switches.validate
         self._threshold = threshold
@@ -105,7 +103,6 @@ class Judge:
             await revisit(
                 history,
                 attempts,
-                self._sampler,
                 self._spender,
                 horizon=self._horizon,
                 round_=f"r{round_}{part}",
@@ -217,7 +214,7 @@ class Judge:
                 raise look
 
     async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
-        program = self._sampler.subject(attempt.candidate)
+        program = subject_of(attempt.candidate)
         key = f"{attempt.candidate.digest}.{seeds[0]}+{len(seeds)}"
         played = await self._spender.roll_out("validation", key, program, seeds, horizon=self._horizon)
         return played.evaluation

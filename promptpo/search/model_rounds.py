@@ -106,8 +106,10 @@ class ModelRounds:
             await self._look_where_doubtful(number, world, [*(one.source for one, _ in proposed), *running])
             for candidate, promised in proposed:
                 prose = f"From the world model, which promised {promised:.4g}."
-                attempt = await self._sampler.measure(candidate, history, prose=prose, notes=(prose,))
-                found.append(self._sampler.recorded(attempt))
+                attempt = await self._sampler.measurer.measure(
+                    candidate, history, prose=prose, notes=(prose,)
+                )
+                found.append(self._sampler.measurer.recorded(attempt))
                 await self._held_against(attempt, promised, world, history)
         return found
 
@@ -147,7 +149,7 @@ class ModelRounds:
         if self._reached(trained.mean_return):
             self._lessons.held(attempt.id, promised, trained.mean_return, kept=True)
             return
-        key, source = self._sampler.name_of(attempt.candidate), attempt.candidate.source
+        key, source = self._sampler.measurer.name_of(attempt.candidate), attempt.candidate.source
         earned, error = trained.mean_return, Evidence.of(trained.episodes).standard_error
         if (
             plans(source) and self._horizon > self._dreamer.planned[1]

@@ -49,7 +49,7 @@ class Opening:
             spec.action_space,
             config,
             horizon,
-            self._sampler.watch if config.switches.world else None,
+            self._sampler.measurer.watch if config.switches.world else None,
         )
         taught = await teacher.learnt_from(self._spender, spec, config, horizon)
         await self._sampler.prepare(history)
@@ -69,8 +69,8 @@ class Opening:
             prose = "Distilled from the teacher." if distilled else GIVEN
             if self._config.is_written(candidate.id):
                 prose = "Written while the reward was judged."
-            attempt = await self._sampler.measure(candidate, history, prose=prose)
-            history.attempts.append(self._sampler.recorded(attempt))
+            attempt = await self._sampler.measurer.measure(candidate, history, prose=prose)
+            history.attempts.append(self._sampler.measurer.recorded(attempt))
 
     def _distilled(self, taught: Rollout) -> list[str]:
         """Programs fitted to the teacher; decided once in a run."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
 from promptpo.run.evidence import bad_starts
+from promptpo.search.measuring import subject_of
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord
     from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
-    from promptpo.search.sampler import Sampler
 
 MOST = 6
 """Bad starts that are played again at most: as many as a request names."""
@@ -38,7 +38,6 @@ ABOUT_STARTS = frozenset(["Robustness", "Success", "Lasting longer"])
 async def revisit(
     history: History,
     attempts: Sequence[Attempt],
-    sampler: Sampler,
     spender: Spender,
     *,
     horizon: int,
@@ -51,7 +50,6 @@ async def revisit(
     Args:
         history: All that is known; what they earn goes into its `revisits`.
         attempts: The candidates.
-        sampler: Knows their programs.
         spender: Rolls out.
         horizon: Longest episode, in steps.
         round_: Name of the round, in which it is decided who does: that depends on the steps that are left.
@@ -79,7 +77,7 @@ async def revisit(
 
     async def play(attempt: Attempt, seeds: tuple[int, ...]) -> tuple[EpisodeRecord, ...]:
         name = f"{attempt.id}.{round_}"
-        program = sampler.subject(attempt.candidate)
+        program = subject_of(attempt.candidate)
         played = await spender.roll_out("revisit", name, program, seeds, horizon=horizon)
         return played.evaluation.episodes if played.evaluation.outcome == "ok" else ()
 

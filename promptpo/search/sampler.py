@@ -1,9 +1,8 @@
-"""One sample of a round: ask, read the answer, roll out, say what happened, repair."""
+"""One sample of a round: ask, read the answer, have it tried out, repair."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,10 @@ from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
-from promptpo.run.journal import from_json, to_json
-from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
-from promptpo.run.spender import Subject
+from promptpo.run.journal import from_json
+from promptpo.run.records import Attempt, Candidate
 from promptpo.search import bad_start
-from promptpo.search.behaviour import constant_action
+from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer, subject_of
 from promptpo.search.outlook import outlook
 from promptpo.search.probing import Experimenter
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
@@ -35,20 +33,11 @@ if TYPE_CHECKING:
     import gymnasium
 
     from promptpo.run.config import Config
-    from promptpo.run.spender import Played, Spender
-    from promptpo.search.filming import Filming
+    from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
     from sandbox import Rollout
-
-ANSWER_PROBLEMS = {
-    "empty": "was empty",
-    "thought": "had no text: the token limit was reached in the middle of thinking",
-    "cut": "was cut off before the code was complete",
-    "no_code": "had no Python module with a class Policy in it",
-    "too_long": "had a module of more than 100,000 bytes",
-}
 
 
 class Sampler:
@@ -63,9 +52,8 @@ class Sampler:
 
     Attributes:
         summariser: Says in words what happened in episodes.
-        watch: Is shown each training rollout with its name in the journal; None where only its result is known.
+        measurer: Tries candidates out.
         screen: Asked of each new program whether it is worth a step; what it says instead is the result.
-        filming: Has pictures for prompts; None where nobody makes any.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
@@ -73,17 +61,14 @@ class Sampler:
         self._config, self._recipe, self._horizon = config, config.switches, horizon
         self._journal = spender.journal
         self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
+        self.measurer = Measurer(spender, config, horizon, self.summariser)
         self._experimenter = Experimenter(spec, spender, config, horizon, self._watched)
-        self._seeds = Seeds(config.seed)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
-        self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self._known: Known | None = None
-        self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
         self.screen: Callable[[Candidate, History], Awaitable[Evaluation | None]] = _unscreened
-        self.filming: Filming | None = None
 
     def _watched(self, name: str, rollout: Rollout | None) -> None:
-        self.watch(name, rollout)
+        self.measurer.watch(name, rollout)
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -131,7 +116,7 @@ class Sampler:
         if best is not None and self._recipe.feedback_episodes == "typical":
             await bad_start.show(
                 history,
-                self.subject(best.candidate),
+                subject_of(best.candidate),
                 self._spender,
                 self.summariser,
                 horizon=self._horizon,
@@ -147,11 +132,6 @@ class Sampler:
     def tunable(self) -> bool:
         """Whether the numbers of this round's programs can be tuned, as far as the steps that are left tell."""
         return self._known is None or self._known.where.tunable
-
-    def subject(self, candidate: Candidate) -> Subject:
-        """What is rolled out for a candidate."""
-        values = Program.parse(candidate.source).values
-        return Subject(candidate.source, values, candidate.id, candidate.repairs)
 
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
@@ -191,8 +171,8 @@ class Sampler:
             prose = replies.without_strategies(answer.prose)
             attempt = await self._screened(candidate, history, prose) if not answer.problem else None
             if attempt is None:
-                attempt = await self.measure(candidate, history, prose=prose, problem=answer.problem)
-            return self.recorded(await self._repaired(attempt, key, history))
+                attempt = await self.measurer.measure(candidate, history, prose=prose, problem=answer.problem)
+            return self.measurer.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
 
@@ -205,8 +185,9 @@ class Sampler:
         prompt = prompting.policy_prompt(
             plan, self._known, max_tokens=self._history_tokens, system_length=len(self._system)
         )
-        stills = self.filming.stills(first=plan.direction == "first") if self.filming else ()
-        missing = self.filming.missing() if self.filming and plan.direction != "first" else ""
+        filming = self.measurer.filming
+        stills = filming.stills(first=plan.direction == "first") if filming else ()
+        missing = filming.missing() if filming and plan.direction != "first" else ""
         question = Message("user", f"{prompt}\n{missing}\n" if missing else prompt, stills)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(
@@ -253,100 +234,6 @@ class Sampler:
             return None
         return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
 
-    async def measure(
-        self,
-        candidate: Candidate,
-        history: History,
-        *,
-        prose: str = "",
-        problem: str | None = None,
-        notes: tuple[str, ...] = (),
-    ) -> Attempt:
-        """Roll a candidate out on training seeds, or recognise it as one that already was.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-            EnvironmentFaultError: The environment failed.
-        """
-        if problem:
-            evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
-            return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose, notes)
-        digest = Program.parse(candidate.source).digest
-        candidate = replace(candidate, digest=digest)
-        if self._recipe.duplicates:
-            for earlier in history.attempts:
-                if earlier.candidate.digest == digest:
-                    twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
-                    return Attempt(
-                        twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
-                    )
-        name = self.name_of(candidate)
-        if name not in self._running:  # samples with the same program in one round share one rollout
-            self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
-        played, text, diagnosis = await self._running[name]
-        return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
-
-    def name_of(self, candidate: Candidate) -> str:
-        """The name in the journal of a candidate's training rollout."""
-        digest = candidate.digest or Program.parse(candidate.source).digest
-        if self._recipe.duplicates:
-            return f"{digest}.r{candidate.round}"
-        return f"{candidate.id}.{candidate.repairs}"
-
-    async def _trained(
-        self, name: str, candidate: Candidate, history: History
-    ) -> tuple[Played, str, Diagnosis]:
-        """Roll out on training seeds, and say what happened.
-
-        The seeds are the same for all candidates of a run, so that they are compared in pairs. With
-        racing, a candidate whose best early episode stays below the worst episode of the best attempt
-        is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
-        """
-        best = history.best()
-        races = self._recipe.racing and not candidate.tuned
-        bar = best.evaluation.episodes if best is not None and races else ()
-        program = self.subject(candidate)
-        played = await self._spender.roll_out(
-            "evaluation",
-            name,
-            program,
-            self._seeds.train(self._config.train_episodes),
-            horizon=self._horizon,
-            first=self._recipe.racing if bar else 0,
-            go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
-            record=self.summariser.record,
-        )
-        self.watch(name, played.rollout)
-        if self.filming:
-            self.filming.keep(candidate.source, played.rollout)
-        return played, *await self._told(name, program, played)
-
-    async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
-        """Feedback on rollouts, written once: an event of its own, after theirs."""
-        found = self._journal.find("feedback", name)
-        if isinstance(found, dict):
-            return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
-        if found is not None or played.measured.feedback:  # a run of an earlier version
-            return str(found or played.measured.feedback), Diagnosis()
-        rollout = played.rollout
-        if rollout is None:  # a killed process rolled out and did not come to say anything
-            seeds = [episode.seed for episode in played.evaluation.episodes]
-            rollout = await self._spender.again(
-                name, program, seeds, horizon=self._horizon, record=self.summariser.record
-            )
-        self._note_constant(name, program, rollout)
-        text, diagnosis = await self.summariser.summarise(rollout, played.evaluation)
-        self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
-        self._spender.told(name)
-        return text, diagnosis
-
-    def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
-        """Write down where a policy gave the same action in every step, which its returns do not show."""
-        action = constant_action(rollout)
-        if action and self._journal.find("constant", name) is None:
-            digest = Program.parse(program.source).digest
-            self._journal.add("constant", name, {"program": digest, "action": action})
-
     async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
         if not self._spender.can("repair") or not attempt.candidate.source:
@@ -380,15 +267,9 @@ class Sampler:
             calls = (*attempt.candidate.calls, call)
             candidate = replace(attempt.candidate, source=answer.source, repairs=n, calls=calls)
             try:
-                attempt = await self.measure(candidate, history, prose=attempt.prose)
+                attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)
             except BudgetSpentError:
                 break
-        return attempt
-
-    def recorded(self, attempt: Attempt) -> Attempt:
-        """The attempt, in the journal."""
-        if self._journal.find("attempt", attempt.id) is None:
-            self._journal.add("attempt", attempt.id, attempt)
         return attempt
 
     async def reflect(self, history: History, winner: Attempt, round_: int) -> str:
@@ -417,10 +298,6 @@ class Sampler:
 
 async def _unscreened(_candidate: Candidate, _history: History) -> Evaluation | None:
     return None
-
-
-def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:
-    return bool(bar) and not early.success_rate and max(early.returns) < min(bar)
 
 
 def _read(completion: Completion) -> answers.Answer:

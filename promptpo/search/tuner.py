@@ -398,10 +398,10 @@ class Tuner:
         )
         try:
             prose = TUNED_FROM_GIVEN if parent.prose == GIVEN else parent.prose
-            attempt = await self._sampler.measure(candidate, history, prose=prose, notes=tuned.notes)
+            attempt = await self._sampler.measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
         except BudgetSpentError:
             return None
-        return self._sampler.recorded(attempt)
+        return self._sampler.measurer.recorded(attempt)
 
     @staticmethod
     def _is_earlier(round_: int, now: int) -> bool:

@@ -168,8 +168,8 @@ def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: 
 def _decoded(function: Function, parameters: Collection[str]) -> set[str]:
     """Names that only say again what the method was given: ``door, fans = int(action[0]), int(action[1])``."""
     assigned: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(function):
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    for node in (part for part in ast.walk(function) if isinstance(part, ast.Assign)):
+        for target in node.targets:
             for name in _locals(target, ast.Store):
                 assigned.setdefault(name, []).append(node.value)
     stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]

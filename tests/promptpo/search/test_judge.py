@@ -20,7 +20,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Measured, Seeds
-from promptpo.run.spender import Played, Subject
+from promptpo.run.spender import Played
 from promptpo.search.history import History
 from promptpo.search.judge import Judge, _with_margin
 from promptpo.search.strategies import Asked
@@ -43,10 +43,6 @@ class Field:
         self.journal.listen(self.ledger.add)
         self.asked = []
         self.llm = SimpleNamespace(language_model=False)
-
-    def subject(self, candidate: Any) -> Any:
-        """As the sampler gives it."""
-        return Subject("", None, candidate.id)
 
     def episode(self, id_: Any, seed: Any) -> Any:
         """One episode of ten steps."""
@@ -91,7 +87,7 @@ class Field:
     def judged(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
         """The history after one round's judgement."""
         history = history or History(self.attempts())
-        judge = Judge(self, self, self.config, 10, threshold)
+        judge = Judge(self, self.config, 10, threshold)
         asyncio.run(judge.judge(history, history.attempts, round_))
         return history
 
@@ -260,14 +256,14 @@ def test_steps_that_are_left_go_into_the_final_order(tmp_path: Path) -> None:
     history = field.judged()
     assert history.best().id == "fast"
     history.rounds = 1
-    judge = Judge(field, field, field.config, 10)
+    judge = Judge(field, field.config, 10)
     asyncio.run(judge.confirm(history))
     assert history.best().id == "sure"
     assert field.episodes("slow") == 0
     before, told = list(field.asked), history.leader_id
     again = field.judged()
     again.rounds = 1
-    asyncio.run(Judge(field, field, field.config, 10).confirm(again))
+    asyncio.run(Judge(field, field.config, 10).confirm(again))
     assert (again.leader_id, field.asked) == (told, before)  # a resumed run finds it all in the journal
 
 
@@ -276,7 +272,7 @@ def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_pat
     field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
     history = field.judged()
     history.rounds = 1
-    asyncio.run(Judge(field, field, field.config, 10).confirm(history))
+    asyncio.run(Judge(field, field.config, 10).confirm(history))
     played = len(history.evidence(history.best()).episodes)
     difference = history.against(*history.attempts)
     assert played > 20
@@ -290,12 +286,12 @@ def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
     history = poor.judged()
     left = poor.ledger.steps_left()
-    asyncio.run(Judge(poor, poor, poor.config, 10).confirm(history))
+    asyncio.run(Judge(poor, poor.config, 10).confirm(history))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
     alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
     history = alone.judged()
     asked = list(alone.asked)
-    asyncio.run(Judge(alone, alone, alone.config, 10).confirm(history))
+    asyncio.run(Judge(alone, alone.config, 10).confirm(history))
     assert alone.asked == asked
 
 

@@ -37,6 +37,7 @@ class Sampler:
     def __init__(self, returns: list[float]) -> None:
         self.returns = returns
         self.watch: Any = None
+        self.measurer = self
 
     async def measure(self, candidate: Any, _history: Any, **_: Any) -> Attempt:
         """One episode with the next return."""

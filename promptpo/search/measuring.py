@@ -1,0 +1,165 @@
+"""Trying a candidate out: on training seeds, each program once, and what happened there in words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptpo.program import Program
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.journal import from_json, to_json
+from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
+from promptpo.run.spender import Subject
+from promptpo.search.behaviour import constant_action
+from promptpo.telling import feedback
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Played, Spender
+    from promptpo.search.filming import Filming
+    from promptpo.search.history import History
+    from promptpo.telling.summaries import Summariser
+    from sandbox import Rollout
+
+ANSWER_PROBLEMS = {
+    "empty": "was empty",
+    "thought": "had no text: the token limit was reached in the middle of thinking",
+    "cut": "was cut off before the code was complete",
+    "no_code": "had no Python module with a class Policy in it",
+    "too_long": "had a module of more than 100,000 bytes",
+}
+
+
+def subject_of(candidate: Candidate) -> Subject:
+    """What is rolled out for a candidate."""
+    values = Program.parse(candidate.source).values
+    return Subject(candidate.source, values, candidate.id, candidate.repairs)
+
+
+class Measurer:
+    """Makes attempts out of candidates.
+
+    Args:
+        spender: Rolls out.
+        config: What decides the run.
+        horizon: Longest episode, in steps.
+        summariser: Says in words what happened in episodes.
+
+    Attributes:
+        watch: Is shown each training rollout with its name in the journal; None where only its result is known.
+        filming: Keeps what pictures are drawn from; None where nobody makes any.
+    """
+
+    def __init__(self, spender: Spender, config: Config, horizon: int, summariser: Summariser) -> None:
+        self._spender, self._config, self._recipe, self._horizon = spender, config, config.switches, horizon
+        self._journal, self._summariser = spender.journal, summariser
+        self._seeds = Seeds(config.seed)
+        self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
+        self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
+        self.filming: Filming | None = None
+
+    async def measure(
+        self,
+        candidate: Candidate,
+        history: History,
+        *,
+        prose: str = "",
+        problem: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Attempt:
+        """Roll a candidate out on training seeds, or recognise it as one that already was.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+            EnvironmentFaultError: The environment failed.
+        """
+        if problem:
+            evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
+            return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose, notes)
+        digest = Program.parse(candidate.source).digest
+        candidate = replace(candidate, digest=digest)
+        if self._recipe.duplicates:
+            for earlier in history.attempts:
+                if earlier.candidate.digest == digest:
+                    twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
+                    return Attempt(
+                        twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
+                    )
+        name = self.name_of(candidate)
+        if name not in self._running:  # samples with the same program in one round share one rollout
+            self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
+        played, text, diagnosis = await self._running[name]
+        return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
+
+    def name_of(self, candidate: Candidate) -> str:
+        """The name in the journal of a candidate's training rollout."""
+        digest = candidate.digest or Program.parse(candidate.source).digest
+        if self._recipe.duplicates:
+            return f"{digest}.r{candidate.round}"
+        return f"{candidate.id}.{candidate.repairs}"
+
+    async def _trained(
+        self, name: str, candidate: Candidate, history: History
+    ) -> tuple[Played, str, Diagnosis]:
+        """Roll out on training seeds, and say what happened.
+
+        The seeds are the same for all candidates of a run, so that they are compared in pairs. With
+        racing, a candidate whose best early episode stays below the worst episode of the best attempt
+        is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
+        """
+        best = history.best()
+        races = self._recipe.racing and not candidate.tuned
+        bar = best.evaluation.episodes if best is not None and races else ()
+        program = subject_of(candidate)
+        played = await self._spender.roll_out(
+            "evaluation",
+            name,
+            program,
+            self._seeds.train(self._config.train_episodes),
+            horizon=self._horizon,
+            first=self._recipe.racing if bar else 0,
+            go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
+            record=self._summariser.record,
+        )
+        self.watch(name, played.rollout)
+        if self.filming:
+            self.filming.keep(candidate.source, played.rollout)
+        return played, *await self._told(name, program, played)
+
+    async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
+        """Feedback on rollouts, written once: an event of its own, after theirs."""
+        found = self._journal.find("feedback", name)
+        if isinstance(found, dict):
+            return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
+        if found is not None or played.measured.feedback:  # a run of an earlier version
+            return str(found or played.measured.feedback), Diagnosis()
+        rollout = played.rollout
+        if rollout is None:  # a killed process rolled out and did not come to say anything
+            seeds = [episode.seed for episode in played.evaluation.episodes]
+            rollout = await self._spender.again(
+                name, program, seeds, horizon=self._horizon, record=self._summariser.record
+            )
+        self._note_constant(name, program, rollout)
+        text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
+        self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
+        self._spender.told(name)
+        return text, diagnosis
+
+    def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
+        """Write down where a policy gave the same action in every step, which its returns do not show."""
+        action = constant_action(rollout)
+        if action and self._journal.find("constant", name) is None:
+            digest = Program.parse(program.source).digest
+            self._journal.add("constant", name, {"program": digest, "action": action})
+
+    def recorded(self, attempt: Attempt) -> Attempt:
+        """The attempt, in the journal."""
+        if self._journal.find("attempt", attempt.id) is None:
+            self._journal.add("attempt", attempt.id, attempt)
+        return attempt
+
+
+def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:
+    return bool(bar) and not early.success_rate and max(early.returns) < min(bar)
