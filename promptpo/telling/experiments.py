@@ -23,6 +23,9 @@ MOST_REPORT = 3000
 MOST_TOLD, SHORTER = 4700, (3200, 1500, 750)
 """Characters of a prompt that all experiments may take, and where room is short."""
 
+FIRST_TOLD = 9000
+"""The same of a request for a first policy, which has nothing else to tell: all reports whole."""
+
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 

@@ -28,6 +28,7 @@ FIGURES = 0.1
 
 OTHERS = "(Other episodes are left out.)"
 
+_NOTE = re.compile(r"\((\d+) more rows?\)")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _EPISODES = re.compile(r"\n(?=Episode \d+:\n)")
 
@@ -79,8 +80,15 @@ def _size(episodes: Sequence[tuple[str, ...]], most: int | None = None) -> int:
 def rows_in(rows: Sequence[str], most: int) -> str:
     """The first rows and others evenly spread over the rest, in at most so many characters, with how many are left out.
 
-    The rows of a map stay together. Of a row that is too long by itself as much is told as there is room for.
+    The rows of a map stay together. Of a row that is too long by itself as much is told as there is room for. Rows that
+    were left out before, when there was more room, count as such.
     """
+    before = sum(int(found[1]) for row in rows if (found := _NOTE.fullmatch(row)))
+    if before and len("\n".join(rows)) > most:
+        shorter = rows_in([row for row in rows if not _NOTE.fullmatch(row)], most - len(_note(before)) - 1)
+        *told, last = shorter.split("\n")
+        found = _NOTE.fullmatch(last)
+        return "\n".join([*told, *([] if found else [last]), _note(before + (int(found[1]) if found else 0))])
     items = _maps_joined(rows)
     if len("\n".join(items)) <= most:
         return "\n".join(items)
@@ -96,7 +104,7 @@ def rows_in(rows: Sequence[str], most: int) -> str:
             return text
         beside = at_items(items[left[0]], room)[:room]
         return _told([*items[: left[0]], beside, *items[left[0] + 1 :]], sorted([*at, left[0]]))
-    note = f"\n({len(rows) - 1} more row{'s' if len(rows) > 2 else ''})" if len(rows) > 1 else ""  # noqa: PLR2004
+    note = f"\n{_note(len(rows) - 1)}" if len(rows) > 1 else ""
     if most - len(note) < FEWEST:
         return between_words(rows[0], max(most, FEWEST))
     return f"{at_items(rows[0], most - len(note))[: most - len(note)]}{note}"
@@ -106,8 +114,12 @@ def _told(items: Sequence[str], at: Sequence[int]) -> str:
     """Some items, and how many rows the others have."""
     shown = set(at)
     left = sum(item.count("\n") + 1 for i, item in enumerate(items) if i not in shown)
-    note = [f"({left} more row{'s' if left > 1 else ''})"] if left else []
+    note = [_note(left)] if left else []
     return "\n".join([*(items[i] for i in at), *note])
+
+
+def _note(left: int) -> str:
+    return f"({left} more row{'s' if left > 1 else ''})"
 
 
 def _without_repeats(

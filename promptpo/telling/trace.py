@@ -75,6 +75,9 @@ ORDINAL = {2: "nd", 3: "rd"}
 WINDOW, LEAST_CROSSINGS = 100, 3
 """Steps from which the length of a stride is read, and crossings of its mean from which on a quantity goes to and fro."""
 
+SETTLED = 0.05
+"""Share of the range of an episode's rewards by which a step may earn less than the best one and still earn about the most."""
+
 STRAIGHT = 0.5
 """A quantity goes to and fro where it comes less far than this share of its way."""
 
@@ -123,6 +126,7 @@ def overview(episode: Episode, names: Mapping[str, str], posture: Collection[str
 def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] = ()) -> str:
     """A few steps of an episode: how it goes when nothing special happens.
 
+    Where the greater part of it earns the most that any step does, only what comes before can earn more, and is shown.
     Where what is observed goes to and fro, as in a gait, these are a few consecutive ones from its middle, and coarser
     ones, which show strides; of what goes on, such as a way to a goal, they are spread over the whole episode.
     """
@@ -132,8 +136,13 @@ def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     length = len(trajectory.rewards)
     middle = trajectory.observations[(length - CALM) // 2 : (length + 3 * CALM) // 2]
     most = (MOST_OBSERVED, MOST_DONE, MOST_KEPT)
+    settled = settled_from([float(reward) for reward in trajectory.rewards])
+    if settled is not None:
+        steps: Sequence[int] = sorted({n * settled // (CALM - 1) for n in range(CALM)})
+        rows = table(trajectory, steps, names, posture, most, len(steps))
+        return "\n".join([f"Steps 0 to {settled}, evenly spread; from there on all earn about the most:", *rows])
     if not _to_and_fro(middle):
-        steps: Sequence[int] = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
+        steps = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
         rows = table(trajectory, steps, names, posture, most, CALM)
         return "\n".join([f"Steps 0 to {length - 1}, evenly spread:", *rows])
     slow, quick = _strides(trajectory, length // 2)
@@ -147,6 +156,21 @@ def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     rows = table(trajectory, steps, names, posture, most, ADJACENT)
     coarse = _coarse(trajectory, first, names, slow, quick)
     return "\n".join([f"Steps {first} to {steps[-1]}, in its middle:", *rows, "", *coarse])
+
+
+def settled_from(rewards: Sequence[float]) -> int | None:
+    """The step from which on all earn about the most that any does, where these are the greater part of the episode.
+
+    Args:
+        rewards: Of each step.
+
+    Returns:
+        None where it earns the same throughout, or never comes to rest there.
+    """
+    most, least = max(rewards), min(rewards)
+    enough = most - SETTLED * (most - least)
+    last = max((t for t, reward in enumerate(rewards) if reward < enough), default=-1)
+    return last + 1 if 0 < last + 1 <= len(rewards) / 2 else None
 
 
 def _coarse(

@@ -255,6 +255,26 @@ def test_of_many_episodes_each_is_told_as_far_as_there_is_room() -> None:
     assert text.endswith(rows.OTHERS)
 
 
+def test_what_is_left_out_twice_is_said_once() -> None:
+    """A report that was shortened before it was kept says in one line how many rows are missing in all."""
+    lines = [f"t={n}: angle {n}.25, speed {n}.5" for n in range(40)]
+    once = rows.rows_in(lines, 600)
+    twice = rows.rows_in(once.split("\n"), 250)
+    assert len(twice) <= 250
+    assert twice.count("more rows") == 1
+    shown = [line for line in twice.split("\n") if line in lines]
+    assert twice.endswith(f"({len(lines) - len(shown)} more rows)")
+
+
+def test_a_first_policy_is_asked_for_with_whole_reports() -> None:
+    """Nothing else is known then; later requests tell less of them."""
+    report = "\n".join(f"joint {n}: torque +0.5 moves it by {n}.125 rad" for n in range(60))
+    three = [Experiment(f"p0.{n}", SOURCE, report) for n in (1, 2, 3)]
+    assert 2000 < len(report) <= experiments.MOST_REPORT
+    assert experiments.section(three, experiments.FIRST_TOLD).count(report) == 3
+    assert experiments.section(three, experiments.MOST_TOLD).count(report) == 0
+
+
 @given(
     st.lists(TEXTS | st.integers(0, 900).map(lambda n: "row of words\n" * (n // 5)), min_size=1, max_size=12),
     st.integers(20, 3000),

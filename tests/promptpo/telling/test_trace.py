@@ -14,7 +14,7 @@ from promptpo.search.history import History
 from promptpo.telling.feedback import extremes
 from promptpo.telling.scores import steps_earned
 from promptpo.telling.tables import cell, cells
-from promptpo.telling.trace import course, event, of_debug, overview, shorter, trace, usual
+from promptpo.telling.trace import course, event, of_debug, overview, settled_from, shorter, trace, usual
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}
@@ -324,6 +324,19 @@ def test_the_usual_steps_are_from_the_middle() -> None:
     heights = [float(row.split("|")[1]) for row in rows[2:]]
     assert max(heights) - min(heights) > 1.5, "one stride at least"
     assert usual(episode([1.0] * 9), NAMES) == ""
+
+
+def test_of_an_episode_that_comes_to_rest_the_way_there_is_shown() -> None:
+    """Steps that earn the most there is teach nothing; a way back from there, or a gait, is no rest."""
+    way = [t / 4 for t in range(40)]
+    text = usual(episode([*way, *[10.0] * 300, 9.9, *[10.0] * 59]), NAMES)
+    head, _, *rows = text.splitlines()
+    assert head == "Steps 0 to 38, evenly spread; from there on all earn about the most:"
+    assert (rows[0].split("|")[0], rows[-1].split("|")[0]) == ("0", "38")
+    assert settled_from([*way, *[10.0] * 100, 0.0, *[10.0] * 10]) is None
+    assert settled_from([1.0] * 100) is None
+    assert settled_from(([0.5, 1.0] * 100)) is None
+    assert settled_from(way) is None
 
 
 def test_of_what_goes_on_the_usual_steps_are_spread_over_the_episode() -> None:
