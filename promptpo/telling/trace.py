@@ -140,7 +140,9 @@ def usual(episode: Episode, names: Mapping[str, str], posture: Collection[str] =
     if settled is not None:
         steps: Sequence[int] = sorted({n * settled // (CALM - 1) for n in range(CALM)})
         rows = table(trajectory, steps, names, posture, most, len(steps))
-        return "\n".join([f"Steps 0 to {settled}, evenly spread; from there on all earn about the most:", *rows])
+        return "\n".join(
+            [f"Steps 0 to {settled}, evenly spread; from there on all earn about the most:", *rows]
+        )
     if not _to_and_fro(middle):
         steps = [n * (length - 1) // (CALM - 1) for n in range(CALM)]
         rows = table(trajectory, steps, names, posture, most, CALM)

@@ -335,7 +335,7 @@ def test_of_an_episode_that_comes_to_rest_the_way_there_is_shown() -> None:
     assert (rows[0].split("|")[0], rows[-1].split("|")[0]) == ("0", "38")
     assert settled_from([*way, *[10.0] * 100, 0.0, *[10.0] * 10]) is None
     assert settled_from([1.0] * 100) is None
-    assert settled_from(([0.5, 1.0] * 100)) is None
+    assert settled_from([0.5, 1.0] * 100) is None
     assert settled_from(way) is None
 
 
