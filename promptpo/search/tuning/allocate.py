@@ -6,15 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from promptpo.search.tuning.arms import (
-    Arm,
-    arm_of,
-    best_of_search,
-    distinct,
-    entrants,
-    nothing_better,
-    unchanged,
-)
+from promptpo.search.tuning.arms import Arm, arm_of, distinct, entrants
 from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, Tuned
 from promptpo.search.tuning.choosing import FINALISTS, FinalChoice
 from promptpo.search.tuning.clock import Clock
@@ -22,7 +14,7 @@ from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import EPISODES, IDLE_LOOKS, Foresight
-from promptpo.search.tuning.peaks import Peak
+from promptpo.search.tuning.outcomes import TuningResults
 from promptpo.search.tuning.target import Proof
 
 if TYPE_CHECKING:
@@ -155,67 +147,14 @@ class Tuning:
 
         A candidate that is not known to be better than it was comes back as it was.
         """
-        leader = self._choice.arm if self._choice else max(self._alive, key=self._worth, default=None)
-        results, beside = {}, self._beside(leader)
-        for start in self._starts:
-            arm = next((arm for arm in self._racing if arm.start is start), None)
-            if arm is None:
-                results[start.id] = Tuned(start.id, start.program, score=start.score)
-            elif self._for_nothing:
-                results[start.id] = unchanged(arm, nothing_better(arm))
-            elif arm is beside:
-                results[start.id] = self._proven_of(arm)
-            elif arm is leader:
-                results[start.id] = self._choice.result() if self._choice else best_of_search(arm)
-            else:
-                note = f"tuning gave it up after {arm.steps} steps for a structure that did better"
-                results[start.id] = unchanged(arm, note)
-        return tuple(self._judged(self._noted(results[start.id]), leader) for start in self._starts)
-
-    def _beside(self, leader: Arm | None) -> Arm | None:
-        """The best new structure where the leader is tuned again and stays in front: its gain is a candidate as well."""
-        if leader is None or not leader.start.again:
-            return None
-        proven = [
-            arm
-            for arm in self._racing
-            if arm is not leader
-            and isinstance(arm, CmaSearch)
-            and self._foresight.proven(arm) != arm.space.defaults
-        ]
-        return max(proven, key=self._worth, default=None)
-
-    def _proven_of(self, arm: Arm) -> Tuned:
-        """A structure with the numbers that proved themselves in whole episodes."""
-        if not isinstance(arm, CmaSearch):
-            return best_of_search(arm)
-        found = Finalist(arm.start.program, self._foresight.proven(arm))
-        return arm.tuned(found, self._foresight.promise(arm))
-
-    def _judged(self, tuned: Tuned, leader: Arm | None) -> Tuned:
-        """With how much was tried, and what came of it in a word."""
-        arm = next((arm for arm in self._racing if arm.start.id == tuned.id), None)
-        if arm is None:
-            return tuned
-        peak = arm.whole_episodes.best() if isinstance(arm, CmaSearch) else Peak()
-        spread = arm.spread if isinstance(arm, CmaSearch) else ()
-        told = replace(tuned, evaluations=arm.evaluations, peak=peak, spread=spread)
-        if tuned.program is not arm.start.program:
-            return replace(told, outcome="better")
-        if not self._for_nothing and arm is not leader:
-            return replace(told, outcome="given up")
-        if arm.evaluations and not arm.ran:
-            return replace(told, outcome="nothing ran")
-        return replace(told, outcome="alike" if arm.flat else "none")
-
-    def _noted(self, tuned: Tuned) -> Tuned:
-        """With what short episodes promised and whole ones gave."""
-        seen, leader = self._foresight.seen, self._foresight.leader
-        if not self._earning or seen is None or leader is None or leader.start.id != tuned.id:
-            return tuned
-        steps, short, whole = seen
-        note = f"in episodes of {steps:,} steps tuning saw {short:.4g}, in whole ones {whole:.4g}"
-        return replace(tuned, notes=(*tuned.notes, note))
+        return TuningResults(
+            racing=self._racing,
+            leader=self._choice.arm if self._choice else max(self._alive, key=self._worth, default=None),
+            choice=self._choice,
+            foresight=self._foresight if self._earning else None,
+            worth=self._worth,
+            for_nothing=self._for_nothing,
+        ).of(self._starts)
 
     def _run(self) -> Steps[None]:
         if not self._racing:
