@@ -87,7 +87,7 @@ def body_of(env: Any, space: AnySpace) -> str:
         if like != name:  # limbs on both sides are told once
             told = ", ".join([f"like {like}", *(f"joint {joint}" for joint in joints)])
         lines.append(f"{name}{_where(model, index)}: {told}")
-    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with springs, damping and limits, if any"
+    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with springs, damping, armature and limits, if any"
     turning = any(int(kind) == HINGE for kind in model.jnt_type)
     return "\n".join([head, *([SENSE] if turning else []), *lines])
 
@@ -148,6 +148,7 @@ def _joints(model: Any, body: int) -> Iterator[str]:
                 ("spring", joint.stiffness[0]),
                 ("damping", joint.damping[0]),
                 ("friction", joint.frictionloss[0]),
+                ("armature", joint.armature[0]),
             )
             if value
         ]

@@ -298,7 +298,9 @@ def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
     dt = getattr(env.unwrapped, "dt", None)
     if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0 < dt < math.inf:
         return parts
-    told = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
+    value = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
+    # in words: a reward that divides by it says little to who looks for it
+    told = rf"\b(?:dt|tau|time ?step|seconds?)\b[^\n]{{0,20}}{value}|{value} ?(?:s|sec|seconds?)\b"
     return parts if re.search(told, render(parts)) else replace(parts, step_seconds=float(dt))
 
 

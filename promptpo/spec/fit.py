@@ -60,9 +60,9 @@ def _repeating() -> Iterator[Callable[[Parts], Parts]]:
 def _telling() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions of what nothing else says, the one that costs least first."""
     yield lambda p: replace(p, end=_cut_prose(p.end, 350))
-    yield lambda p: replace(p, body="")
-    yield _without_ranges
     yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
+    yield _without_ranges  # the body has the limits of its joints
+    yield lambda p: replace(p, body="")
     yield lambda p: replace(p, action=[replace(f, meaning=cut(f.meaning, 40)) for f in p.action])
     yield _without_hidden
     yield _without_meanings

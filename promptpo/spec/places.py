@@ -10,7 +10,7 @@ import numpy as np
 
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.envs.spaces import AnySpace, at, leaves
-from promptpo.spec.render import number, rough
+from promptpo.spec.render import number, rough_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -158,7 +158,7 @@ def _place(values: Sequence[Any], arrays: Mapping[str, Any], begins: Sequence[in
         low, high = float(table.min()), float(table.max())
         if _counts(table[:, 0], begins):
             return f"{HIDDEN}counts steps from {_plain(values[0])}"
-        text = f"seen {rough(low)} .. {rough(high)}" if low < high else _plain(values[0])
+        text = f"seen {rough_span(low, high)}" if low < high else _plain(values[0])
         return f"{HIDDEN}{text}"
     return _hidden(values[-1])
 

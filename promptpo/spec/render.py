@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 WIDTH = 108
 TWO_DIGITS_BELOW = 10
+NARROW = 0.2
+"""An observed range that spans less than this share of its larger end has one digit more."""
+
 WRITTEN_OUT = 1e4
 """Whole numbers from here on are written with all their digits."""
 
@@ -132,12 +135,12 @@ def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
 def _remark(item: Field) -> str:
     """What stands behind a field: "-1 .. 1 rad; meaning"."""
     if item.spans:
-        seen, digits = ("seen ", rough) if item.seen else ("", number)
-        span = seen + ", ".join(f"{digits(low)} .. {digits(high)}" for low, high in item.spans)
+        seen, told = ("seen ", rough_span) if item.seen else ("", _span)
+        span = seen + ", ".join(told(low, high) for low, high in item.spans)
     elif math.isfinite(item.low) or math.isfinite(item.high):
-        span = f"{number(item.low)} .. {number(item.high)}"
+        span = _span(item.low, item.high)
     elif item.seen:
-        span = f"seen {rough(item.seen[0])} .. {rough(item.seen[1])}"
+        span = f"seen {rough_span(*item.seen)}"
     else:
         span = ""
     if span and item.unit:
@@ -160,6 +163,19 @@ def number(value: float) -> str:
 def rough(value: float) -> str:
     """An observed number with two or three digits."""
     return number(float(f"{value:.2g}") if abs(value) < TWO_DIGITS_BELOW else float(f"{value:.3g}"))
+
+
+def rough_span(low: float, high: float) -> str:
+    """An observed range with two or three digits, and one more where its ends lie close to each other."""
+    if high - low >= NARROW * max(abs(low), abs(high)):
+        return f"{rough(low)} .. {rough(high)}"
+    return " .. ".join(
+        number(float(f"{value:.3g}") if abs(value) < TWO_DIGITS_BELOW else value) for value in (low, high)
+    )
+
+
+def _span(low: float, high: float) -> str:
+    return f"{number(low)} .. {number(high)}"
 
 
 def _action(parts: Parts) -> str:

@@ -60,7 +60,7 @@ def tokens(text: str) -> int:
     return round(len(text) / CHARACTERS_PER_TOKEN)
 
 
-def system_prompt(
+def system_prompt(  # noqa: PLR0913 - the conditions of the template
     *,
     spec: str,
     horizon: int | None,
@@ -70,8 +70,9 @@ def system_prompt(
     observation: str,
     action: str,
     looking: str = "",
+    once: bool = False,
 ) -> str:
-    """The part of every request for a policy that never changes in a run."""
+    """The part of every request for a policy that never changes in a run; `once` where nothing is asked for later."""
     goal = "the share of episodes that succeed, then the sum of rewards" if success else "the sum of rewards"
     return render(
         "system",
@@ -83,6 +84,7 @@ def system_prompt(
         observation_form=observation,
         action_form=action,
         looking=looking,
+        once=once,
     )
 
 
@@ -98,6 +100,7 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         observation=_untold(form_of(spec.observation_space), spec.text),
         action=_untold(form_of(spec.action_space), spec.text),
         looking=render("looking", **pictures).strip() if pictures else "",
+        once=config.budget.rounds == 1,
     )
 
 

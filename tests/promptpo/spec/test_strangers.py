@@ -11,6 +11,7 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import check_spec, describe, observe
 from promptpo.spec.horizon import told_length
 from promptpo.spec.reading import posture_of
+from promptpo.spec.render import rough_span
 from tests.promptpo.envs.test_building import needs
 
 HERE = "tests.promptpo.spec.strangers"
@@ -92,6 +93,21 @@ def test_code_with_a_name_that_nobody_knows_gives_way_to_words() -> None:
     text = spec("Courier").text
     assert "target" not in text
     assert '"""+1 for each parcel."""' in text
+
+
+def test_a_body_is_worth_more_than_what_random_actions_reached() -> None:
+    """Where there is no room for both, limits of joints say what ranges of an ant that tumbles do not."""
+    ant = describe(Task("Ant-v5")).text
+    assert "joint hip_1 (turns about z, damping 1, armature 1) -0.52 .. 0.52 rad" in ant
+    assert '"seconds_per_step": 0.05' in ant  # though the reward divides by it
+    assert '"seconds_per_step"' not in describe(Task("CartPole-v1")).text
+
+
+def test_a_narrow_range_shows_what_it_spans() -> None:
+    """Two digits would make one number of both ends."""
+    assert rough_span(1.172, 1.2534) == "1.17 .. 1.25"
+    assert rough_span(-2.14, 1.2534) == "-2.1 .. 1.3"
+    assert rough_span(20.034, 20.2) == "20.03 .. 20.2"
 
 
 def test_a_text_has_an_example_unless_names_are_hidden() -> None:
@@ -192,13 +208,13 @@ def test_a_body_says_how_its_joints_turn_and_what_holds_them() -> None:
 
     cheetah, walker = body("HalfCheetah-v5"), body("Walker2d-v5")
     assert "a positive angle about y turns z towards x" in cheetah
-    assert "joint bthigh (turns about y, spring 240, damping 6) -0.52 .. 1.1 rad" in cheetah
+    assert "joint bthigh (turns about y, spring 240, damping 6, armature 0.1) -0.52 .. 1.1 rad" in cheetah
     assert "joint rooty (turns about y)" in cheetah
     assert (
         "capsule (0, 0, 0) to (0, 0, -0.45), radius 0.05; joint thigh_joint (turns about -y, damping"
         in walker
     )
-    assert "joint leg_joint (turns about -y at (0, 0, 0.25), damping 0.1)" in walker
+    assert "joint leg_joint (turns about -y at (0, 0, 0.25), damping 0.1, armature 0.01)" in walker
     assert "turns about (-0.71, 0.71, 0)" in body("Ant-v5")
     assert "e-1" not in cheetah + walker
 

@@ -27,6 +27,12 @@ def system(**more: Any) -> Any:
     return prompting.system_prompt(**{**values, **more})
 
 
+def test_who_is_asked_once_is_promised_no_second_request() -> None:
+    """A run of one round tells nothing of what happened."""
+    assert "asked for a better one" in system()
+    assert "asked for a better one" not in system(once=True)
+
+
 def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """The contract and the spec, as every call of a run begins."""
     assert system() == snapshot
