@@ -271,8 +271,8 @@ def _held(directory: Path) -> bool:
 
 
 def someone_asked(directory: Path) -> bool:
-    """Whether a run has ever waited for answers here."""
-    return (directory / LOCK).exists()
+    """Whether a run has ever waited for answers here, or in a subdirectory."""
+    return any((box / LOCK).exists() for box in boxes(directory))
 
 
 def _hold(directory: Path) -> int:

@@ -47,8 +47,16 @@ def with_motors(found: Sequence[Field], env: Any, space: AnySpace) -> list[Field
     """The components of an action with what one unit of them does: a torque, or an angle to hold."""
     model = driven(env, space)
     if model is None or len(found) != model.nu:
-        return list(found)
+        return _with_like_motors(found, model) if model is not None and len(found) == 1 else list(found)
     return [_with_motor(item, model, i) for i, item in enumerate(found)]
+
+
+def _with_like_motors(found: Sequence[Field], model: Any) -> list[Field]:
+    """One field for all motors, where one unit of each does the same."""
+    (item,) = found
+    each = [_with_motor(item, model, i) for i in range(model.nu)]
+    units = {(one.unit, one.meaning) for one in each}
+    return [replace(item, unit=each[0].unit, meaning=each[0].meaning)] if len(units) == 1 else [item]
 
 
 def _with_motor(item: Field, model: Any, index: int) -> Field:

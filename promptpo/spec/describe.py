@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import gymnasium
+
 from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
@@ -39,8 +41,6 @@ from sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import gymnasium
 
     from promptpo.envs.task import Task
     from promptpo.spec.horizon import HorizonSource
@@ -294,8 +294,10 @@ def _revealed(
 
 
 def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
-    """The parts with how long a step lasts, where the environment has a ``dt`` and no part tells it."""
-    dt = getattr(env.unwrapped, "dt", None)
+    """The parts with how long a step lasts, where the environment or one within it has a ``dt`` and no part tells it."""
+    inner = (part for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env))
+    found = (getattr(one, "dt", None) for one in (env.unwrapped, *(part.unwrapped for part in inner)))
+    dt = next((one for one in found if one is not None), None)
     if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0 < dt < math.inf:
         return parts
     value = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"

@@ -104,6 +104,11 @@ class Where:
                 "best until then. Write the values that you believe in, with honest bounds."
             )
         kept = self._kept_for()
+        if episodes < WORTH and self.round == 1 and kept:  # how long they last is not known yet
+            return (
+                f"Whether steps are left for tuning this round's PARAMS depends on how long episodes last: hardly any "
+                f"where they take {_steps(self.length)}, more where they end earlier. Write values that work as they are."
+            )
         if episodes < 1:
             rest = f" ({kept[2:]})" if kept else ""
             return f"No steps are left for tuning this round's PARAMS{rest}: write the values that you believe in."

@@ -108,6 +108,8 @@ def _models_part(round_: Round, steps_left: int, length: float) -> int:
         return 0
     free, worth, even = _parts(round_, steps_left, length)
     part = even if even >= worth else min(worth, free - round_.measuring)
+    if part < LEAST * length and round_.left <= 1:  # what the last round leaves is of no use to anybody
+        part = min(worth, steps_left - round_.measuring // 2)
     return part if part >= LEAST * length else 0
 
 

@@ -135,17 +135,19 @@ def question(box: Path, number: int) -> None:
     (box / f".{number:04}.json").write_text(json.dumps(facts))
 
 
+@pytest.mark.parametrize("inner", [".", "task/method/0"])
 def test_who_waits_for_a_run_that_is_over_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], inner: str
 ) -> None:
-    """Even where it ended before the call; a run that has never asked may still begin."""
+    """Even where it ended before the call, in a subdirectory too; a run that has never asked may still begin."""
     monkeypatch.setattr("promptpo.cli.inbox.GRACE_SECONDS", 0.1)
-    (tmp_path / LOCK).touch()
+    (tmp_path / inner).mkdir(parents=True, exist_ok=True)
+    (tmp_path / inner / LOCK).touch()
     started = time.monotonic()
     assert command(["inbox", str(tmp_path), "--wait", "60"]) == 0
     assert time.monotonic() - started < 20
     assert "no run is asking" in capsys.readouterr().out
-    (tmp_path / LOCK).unlink()
+    (tmp_path / inner / LOCK).unlink()
     started = time.monotonic()
     assert command(["inbox", str(tmp_path), "--wait", "0.8"]) == 0
     assert time.monotonic() - started >= 0.8

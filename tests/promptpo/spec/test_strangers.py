@@ -247,3 +247,10 @@ def test_a_counter_has_no_range() -> None:
     assert "# Not in the observation: env.t (counts steps from 0)." in spec("Boiler").text
     car = describe(Task("MountainCarContinuous-v0")).text
     assert "seen in the first" not in car
+
+
+def test_what_a_force_is_multiplied_by_is_told_of_grouped_actions_too() -> None:
+    """A maze's ball feels a hundred times the action, and a step is as long as that of the environment inside."""
+    text = describe(Task("PointMaze_UMaze-v3")).text
+    assert "self.linear_force = action[0:2]  # -1 .. 1 * 100 N; x, y" in text
+    assert '"seconds_per_step": 0.01' in text

@@ -66,6 +66,9 @@ def test_a_plan_of_few_steps_is_no_promise() -> None:
     none = Where(4, 4, tunes=True, tuning_steps=145, length=1000.0)
     assert not none.tunable
     assert "No steps are left" in none.in_words()
+    first = Where(1, 3, steps=50_000, steps_left=48_000, tunes=True, tuning_steps=0, length=1000.0)
+    assert "depends on how long episodes last" in first.in_words()
+    assert "No steps are left" not in first.in_words()
     never = Where(4, 4)
     assert never.tunable
     assert "tun" not in never.in_words()

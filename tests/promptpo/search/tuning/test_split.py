@@ -75,8 +75,16 @@ def test_no_round_takes_what_later_ones_could_use() -> None:
 
 def test_a_handful_of_episodes_is_not_tuned_with() -> None:
     """Four episodes choose numbers by luck, and measuring the choice costs as much again; ten are a search."""
-    assert tuning_steps(round_(left=1, measuring=8_000), 12_000) == 0
+    assert tuning_steps(round_(left=1, measuring=8_000), 11_000) == 0
     assert tuning_steps(round_(left=1, measuring=8_000), 18_000) == 10_000
+
+
+def test_what_the_last_round_leaves_is_tuned_with_rather_than_left() -> None:
+    """Half of the measuring will do where the steps buy nothing else; earlier rounds keep theirs for later ones."""
+    last = replace(round_(left=1, measuring=8_000), closing=5_000)
+    assert tuning_steps(last, 17_283) == 13_283
+    assert tuning_steps(last, 11_000) == 0
+    assert tuning_steps(replace(last, left=2), 17_283) == 0
 
 
 def test_the_last_round_has_its_share() -> None:
@@ -111,10 +119,11 @@ def test_without_a_limit_there_still_is_one(lengths: Any, steps: Any) -> None:
     st.integers(0, 10**7),
 )
 def test_no_more_than_there_is(some_round: Any, left: Any) -> None:
-    """Tuning and measuring together stay within the budget."""
+    """Tuning and measuring together stay within the budget, in the last round tuning and half of the measuring."""
     steps = tuning_steps(some_round, left)
     assert 0 <= steps <= left
-    assert steps == 0 or steps + some_round.measuring <= left
+    last = some_round.language_model and some_round.left <= 1
+    assert steps == 0 or steps + some_round.measuring // (2 if last else 1) <= left
 
 
 def test_a_small_budget_is_used_where_episodes_are_short() -> None:
