@@ -110,13 +110,21 @@ def report(benchmark: Benchmark) -> None:
 
 
 def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
-    """What language models said in finished runs, where it was not a recording already."""
-    return {
-        f"{row.cell.task.slug}--{row.cell.directory.parent.name}--{row.cell.directory.name}{SUFFIX}": recording(
-            row.cell.directory
-        )
+    """What language models said in finished runs, where it was not a recording already.
+
+    Named so that ``--models "replay:FOLDER/{task}--{method}--seed-{seed}.jsonl.xz"`` hears all of one model again.
+    """
+    said = [
+        row.cell
         for row in rows
         if row.llm and row.cell.method.kind == "optimize" and not (row.cell.model or "").startswith("replay:")
+    ]
+    several = len({cell.model for cell in said}) > 1
+    return {
+        f"{cell.task.slug}--{cell.directory.parent.name if several else cell.method.name}--{cell.directory.name}{SUFFIX}": recording(
+            cell.directory
+        )
+        for cell in said
     }
 
 
