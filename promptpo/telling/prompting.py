@@ -71,8 +71,22 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
     action: str,
     looking: str = "",
     once: bool = False,
+    tables: bool = True,
 ) -> str:
-    """The part of every request for a policy that never changes in a run; `once` where nothing is asked for later."""
+    """The part of every request for a policy that never changes in a run.
+
+    Args:
+        spec: The text that describes the task.
+        horizon: Longest episode, in steps; None where it is not known.
+        success: Whether success counts before the return.
+        tune: Whether numbers in ``PARAMS`` are tuned.
+        clips: Whether actions are clipped into their bounds.
+        observation: What an observation is, where the spec does not say it.
+        action: The same of an action.
+        looking: On pictures; empty where there are none.
+        once: Nothing is asked for later.
+        tables: Later requests show tables of steps.
+    """
     goal = "the share of episodes that succeed, then the sum of rewards" if success else "the sum of rewards"
     return render(
         "system",
@@ -85,6 +99,7 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
         action_form=action,
         looking=looking,
         once=once,
+        tables=tables and not once,
     )
 
 
@@ -101,6 +116,7 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         action=_untold(form_of(spec.action_space), spec.text),
         looking=render("looking", **pictures).strip() if pictures else "",
         once=config.budget.rounds == 1,
+        tables=config.switches.history != "winners",
     )
 
 

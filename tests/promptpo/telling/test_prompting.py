@@ -33,6 +33,13 @@ def test_who_is_asked_once_is_promised_no_second_request() -> None:
     assert "asked for a better one" not in system(once=True)
 
 
+def test_tables_are_promised_where_there_are_any() -> None:
+    """The published procedure shows none, nor does a run of one round."""
+    assert "Tables of steps" in system()
+    assert "Tables of steps" not in system(tables=False)
+    assert "Tables of steps" not in system(once=True)
+
+
 def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """The contract and the spec, as every call of a run begins."""
     assert system() == snapshot
