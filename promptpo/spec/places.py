@@ -33,6 +33,9 @@ EARLIER = re.compile(r"init|prev|last|old|start", re.IGNORECASE)
 HIDDEN = "hidden: "
 """Before what is known of a variable that the observation does not hold."""
 
+POINT, RIGID = 4, 0.05
+"""Numbers of a point at most; it is beside another where what is between them changes by less than this share of its way."""
+
 LONGEST = 60
 """Characters of an example value."""
 
@@ -146,14 +149,14 @@ def _place(values: Sequence[Any], arrays: Mapping[str, Any], begins: Sequence[in
     if any(row is None for row in rows) or len({len(row) for row in rows if row is not None}) != 1:
         return _hidden(values[-1])
     table = np.array(rows, dtype=float)
-    size = table.shape[1]
-    if size and (table != table[0]).any():  # what never changes agrees with anything
-        for path, (observed, dimensions) in arrays.items():
-            for start in range(observed.shape[1] - size + 1):
-                if np.allclose(observed[:, start : start + size], table, rtol=1e-5, atol=1e-7):
-                    if dimensions == 0 or size == observed.shape[1] > 1:
-                        return path
-                    return f"{path}[{start}]" if size == 1 else f"{path}[{start}:{start + size}]"
+    size, moves = table.shape[1], bool(table.size and (table != table[0]).any())
+    seen = (
+        (_equal(table, arrays) or _beside(table, arrays)) if moves else ""
+    )  # what never changes agrees with anything
+    if seen:
+        return seen
+    if not moves and 1 < size <= POINT and isinstance(values[0], np.ndarray):
+        return f"{HIDDEN}always {_point(table[0], 0.0)}"
     if size == 1:
         low, high = float(table.min()), float(table.max())
         if _counts(table[:, 0], begins):
@@ -161,6 +164,40 @@ def _place(values: Sequence[Any], arrays: Mapping[str, Any], begins: Sequence[in
         text = f"seen {rough_span(low, high)}" if low < high else _plain(values[0])
         return f"{HIDDEN}{text}"
     return _hidden(values[-1])
+
+
+def _equal(table: NDArray[Any], arrays: Mapping[str, Any]) -> str:
+    """The part of an observation that holds the same; empty where there is none."""
+    size = table.shape[1]
+    for path, (observed, dimensions) in arrays.items():
+        for start in range(observed.shape[1] - size + 1):
+            if np.allclose(observed[:, start : start + size], table, rtol=1e-5, atol=1e-7):
+                if dimensions == 0 or size == observed.shape[1] > 1:
+                    return path
+                return f"{path}[{start}]" if size == 1 else f"{path}[{start}:{start + size}]"
+    return ""
+
+
+def _beside(table: NDArray[Any], arrays: Mapping[str, Any]) -> str:
+    """The part of an observation that a point stays beside, with how far; empty where there is none."""
+    found: dict[str, float] = {}
+    size = table.shape[1]
+    for path, (observed, _) in arrays.items() if 1 < size <= POINT else ():
+        for start in range(observed.shape[1] - size + 1):
+            part = observed[:, start : start + size]
+            spread = float(np.ptp(table - part, axis=0).max())
+            if spread <= RIGID * np.ptp(part, axis=0).max():
+                away = _point((table - part).mean(axis=0), spread)
+                found[f"{path}[{start}:{start + size}] + {away}, within {number(float(f'{spread:.1g}'))}"] = (
+                    spread
+                )
+    return min(found, key=lambda text: found[text], default="")
+
+
+def _point(values: NDArray[Any], spread: float) -> str:
+    """Numbers in brackets; those that are smaller than the spread are none."""
+    told = (0.0 if abs(value) <= spread else float(f"{value:.3g}") for value in values)
+    return f"({', '.join(map(number, told))})"
 
 
 def _counts(values: NDArray[Any], begins: Sequence[int]) -> bool:

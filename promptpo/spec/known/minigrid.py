@@ -11,7 +11,7 @@ ACTIONS = (
     ActionValue("LEFT", 0, "turn left"),
     ActionValue("RIGHT", 1, "turn right"),
     ActionValue("FORWARD", 2, "move to the cell ahead, if nothing blocks it"),
-    ActionValue("PICKUP", 3, "pick up the object in the cell ahead"),
+    ActionValue("PICKUP", 3, "pick up the object in the cell ahead, with empty hands only"),
     ActionValue("DROP", 4, "drop the carried object into the empty cell ahead"),
     ActionValue("TOGGLE", 5, "open or close the door ahead (a locked one needs its key), or open a box"),
     ActionValue("DONE", 6, "nothing, or the end of the mission where the mission asks for it"),

@@ -83,6 +83,13 @@ def test_an_ending_is_told_where_the_reward_cannot_be() -> None:
     assert text.index("Not documented") < text.index("return bool(env.x.min() < 0.05)")
 
 
+def test_a_point_that_moves_with_an_observed_one_is_told_by_it() -> None:
+    """Fingers below a hand, which only the reward reads, and a place that is the same in every episode."""
+    text = describe(Task("Meta-World/pick-place-v3")).text
+    assert "# env.tcp_center: next_obs[0:3] + (0, 0, -0.045), within 0.000" in text
+    assert "env.init_tcp (always (0.00" in text
+
+
 def test_the_reward_of_a_step_docstring_is_told() -> None:
     """A reward that only the documentation of step tells is not "not documented"."""
     assert "minus the distance of the two numbers from 2" in spec("Points").text
