@@ -43,7 +43,7 @@ def against_learning(scores: SuiteScores) -> dict[str, int]:
 
 
 def answers(scores: SuiteScores) -> list[HypothesisFinding]:
-    """All seven, in order; those that lack runs are left out."""
+    """All seven, in order; those that have no runs are left out, those that others could still decide are undecided."""
     asked: list[Callable[[SuiteScores], HypothesisFinding | None]] = [
         _sufficient,
         _better,
@@ -64,7 +64,8 @@ def said(value: Interval) -> str:
 def _sufficient(scores: SuiteScores) -> HypothesisFinding | None:
     known = [scores.found[LLM, task] for task in scores.tasks if (LLM, task) in scores.found]
     n = sum(one.enough for one in known)
-    verdict = HOLDS if n >= SUFFICIENT else FAILS if n < TOO_FEW else OPEN
+    missing = len(scores.tasks) - len(known)
+    verdict = HOLDS if n >= SUFFICIENT else FAILS if n + missing < TOO_FEW else OPEN
     return HypothesisFinding("sufficient on most tasks", f"{n} of {len(known)}", verdict) if known else None
 
 
@@ -73,8 +74,9 @@ def _better(scores: SuiteScores) -> HypothesisFinding | None:
     if not found:
         return None
     up, down = found.count(1), found.count(-1)
-    holds = up >= BETTER and down <= WORSE
-    verdict = HOLDS if holds else FAILS if up < TOO_FEW_BETTER else OPEN
+    missing = len(scores.tasks) - len(found)
+    holds = up >= BETTER and down + missing <= WORSE
+    verdict = HOLDS if holds else FAILS if up + missing < TOO_FEW_BETTER else OPEN
     text = f"better on {up}, worse on {down}, neither on {found.count(0)} of {len(found)}"
     return HypothesisFinding("better than the best learner at the same steps", text, verdict)
 

@@ -93,6 +93,16 @@ def test_a_model_that_is_no_better_than_learning_says_so(tmp_path: Path) -> None
     assert verdicts(tmp_path) == ["fails", "fails", "fails", "fails", "fails", "undecided"]
 
 
+def test_what_is_still_to_be_run_decides_nothing(tmp_path: Path) -> None:
+    """Learners on half of the tasks leave open who is better, however it stands on these."""
+    half = set(TASKS[:14])
+    write(tmp_path, {"promptpo": lambda task: 0.96, "ppo": lambda task: 0.2})
+    rows = (tmp_path / "results.csv").read_text().splitlines()
+    kept = [row for row in rows if ",ppo," not in row or row.split(",")[0] in half]
+    (tmp_path / "results.csv").write_text("\n".join(kept) + "\n")
+    assert verdicts(tmp_path)[:2] == ["holds", "undecided"]
+
+
 def test_a_run_that_failed_counts_as_nothing(tmp_path: Path) -> None:
     """A policy that failed in held-out episodes is not sufficient, whatever it earned until then."""
     write(tmp_path, {"promptpo": lambda task: 1.0}, failed="CartPole-v1")
