@@ -40,12 +40,15 @@ class Answer:
     prose: str = ""
 
 
+_EXPERIMENT = re.compile(r"^class Probe\b", re.MULTILINE)
+
+
 def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: bool = False) -> Answer:
     """Find the module that defines `class_name` in an answer.
 
     Copes with several fences, none, prose around them, thinking blocks, Windows line ends, a class of
     another name, a bare function, and code wrapped in JSON. When several blocks qualify the last one
-    wins: models put their final version last. Takes time in proportion to the text's length.
+    wins: models put their final version last; but an experiment that has a policy inside only where nothing else has one. Takes time in proportion to the text's length.
 
     Args:
         text: The raw answer.
@@ -61,7 +64,7 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
         candidates.append(text)
         candidates.extend(_tail_of_prose(text))
     prose = _prose(text)
-    best: tuple[int, str] | None = None
+    best: tuple[int, bool, str] | None = None
     for block in candidates:
         code = textwrap.dedent(block).strip("\n").expandtabs(4)
         if len(code.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
@@ -69,14 +72,15 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
                 return Answer("", "too_long", prose)
             continue
         rank, source = _as_module(code, class_name, method)
-        if rank and (best is None or rank >= best[0]):
-            best = (rank, source)
+        own = not (class_name == "Policy" and _EXPERIMENT.search(source))
+        if rank and (best is None or (rank, own) >= best[:2]):
+            best = (rank, own, source)
     if best is None:
         unfinished = cut or any(not is_closed for _, is_closed in blocks)
         return Answer("", "cut" if unfinished else "no_code", prose)
     if cut and best[0] < _WHOLE:
         return Answer("", "cut", prose)
-    return Answer(best[1] + "\n", None, prose)
+    return Answer(best[2] + "\n", None, prose)
 
 
 def every(text: str, *, class_name: str, method: str) -> tuple[str, ...]:

@@ -80,6 +80,8 @@ def refusal(text: str) -> str:
 
 def problem_of(source: str) -> str:
     """What an experiment lacks, as far as that is known before it is run; nothing where it may be run."""
+    if re.search(r"^class Policy\b", source, re.MULTILINE):
+        return "a class called Policy is in it, which is the name that the experiment itself is played by; call it something else"
     lacking = Program.parse(source).lacks("Probe", *METHODS)
     return f"the class Probe has no method {' and no method '.join(lacking)}" if lacking else ""
 

@@ -238,6 +238,17 @@ def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     assert len(experiments.modules_in(bare)) == 1
 
 
+def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> None:
+    """The last module wins, but for one that brings an experiment; where there is no other it is still a policy."""
+    both = PROBE.replace(
+        "class Probe", "class Policy:\n    def act(self, obs):\n        return 2\n\n\nclass Probe"
+    )
+    assert "return 1" in answers.extract(POLICY + both).source
+    assert "return 2" in answers.extract(both).source
+    (module,) = experiments.modules_in(POLICY + both)
+    assert "call it something else" in experiments.problem_of(module)
+
+
 def test_of_many_episodes_each_is_told_as_far_as_there_is_room() -> None:
     """Each tried something else: all have their share, or some none where a share would say nothing, which is said."""
     lines = "; ".join(f"step {t}: it leans to the left" for t in range(9))
