@@ -7,6 +7,7 @@ that were written beforehand are what a provider that recites them answers, in a
 from __future__ import annotations
 
 import math
+import re
 import tarfile
 import tempfile
 import time
@@ -137,18 +138,24 @@ def _untuned(task: Task, source: str, jobs: int) -> float:
 
 
 def _answered(task: Task, round_: int) -> dict[str, str]:
-    """The programs of one round of a recorded run, counted from 0; its first request was for the feedback class."""
+    """The programs of one round of a recorded run, counted from 0; what was asked before the first is passed over."""
     path = ROOT / "benchmarks" / "results" / "model-in-the-loop" / f"{task.env_id}.tar.xz"
     if not path.exists():
         return {}
     sources = {}
     with tarfile.open(path) as archive:
-        for i in range(IN_THE_LOOP):
-            name = f"box/{2 + IN_THE_LOOP * round_ + i:04}.answer.md"
-            file = archive.extractfile(name) if name in archive.getnames() else None
-            if file is not None:
-                sources[f"r{round_ + 1}c{i + 1}"] = extract(file.read().decode()).source
+        names = sorted(name for name in archive.getnames() if re.fullmatch(r"box/\d+\.md", name))
+        policies = [name for name in names if "class Policy" in _text(archive, name)]
+        for i, name in enumerate(policies[IN_THE_LOOP * round_ :][:IN_THE_LOOP]):
+            source = extract(_text(archive, name.replace(".md", ".answer.md"))).source
+            if source:
+                sources[f"r{round_ + 1}c{i + 1}"] = source
     return sources
+
+
+def _text(archive: tarfile.TarFile, name: str) -> str:
+    file = archive.extractfile(name) if name in archive.getnames() else None
+    return file.read().decode() if file is not None else ""
 
 
 def _winner(candidate: str, names: Sequence[str]) -> str:
