@@ -14,7 +14,7 @@ from benchmarks.statistics.bootstrap import MANY_RUNS, Interval, mean_interval
 from benchmarks.statistics.rows import ENOUGH, read_csv
 
 GROUPS = (
-    ("classic control", 6),
+    ("classic control, Box2D", 6),
     ("MuJoCo", 6),
     ("Meta-World", 6),
     ("exploration", 4),
