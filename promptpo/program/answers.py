@@ -48,7 +48,8 @@ def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: 
 
     Copes with several fences, none, prose around them, thinking blocks, Windows line ends, a class of
     another name, a bare function, and code wrapped in JSON. When several blocks qualify the last one
-    wins: models put their final version last; but an experiment that has a policy inside only where nothing else has one. Takes time in proportion to the text's length.
+    wins: models put their final version last; but an experiment that has a policy inside only where nothing
+    else has one. Takes time in proportion to the text's length.
 
     Args:
         text: The raw answer.

@@ -150,9 +150,8 @@ def _place(values: Sequence[Any], arrays: Mapping[str, Any], begins: Sequence[in
         return _hidden(values[-1])
     table = np.array(rows, dtype=float)
     size, moves = table.shape[1], bool(table.size and (table != table[0]).any())
-    seen = (
-        (_equal(table, arrays) or _beside(table, arrays)) if moves else ""
-    )  # what never changes agrees with anything
+    # what never changes agrees with anything
+    seen = (_equal(table, arrays) or _beside(table, arrays)) if moves else ""
     if seen:
         return seen
     if not moves and 1 < size <= POINT and isinstance(values[0], np.ndarray):
@@ -188,9 +187,8 @@ def _beside(table: NDArray[Any], arrays: Mapping[str, Any]) -> str:
             spread = float(np.ptp(table - part, axis=0).max())
             if spread <= RIGID * np.ptp(part, axis=0).max():
                 away = _point((table - part).mean(axis=0), spread)
-                found[f"{path}[{start}:{start + size}] + {away}, within {number(float(f'{spread:.1g}'))}"] = (
-                    spread
-                )
+                off = number(float(f"{spread:.1g}"))
+                found[f"{path}[{start}:{start + size}] + {away}, within {off} in the first steps"] = spread
     return min(found, key=lambda text: found[text], default="")
 
 
