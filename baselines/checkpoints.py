@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.building import NORMALIZERS, save_normalizers
 from baselines.pausing import PAUSE, save_pause
+from baselines.replay_buffers import save_filled
 from promptpo.errors import RunError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Checkpoints:
         save_normalizers(envs, unfinished)
         save_pause(model, envs, unfinished / PAUSE)
         if getattr(model, "replay_buffer", None) is not None:
-            model.save_replay_buffer(unfinished / BUFFER)  # type: ignore[attr-defined]
+            save_filled(model, unfinished / BUFFER)
         if is_best:
             shutil.copyfile(unfinished / MODEL, unfinished / BEST_MODEL)
             save_normalizers(envs, unfinished, prefix="best_")

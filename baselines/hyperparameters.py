@@ -19,6 +19,9 @@ OURS = "rows of our own"
 REFINING = "rows of our own for networks on top of programs"
 LIBRARY_DEFAULTS = "defaults of the library"
 
+DEFAULT = "default"
+"""The row of a file for environments that have none."""
+
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 IGNORED = ("n_timesteps", "policy")
@@ -70,7 +73,7 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
         choice: "default" takes the library's; "zoo" takes the tuned row where there is one and the
             library's defaults otherwise; "ours" takes the row of our own where there is one and what "zoo"
             takes otherwise; anything else is a file in the Zoo's format, which must have a row for the
-            environment or one named "default". The source says what was taken.
+            environment or one named "default"; so may files of our own. The source says what was taken.
         refining: Whether a network is trained on top of a program, for which "ours" has other rows.
 
     Raises:
@@ -95,7 +98,7 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
         return found
     path = Path(choice)
     rows = read_rows(path)
-    name = row_for(task, rows) or "default"
+    name = row_for(task, rows) or DEFAULT
     if name not in rows:
         raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
     return _checked(algorithm, rows[name], f"{path}, row {name}")
@@ -105,8 +108,8 @@ def _shipped(algorithm: str, task: Task, file: str, origin: str) -> Hyperparamet
     """The task's row in a file that comes with the package; None where there is none."""
     path = ROWS / file
     rows = read_rows(path) if path.exists() else {}
-    name = row_for(task, rows)
-    return None if name is None else _checked(algorithm, rows[name], f"{origin}, row {name}")
+    name = row_for(task, rows) or DEFAULT
+    return _checked(algorithm, rows[name], f"{origin}, row {name}") if name in rows else None
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:

@@ -24,6 +24,7 @@ from baselines.evaluation import Evaluator
 from baselines.pausing import PAUSE, restore_pause
 from baselines.play import load_agent
 from baselines.progress import Display
+from baselines.replay_buffers import load_filled
 from baselines.results import curve_point, read_result, trained_result
 from baselines.rollout_lengths import rollout_lengths
 from baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
@@ -165,7 +166,7 @@ class TrainingRun:
             return self._new_model()
         model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
         if (saved / BUFFER).exists():
-            model.load_replay_buffer(saved / BUFFER)  # type: ignore[attr-defined]
+            load_filled(model, saved / BUFFER)
         if (saved / PAUSE).exists() and not restore_pause(model, self.envs, saved / PAUSE):
             self.display.line("  the episodes under way cannot be gone on with: new ones begin")
         return model
@@ -197,7 +198,7 @@ class TrainingRun:
         if record.steps < planned:
             self.lengths.prepare()
             self.model.learn(
-                planned - record.steps, callback=_Watcher(self), reset_num_timesteps=record.steps == 0
+                planned - record.steps, callback=self._callbacks(), reset_num_timesteps=record.steps == 0
             )
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
@@ -213,6 +214,10 @@ class TrainingRun:
             model=self.model,
             command=command,
         )
+
+    def _callbacks(self) -> list[BaseCallback]:
+        """What watches learning, in this order."""
+        return [_Watcher(self)]
 
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from baselines.algorithms import ALGORITHMS, Algorithm
 from promptpo.errors import UsageError
 
+AUTO: Literal["auto"] = "auto"
 
-def checked_algorithm(name: str) -> Algorithm:
-    """One of `ALGORITHMS`.
+
+def checked_algorithm(name: str) -> Algorithm | Literal["auto"]:
+    """One of `ALGORITHMS`, or `AUTO`.
 
     Raises:
         UsageError: There is no such algorithm.
     """
-    for known in ALGORITHMS:
+    for known in (AUTO, *ALGORITHMS):
         if known == name:
             return known
-    raise UsageError(f"--algorithm must be one of {', '.join(ALGORITHMS)}, not {name!r}.")
+    raise UsageError(f"--algorithm must be one of {', '.join((AUTO, *ALGORITHMS))}, not {name!r}.")
 
 
 def checked_scale(scale: float) -> float:

@@ -75,8 +75,12 @@ def refine_command(
     training: RefiningFlags,
     place: PlaceFlags,
     algorithm: Annotated[
-        str, typer.Option(metavar="ppo|trpo|sac|tqc|crossq", help="Who trains the network.")
-    ] = "ppo",
+        str,
+        typer.Option(
+            metavar="auto|ppo|trpo|sac|tqc|crossq",
+            help="Who trains the network; auto: crossq where actions are continuous, ppo elsewhere.",
+        ),
+    ] = "auto",
     scale: Annotated[
         float, typer.Option(help="Of what the network adds to a continuous action; 1: half of its range.")
     ] = SCALE,
@@ -92,13 +96,14 @@ def refine_command(
     from baselines.cli import show
     from baselines.progress import choose_display
     from baselines.refine.checking import checked_algorithm, checked_scale
-    from baselines.refine.start import refine
+    from baselines.refine.start import refine, trainer_for
     from promptpo.run.control import obey_interrupts
 
-    trainer = checked_algorithm(algorithm)
+    asked = checked_algorithm(algorithm)
     source, task, given = program.prior(run, checked_scale(scale))
-    settings = training.settings(trainer, task, prior=given)
     directory = place.directory(task)
+    trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
+    settings = training.settings(trainer, task, prior=given)
     obey_interrupts()
     with choose_display(quiet=place.quiet or place.as_json) as display:
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.building import check_actions
 from baselines.progress import Display
+from baselines.refine.critic_first import CriticFirst
 from baselines.refine.environments import NormalizedAround, ProgramEnvs, ProgramTally, flat_envs
 from baselines.refine.files import FileEvaluator, refined_source
 from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
@@ -23,6 +24,7 @@ from promptpo.rollouts.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
 PROGRAM = "program.py"
@@ -72,6 +74,10 @@ class RefineRun(TrainingRun):
         normalized = NormalizedAround(self.beside, **{**options, "norm_obs": True})
         normalized.kept = self.prior.actions.size
         return normalized
+
+    def _callbacks(self) -> list[BaseCallback]:
+        first = [] if self._on_policy else [CriticFirst()]  # before anybody looks at the actor
+        return [*first, *super()._callbacks()]
 
     @property
     def _on_policy(self) -> bool:

@@ -7,8 +7,9 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from baselines.refine.checking import AUTO
 from baselines.refine.environments import build_env
 from baselines.refine.programs import Prior, note_names, program_steps
 from baselines.refine.run import PROGRAM, RefineRun
@@ -24,6 +25,9 @@ from promptpo.output.report import RESULT, write_atomically
 from promptpo.program import Program
 from promptpo.search.given import check_policy
 from sandbox import Limits, Sandbox, check_source
+
+if TYPE_CHECKING:
+    from baselines.algorithms import Algorithm
 
 FLAGS = {
     "algorithm": "--algorithm", "hyperparameters": "--hyperparams", "seed": "--seed", "n_envs": "--n-envs",
@@ -100,6 +104,28 @@ def prior_of(
         "allow_weaker": allow_weaker,
     }
     return source, task, given
+
+
+def trainer_for(
+    asked: Algorithm | Literal["auto"], task: Task, directory: Path, *, allow_weaker: bool = False
+) -> Algorithm:
+    """Who trains: whom the user named, who has trained the run in the directory, or who is best for such actions.
+
+    Args:
+        asked: What the user said.
+        task: What is played.
+        directory: Where the run is, or will be.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+    """
+    if asked != AUTO:
+        return asked
+    if (directory / CONFIG).exists():
+        return load_settings(directory).algorithm
+    env = build_env(task, allow_weaker=allow_weaker)
+    try:
+        return "crossq" if Actions.of(env.action_space).continuous else "ppo"
+    finally:
+        env.close()
 
 
 def without_header(source: str) -> str:

@@ -14,7 +14,7 @@ import typer
 
 from baselines.hyperparameters import resolve
 from baselines.refine.cli import app, compared
-from baselines.refine.start import resuming
+from baselines.refine.start import resuming, trainer_for
 from baselines.settings import TrainingSettings, save_settings
 from promptpo.cli.terminal import release
 from promptpo.envs.task import Task
@@ -53,7 +53,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         (["program.py"], "--env ENV_ID"),
         (["program.py", "--env", "CartPole-v1", "--scale", "0"], "--scale must be above 0"),
         (["program.py", "--env", "Pendulum-v1"], "does not fit Pendulum-v1: on the first observation"),
-        (["program.py", "--env", "CartPole-v1", "--algorithm", "dqn"], "must be one of ppo, trpo"),
+        (["program.py", "--env", "CartPole-v1", "--algorithm", "dqn"], "must be one of auto, ppo, trpo"),
         (["program.py", "--env", "CartPole-v1", "--resume"], "--out DIR"),
         (["program.py", "--env", "CartPole-v1", "--steps", "0"], "--steps must be at least 1"),
         (
@@ -126,8 +126,20 @@ def test_refining_has_rows_of_its_own() -> None:
     assert "networks on top of programs" in resolve("ppo", task, "ours", refining=True).source
     assert "networks on top of programs" not in resolve("ppo", task, "ours").source
     assert "networks on top of programs" not in resolve("ppo", task, "zoo", refining=True).source
+    assert "row default" in resolve("crossq", Task("Pendulum-v1"), "ours", refining=True).source
+    assert "row" not in resolve("crossq", Task("Pendulum-v1"), "ours").source.partition(";")[0]
     hopper = Task("Hopper-v5")
     assert resolve("ppo", hopper, "ours", refining=True) == resolve("ppo", hopper, "ours")
+
+
+def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> None:
+    """Unless the user says it; a run goes on with who has trained it."""
+    box, choices = Task("Pendulum-v1"), Task("CartPole-v1")
+    assert trainer_for("auto", box, tmp_path) == "crossq"
+    assert trainer_for("auto", choices, tmp_path) == "ppo"
+    save_settings(TrainingSettings("trpo", box, 600), tmp_path)
+    assert trainer_for("auto", box, tmp_path) == "trpo"
+    assert trainer_for("sac", box, tmp_path) == "sac"
 
 
 def test_the_command_that_goes_on_names_what_was_given(tmp_path: Path) -> None:
