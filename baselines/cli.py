@@ -224,6 +224,8 @@ for _name, _about in {
     "ppo": "PPO of stable-baselines3",
     "trpo": "TRPO of sb3-contrib",
     "sac": "SAC of stable-baselines3, for continuous actions",
+    "tqc": "TQC of sb3-contrib, for continuous actions",
+    "crossq": "CrossQ of sb3-contrib, for continuous actions",
 }.items():
     app.command(_name)(_trainer(_name, _about))
 for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():

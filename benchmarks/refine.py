@@ -1,7 +1,7 @@
 """Programs with a network on top against the same trainer from scratch, at equal numbers of steps.
 
 `python -m benchmarks.refine --programs FOLDER --seeds 3 --budgets 50000,131072,300000,1000000` refines
-FOLDER/ENV_ID (a run, or an exported file FOLDER/ENV_ID.py) for every environment and trains PPO (or another)
+FOLDER/ENV_ID (a run, or an exported file FOLDER/ENV_ID.py) for every environment and trains CrossQ (or another)
 from scratch, and prints one line for each environment and budget. All steps of the run that wrote the program
 count on its side: of a budget, the network gets what is left; where nothing is left, the program stands alone.
 
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--programs", type=Path, required=True, help="folder with ENV_ID/ or ENV_ID.py")
     parser.add_argument("--envs", default=ENVS, help="separated by commas")
     parser.add_argument("--budgets", default=BUDGETS, help="environment steps in all, separated by commas")
-    parser.add_argument("--algorithm", default="ppo", help="ppo, trpo, sac, tqc or crossq (default: ppo)")
+    parser.add_argument("--algorithm", default="crossq", help="ppo, trpo, sac, tqc or crossq (default: crossq)")
     parser.add_argument("--hyperparams", default="ours", help="zoo, ours, default or a file (default: ours)")
     parser.add_argument("--seeds", type=int, default=3, help="from 0 on (default: 3)")
     parser.add_argument("--eval-every", type=int, default=25_000, help="steps between looks (default: 25000)")

@@ -104,6 +104,8 @@ METHODS: Mapping[str, BenchmarkMethod] = {
         BenchmarkMethod("ppo", "PPO of stable-baselines3", "baseline"),
         BenchmarkMethod("trpo", "TRPO of sb3-contrib", "baseline"),
         BenchmarkMethod("sac", "SAC of stable-baselines3", "baseline"),
+        BenchmarkMethod("tqc", "TQC of sb3-contrib", "baseline"),
+        BenchmarkMethod("crossq", "CrossQ of sb3-contrib", "baseline"),
         BenchmarkMethod(
             "icpi",
             "in-context policy iteration, the oracle as its model",
