@@ -137,7 +137,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="What the baselines reach, and how fast.")
     parser.add_argument("--envs", default=CLASSIC, help="separated by commas (default: the classic tasks)")
-    parser.add_argument("--algorithms", default="ppo,trpo", help="of ppo, trpo, sac, tqc, crossq (default: ppo,trpo)")
+    parser.add_argument(
+        "--algorithms", default="ppo,trpo", help="of ppo, trpo, sac, tqc, crossq (default: ppo,trpo)"
+    )
     parser.add_argument(
         "--hyperparams", default="zoo,default", help="of zoo, ours, default, files (default: both)"
     )

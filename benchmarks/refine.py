@@ -200,7 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--programs", type=Path, required=True, help="folder with ENV_ID/ or ENV_ID.py")
     parser.add_argument("--envs", default=ENVS, help="separated by commas")
     parser.add_argument("--budgets", default=BUDGETS, help="environment steps in all, separated by commas")
-    parser.add_argument("--algorithm", default="crossq", help="ppo, trpo, sac, tqc or crossq (default: crossq)")
+    parser.add_argument(
+        "--algorithm", default="crossq", help="ppo, trpo, sac, tqc or crossq (default: crossq)"
+    )
     parser.add_argument("--hyperparams", default="ours", help="zoo, ours, default or a file (default: ours)")
     parser.add_argument("--seeds", type=int, default=3, help="from 0 on (default: 3)")
     parser.add_argument("--eval-every", type=int, default=25_000, help="steps between looks (default: 25000)")

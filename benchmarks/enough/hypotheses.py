@@ -70,12 +70,18 @@ def _sufficient(scores: SuiteScores) -> HypothesisFinding | None:
 
 
 def _better(scores: SuiteScores) -> HypothesisFinding | None:
-    found = list(against_learning(scores).values())
-    if not found:
+    known = against_learning(scores)
+    if not known:
         return None
+    found = list(known.values())
     up, down = found.count(1), found.count(-1)
     missing = len(scores.tasks) - len(found)
-    holds = up >= BETTER and down + missing <= WORSE
+    settled = [sign for task, sign in known.items() if task not in scores.unlearned]
+    sure, open_ = (
+        settled.count(1),
+        len(scores.tasks) - len(settled),
+    )  # another learner may do better than the best so far
+    holds = sure >= BETTER and settled.count(-1) + open_ <= WORSE
     verdict = HOLDS if holds else FAILS if up + missing < TOO_FEW_BETTER else OPEN
     text = f"better on {up}, worse on {down}, neither on {found.count(0)} of {len(found)}"
     return HypothesisFinding("better than the best learner at the same steps", text, verdict)

@@ -90,6 +90,15 @@ class SuiteScores:
         known = [(name, self.found[name, task]) for name in LEARNERS if (name, task) in self.found]
         return max(known, key=lambda pair: pair[1].spread.value) if known else None
 
+    @property
+    def unlearned(self) -> set[str]:
+        """Tasks on which a learner that the suite has for them is still to be run."""
+        return {
+            task.label
+            for task in self.suite.tasks
+            if any(self.suite.has(task, name) and (name, task.label) not in self.found for name in LEARNERS)
+        }
+
 
 def read_scores(folder: Path, suite: str) -> SuiteScores:
     """The scores of a published benchmark.
