@@ -98,7 +98,9 @@ def _refined(result: Mapping[str, Any]) -> list[str]:
 
 def _ending(run: BaselineRun) -> list[str]:
     if run.result is None:
-        return ["Not finished; the command that began it goes on with it (--resume for ppo, trpo, sac, tqc and crossq)."]
+        return [
+            "Not finished; the command that began it goes on with it (--resume for ppo, trpo, sac, tqc and crossq)."
+        ]
     result, test = run.result, run.result.get("test") or {}
     lines = [clean_line(f"Stopped: {result['stop_reason']}.")] if result.get("stop_reason") else []
     if test.get("mean_return") is None:
