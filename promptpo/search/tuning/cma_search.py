@@ -19,6 +19,7 @@ from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
+from promptpo.search.tuning.directions import MirroredDirections
 from promptpo.search.tuning.peaks import Peaks
 from promptpo.search.tuning.sensitivity import Trials
 from promptpo.search.tuning.space import ParamSpace
@@ -70,8 +71,8 @@ OUTSTANDING = 0.5
 """A whole episode is far better than the original numbers where it is so by more than this share of the returns' size; its
 vector is tried again before it is forgotten, since where a reward is rare a mean of few episodes hides it."""
 
-DIAGONAL_ABOVE = 100
-"""With more parameters a full covariance matrix cannot be learnt in our budgets."""
+MANY = 100
+"""With more parameters no covariance matrix can be learnt in our budgets: these are searched along random directions."""
 
 
 class CmaSearch:
@@ -358,6 +359,12 @@ class CmaSearch:
         spread: Sequence[float] = (),
     ) -> None:
         """A fresh distribution around a point, as wide in each number as an earlier search was, if there was one."""
+        self._best, self._since_best = -math.inf, 0
+        if len(self.space) > MANY:
+            width = (sigma or self._first_step) / self._first_step
+            usual = 4 + int(3 * math.log(len(self.space)))
+            self._es = MirroredDirections(mean, width, population or usual, self._rng)
+            return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
             import cma
@@ -367,7 +374,6 @@ class CmaSearch:
             "randn": lambda *shape: self._rng.standard_normal(shape),
             "seed": math.nan,  # cma then leaves numpy's global generator alone
             "verbose": -9,
-            "CMA_diagonal": len(self.space) > DIAGONAL_ABOVE,
         }
         if population is not None:
             options["popsize"] = population
@@ -381,7 +387,6 @@ class CmaSearch:
             sigma = float(widths.max())
             options["CMA_stds"] = widths / sigma
         self._es = cma.CMAEvolutionStrategy(x0, sigma or self._first_step, options)
-        self._best, self._since_best = -math.inf, 0
 
     def _begin_warm(self, means: Mapping[int, float]) -> None:
         """After the first generation: go on around a relative's values where these do better."""
