@@ -11,6 +11,11 @@ STEPS = 4_000
 """Steps after the first ones, which train nothing, in which the actor stays as it is."""
 
 
+def actor_waits(model: Any) -> int:
+    """Steps until the actor of an off-policy learner moves."""
+    return int(model.learning_starts) + STEPS
+
+
 class CriticFirst(BaseCallback):
     """Undoes what updates do to the actor while the critic knows too little.
 
@@ -24,7 +29,7 @@ class CriticFirst(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         model: Any = self.model
-        if self.num_timesteps >= model.learning_starts + STEPS:
+        if self.num_timesteps >= actor_waits(model):
             return
         weight = model.log_ent_coef
         kept = [*model.actor.parameters(), *([] if weight is None else [weight])]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.building import check_actions
 from baselines.progress import Display
-from baselines.refine.critic_first import CriticFirst
+from baselines.refine.critic_first import CriticFirst, actor_waits
 from baselines.refine.environments import NormalizedAround, ProgramEnvs, ProgramTally, flat_envs
 from baselines.refine.files import FileEvaluator, refined_source
 from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
@@ -165,6 +165,12 @@ class RefineRun(TrainingRun):
 
     def complete(self, command: str) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""
+        waits = 0 if self._on_policy else actor_waits(self.model)
+        if self.settings.steps <= waits:
+            self.display.line(
+                f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
+                "give it more --steps, or take --algorithm ppo"
+            )
         if self.record.best_source:
             self.publish()
         content = super().complete(command)

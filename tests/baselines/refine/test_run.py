@@ -16,6 +16,7 @@ import pytest
 
 import promptpo
 from baselines.progress import Display
+from baselines.refine import critic_first
 from baselines.refine.start import prior_of, refine
 from baselines.settings import TrainingSettings
 from promptpo.envs.task import Task
@@ -204,14 +205,35 @@ def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algorithm", ["trpo", "sac", "tqc", "crossq"])
 @pytest.mark.slow
-def test_every_algorithm_refines(algorithm: str, tmp_path: Path) -> None:
+def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of each plays what is reported."""
+    monkeypatch.setattr(critic_first, "STEPS", 20)
     rows = tmp_path / "rows.yml"
     values = "n_steps: 64" if algorithm == "trpo" else "learning_starts: 100"
     rows.write_text(f"default: {{{values}}}")
     result = run(tmp_path, SWING, "Pendulum-v1", algorithm=algorithm, hyperparameters=str(rows))
     played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=3, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
+
+
+@pytest.mark.parametrize(("steps", "said"), [(20, True), (40, False)])
+def test_a_run_in_which_the_network_cannot_move_says_so(
+    steps: int, said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The critic comes first, and that takes longer than some people train."""
+    monkeypatch.setattr(critic_first, "STEPS", 15)
+    rows = tmp_path / "rows.yml"
+    rows.write_text("default: {learning_starts: 10}")
+    task = Task("Pendulum-v1", max_episode_steps=20)
+    (tmp_path / "program.py").write_text(SWING)
+    program, task, given = prior_of(tmp_path / "program.py", task, scale=1.0)
+    telling = Telling()
+    settings = TrainingSettings(
+        "crossq", task, steps, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
+        test_episodes=1, prior=given,
+    )  # fmt: skip
+    refine(settings, program, tmp_path / "out", resume=False, display=telling, command="test")
+    assert any("as it is for 25 steps" in line for line in telling.lines) == said
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,16 @@ def test_the_study_trains_once_and_counts_the_program_s_steps(
     rows = tmp_path / "small.yml"
     rows.write_text("default: {n_steps: 64, batch_size: 64}")
     words = ["--programs", str(tmp_path / "programs"), "--envs", "Pendulum-v1", "--seeds", "1", "--quiet"]
-    words += ["--hyperparams", str(rows), "--out", str(tmp_path / "out"), "--test-episodes", "1"]
+    words += [
+        "--algorithm",
+        "ppo",
+        "--hyperparams",
+        str(rows),
+        "--out",
+        str(tmp_path / "out"),
+        "--test-episodes",
+        "1",
+    ]
     main([*words, "--budgets", "64,256"])
     first = (tmp_path / "out" / ROWS).read_text()
     found = [json.loads(line) for line in first.splitlines()]
