@@ -362,7 +362,7 @@ class CmaSearch:
         self._best, self._since_best = -math.inf, 0
         if len(self.space) > MANY:
             width = (sigma or self._first_step) / self._first_step
-            usual = 4 + int(3 * math.log(len(self.space)))
+            usual = 4 + int(3 * math.log(len(self.space)))  # as cma has it
             self._es = MirroredDirections(mean, width, population or usual, self._rng)
             return
         with warnings.catch_warnings():
