@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.evolution import evolution_strategy
 from promptpo.program import Program
 from promptpo.world.data import some_of
 from promptpo.world.mismatches import TINY, Transitions
@@ -214,21 +213,8 @@ async def _far_off(errors: _Errors, values: Floats, left: float, seed: int) -> F
         left: The mean squared error there.
         seed: Of the search.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
-        import cma
-
-    rng = np.random.default_rng(seed)
-    options: dict[str, Any] = {
-        "bounds": [0.0, 1.0],
-        "randn": lambda *shape: rng.standard_normal(shape),
-        "seed": math.nan,  # cma then leaves numpy's global generator alone
-        "verbose": -9,
-        "maxiter": GENERATIONS,
-    }
-    begin = np.clip((values - errors.low) / errors.span, 0.02, 0.98).tolist()
-    begin += [0.5] * (len(begin) == 1)  # cma refuses one dimension; the second has no effect
-    search = cma.CMAEvolutionStrategy(begin, WIDTH, options)
+    begin = (values - errors.low) / errors.span
+    search = evolution_strategy(begin, WIDTH, np.random.default_rng(seed), maxiter=GENERATIONS)
     best, least = values, left
     while least > EXPLAINED and not search.stop() and not errors.spent:
         places = search.ask()

@@ -9,11 +9,11 @@ stall (Auger and Hansen, "A Restart CMA Evolution Strategy With Increasing Popul
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.evolution import evolution_strategy
 from promptpo.program.blocks import blocks, bound_of_block, label, size
 from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
@@ -365,28 +365,15 @@ class CmaSearch:
             usual = 4 + int(3 * math.log(len(self.space)))  # as cma has it
             self._es = MirroredDirections(mean, width, population or usual, self._rng)
             return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
-            import cma
-
-        options: dict[str, Any] = {
-            "bounds": [0.0, 1.0],
-            "randn": lambda *shape: self._rng.standard_normal(shape),
-            "seed": math.nan,  # cma then leaves numpy's global generator alone
-            "verbose": -9,
-        }
-        if population is not None:
-            options["popsize"] = population
-        x0 = np.clip(mean, 0.02, 0.98).tolist()
-        if len(x0) == 1:  # cma refuses one dimension; the second has no effect
-            x0 = [*x0, 0.5]
-        if len(spread) == len(x0) and max(spread) < LEAST_STEP:  # it had converged: as after a stall
+        options: dict[str, Any] = {} if population is None else {"popsize": population}
+        whole = len(spread) == max(2, len(mean))  # it has a second number beside a single one
+        if whole and max(spread) < LEAST_STEP:  # it had converged: as after a stall
             sigma = self._first_step / 2
-        elif len(spread) == len(x0):
+        elif whole:
             widths = np.clip(spread, LEAST_STEP, self._first_step)
             sigma = float(widths.max())
             options["CMA_stds"] = widths / sigma
-        self._es = cma.CMAEvolutionStrategy(x0, sigma or self._first_step, options)
+        self._es = evolution_strategy(mean, sigma or self._first_step, self._rng, **options)
 
     def _begin_warm(self, means: Mapping[int, float]) -> None:
         """After the first generation: go on around a relative's values where these do better."""

@@ -1,0 +1,44 @@
+"""CMA-ES in the unit cube: what it finds, and what it does not import."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from promptpo.evolution import evolution_strategy
+
+SEARCH = """
+import sys
+import numpy as np
+from promptpo.evolution import evolution_strategy
+search = evolution_strategy([0.5, 0.5], 0.2, np.random.default_rng(0))
+search.tell(points := search.ask(), [0.0] * len(points))
+print(sorted({name.partition(".")[0] for name in sys.modules} & {"cma", "matplotlib", "scipy"}))
+import scipy.stats  # whoever wants it has it
+print(scipy.stats.kendalltau([1, 2, 3], [1, 2, 3]).statistic)
+"""
+
+
+def test_it_imports_neither_plots_nor_statistics() -> None:
+    pytest.importorskip("scipy")
+    done = subprocess.run([sys.executable, "-c", SEARCH], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[0] == "['cma']"
+    assert float(done.stdout.split("\n")[1]) == pytest.approx(1.0)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("numbers", [1, 3])
+def test_it_finds_a_minimum_and_asks_inside_the_cube(numbers: int) -> None:
+    goal = np.linspace(0.2, 0.9, numbers)
+    search = evolution_strategy([0.5] * numbers, 0.25, np.random.default_rng(1))
+    for _ in range(60):
+        points = [np.asarray(point) for point in search.ask()]
+        assert all(((point >= 0) & (point <= 1)).all() for point in points)
+        search.tell(points, [float(((point[:numbers] - goal) ** 2).sum()) for point in points])
+    assert search.result.xbest[:numbers] == pytest.approx(goal, abs=0.01)
+
+
+def test_chance_is_its_generator_s_alone() -> None:
+    first, again = (evolution_strategy([0.5, 0.5], 0.2, np.random.default_rng(3)).ask() for _ in range(2))
+    assert np.array_equal(first, again)
