@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.evolution import evolution_strategy
+from promptpo.cma_es import evolution_strategy
 from promptpo.program import Program
 from promptpo.world.data import some_of
 from promptpo.world.mismatches import TINY, Transitions

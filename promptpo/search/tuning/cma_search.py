@@ -9,17 +9,16 @@ stall (Auger and Hansen, "A Restart CMA Evolution Strategy With Increasing Popul
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.evolution import evolution_strategy
-from promptpo.program.blocks import blocks, bound_of_block, label, size
 from promptpo.run.evidence import SMALL
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning.archive import Archive, Elite, mean_or_worst
 from promptpo.search.tuning.batches import NO_PEAK, Batch, Finalist, Tuned, return_of, steps_of
-from promptpo.search.tuning.directions import MirroredDirections
+from promptpo.search.tuning.distribution import distribution, first_step
+from promptpo.search.tuning.found import moved, tuned_to
 from promptpo.search.tuning.peaks import Peaks
 from promptpo.search.tuning.sensitivity import Trials
 from promptpo.search.tuning.space import ParamSpace
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
     from promptpo.search.tuning.batches import Episodes, SeedSource, Start
     from promptpo.search.tuning.clock import Clock
     from promptpo.search.tuning.space import Vector
-
-WIDE_STEP, NARROW_STEP, STEP_LENGTH = 0.25, 0.12, 0.75
-"""The first step size, as a share of each parameter's range, lies between two bounds. Between them the step
-has the same length whatever the number of parameters: with many of them, wide steps leave nothing of what
-the structure does at its own numbers, and the budget does not last until they have become narrower."""
 
 FIRST_SEED = 1000
 """Tuning starts at this training seed: the earlier ones measure the candidates themselves."""
@@ -54,9 +48,6 @@ ELITES_AGAIN = 2
 RECHECKED = 12
 """An elite is evaluated again until it has this many returns."""
 
-LEAST_STEP = 0.03
-"""A search that goes on where an earlier one stood begins no narrower than this; one that was narrower had converged."""
-
 SMALLEST_STEP = 1e-3
 """A distribution narrower than this share of every range has converged."""
 
@@ -70,9 +61,6 @@ WIDEST_STEP = 0.5
 OUTSTANDING = 0.5
 """A whole episode is far better than the original numbers where it is so by more than this share of the returns' size; its
 vector is tried again before it is forgotten, since where a reward is rare a mean of few episodes hides it."""
-
-MANY = 100
-"""With more parameters no covariance matrix can be learnt in our budgets: these are searched along random directions."""
 
 
 class CmaSearch:
@@ -95,7 +83,6 @@ class CmaSearch:
         self._tried = Trials(len(self.space))
         self._seeds = seeds
         self._rng = np.random.default_rng(seed)
-        self._first_step = float(np.clip(STEP_LENGTH / math.sqrt(len(self.space)), NARROW_STEP, WIDE_STEP))
         self._generation = 0
         self._per_vector = 0
         self._tied = False
@@ -307,44 +294,13 @@ class CmaSearch:
 
     def sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
         """How much each parameter, an array as a whole, moved the return; nothing where too little was tried."""
-        shares = dict(zip(self.space.names, self._tried.shares(), strict=False))
-        bounds = self.space.bounds_of(values)
-        return {
-            block: Sensitivity(
-                round(min(1.0, sum(shares[n] for n in names)), 3),
-                bound_of_block([bounds[n] for n in names]),
-                self.evaluations,
-            )
-            for block, names in blocks(shares, self.start.program.arrays).items()
-        }
+        return moved(self.start, self.space, self._tried.shares(), values, self.evaluations)
 
     def tuned(self, finalist: Finalist, score: float) -> Tuned:
         """The result with some parameter values."""
-        before, values = self.space.defaults, finalist.params
-        changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
-        notes = self._changes(changes)
-        program = self.start.program.with_values({n: b for n, (_, b) in changes.items()})
-        sensitivity = self.sensitivity(values)
-        return Tuned(self.start.id, program, changes, score, self.steps, tuple(notes), sensitivity)
-
-    def _changes(self, changes: Mapping[str, tuple[float, float]]) -> list[str]:
-        """A line for each parameter that changed, an array as a whole."""
-        arrays = self.start.program.arrays
-        bounds = self.space.bounds_of({**self.space.defaults, **{n: b for n, (_, b) in changes.items()}})
-        notes = []
-        for block, names in blocks(changes, arrays).items():
-            if block in arrays:
-                before, after = (size([changes[n][i] for n in names]) for i in (0, 1))
-                held = sum(bounds[n] != "" for n in names)
-                at = f", {held} at a bound" if held else ""
-                notes.append(
-                    f"{label(block, arrays)}: {len(names)} numbers, mean size {before:.4g} -> {after:.4g}{at}"
-                )
-            else:
-                a, b = changes[block]
-                at = f", at its {bounds[block]} bound" if bounds[block] else ""
-                notes.append(f"{block} {a:.4g} -> {b:.4g}{at}")
-        return notes
+        return tuned_to(
+            self.start, self.space, finalist.params, score, self.steps, self.sensitivity(finalist.params)
+        )
 
     @property
     def spread(self) -> tuple[float, ...]:
@@ -355,25 +311,12 @@ class CmaSearch:
         self,
         mean: Vector,
         population: int | None = None,
-        sigma: float | None = None,
+        width: float | None = None,
         spread: Sequence[float] = (),
     ) -> None:
         """A fresh distribution around a point, as wide in each number as an earlier search was, if there was one."""
         self._best, self._since_best = -math.inf, 0
-        if len(self.space) > MANY:
-            width = (sigma or self._first_step) / self._first_step
-            usual = 4 + int(3 * math.log(len(self.space)))  # as cma has it
-            self._es = MirroredDirections(mean, width, population or usual, self._rng)
-            return
-        options: dict[str, Any] = {} if population is None else {"popsize": population}
-        whole = len(spread) == max(2, len(mean))  # it has a second number beside a single one
-        if whole and max(spread) < LEAST_STEP:  # it had converged: as after a stall
-            sigma = self._first_step / 2
-        elif whole:
-            widths = np.clip(spread, LEAST_STEP, self._first_step)
-            sigma = float(widths.max())
-            options["CMA_stds"] = widths / sigma
-        self._es = evolution_strategy(mean, sigma or self._first_step, self._rng, **options)
+        self._es = distribution(mean, self._rng, population, width, spread)
 
     def _begin_warm(self, means: Mapping[int, float]) -> None:
         """After the first generation: go on around a relative's values where these do better."""
@@ -454,7 +397,7 @@ class CmaSearch:
         best = self.archive.best()
         population = self.population * (2 if self._restarts < 4 else 1)  # noqa: PLR2004
         if best is not None and self._restarts % 2 == 1:
-            self._begin(best.vector, population, self._first_step / 2)
+            self._begin(best.vector, population, first_step(len(self.space)) / 2)
         else:
             self._begin(self._rng.random(max(2, len(self.space)))[: len(self.space)], population)
 

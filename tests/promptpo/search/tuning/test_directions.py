@@ -9,8 +9,9 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.search.tuning.batches import Start
-from promptpo.search.tuning.cma_search import MANY, CmaSearch
+from promptpo.search.tuning.cma_search import CmaSearch
 from promptpo.search.tuning.directions import LEAST, MirroredDirections
+from promptpo.search.tuning.distribution import MANY
 
 
 def searched(cost: Any, size: int, generations: int, seed: int = 0) -> MirroredDirections:

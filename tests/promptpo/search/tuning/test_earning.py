@@ -13,7 +13,8 @@ from promptpo.program import Program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.choosing import CHOICE_SEED
 from promptpo.search.tuning.clock import Clock
-from promptpo.search.tuning.cma_search import LEAST_STEP, CmaSearch
+from promptpo.search.tuning.cma_search import CmaSearch
+from promptpo.search.tuning.distribution import LEAST_STEP
 from promptpo.search.tuning.foresight import LOOK_SEED
 from promptpo.search.tuning.peaks import Peaks
 from sandbox import Rollout

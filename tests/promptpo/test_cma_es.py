@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from promptpo.evolution import evolution_strategy
+from promptpo.cma_es import evolution_strategy
 
 SEARCH = """
 import sys
 import numpy as np
-from promptpo.evolution import evolution_strategy
+from promptpo.cma_es import evolution_strategy
 search = evolution_strategy([0.5, 0.5], 0.2, np.random.default_rng(0))
 search.tell(points := search.ask(), [0.0] * len(points))
 print(sorted({name.partition(".")[0] for name in sys.modules} & {"cma", "matplotlib", "scipy"}))
