@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def test_the_first_window_is_the_first(returns: Any) -> None:
     assert end == next((i + 5 for i, mean in enumerate(means) if mean >= 300.0), None)
 
 
+@pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path: Path) -> None:
     """One seed, one rollout: files are written, and the second call trains nothing."""
     first = run_study(tmp_path, seeds=1, steps=2048, display=Display())

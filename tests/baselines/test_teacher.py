@@ -83,6 +83,7 @@ def test_the_best_is_compared_with_it_on_its_own_states(taught: tuple[Any, Any])
     assert fidelity["steps"] == trained.data["spent"]["reference"]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_needs_no_agent(agent: Path, tmp_path: Path) -> None:
     """What it did is in the journal; only a longer test would need it again."""
     path = tmp_path / "agent.zip"
@@ -93,6 +94,7 @@ def test_a_resumed_run_needs_no_agent(agent: Path, tmp_path: Path) -> None:
     assert again.data["references"]["teacher"] == first.data["references"]["teacher"]
 
 
+@pytest.mark.slow
 def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) -> None:
     """The mark would be of another agent than the prompt told of: it is left out, and the result stands."""
     path = tmp_path / "agent.zip"
@@ -108,6 +110,7 @@ def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) ->
     assert result.mean_return > 20
 
 
+@pytest.mark.slow
 def test_program_search_begins_with_what_is_fitted_to_it(agent: Path, tmp_path: Path) -> None:
     """Candidates of round 0, after the user's own, whose numbers are tuned with the first round's."""
     own = tmp_path / "own.py"

@@ -125,6 +125,7 @@ def test_what_is_published_is_one_page_and_one_table(finished: Any, tmp_path: Pa
     assert (tmp_path / "kept" / "results.csv").read_text() == (asked.root / "results.csv").read_text()
 
 
+@pytest.mark.slow
 def test_a_report_repeats(finished: Any) -> None:
     """The same results give the same files, drawings included."""
     asked, *_ = finished

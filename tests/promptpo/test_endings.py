@@ -202,6 +202,7 @@ def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     assert "failed in 10 of 10" in exported("class Policy: ...", facts, action_space=None)
 
 
+@pytest.mark.slow
 def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(tmp_path: Path) -> None:
     """Episodes that never end do not swallow the budget: every candidate gets a result."""
     run = promptpo.optimize(

@@ -111,6 +111,7 @@ def test_the_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp
     assert len(task.variants) == 3
 
 
+@pytest.mark.slow
 def test_a_run_says_its_family_and_parts_of_it_are_changed(
     family: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +186,7 @@ def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Pa
     assert promptpo.resume(tmp_path / "run", env=Mine, llm=model(), rounds=2).data["rounds"] == 2
 
 
+@pytest.mark.slow
 def test_flags_make_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Keyword arguments given several times, held-out ones and wrappers reach the run; evaluate shows variants."""
     out = tmp_path / "run"

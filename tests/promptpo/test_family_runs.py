@@ -57,6 +57,7 @@ def test_gravities_are_told_apart(pendulums: Any) -> None:
     assert len(set(returns.values())) == 3
 
 
+@pytest.mark.slow
 def test_what_was_exported_is_played_as_a_family(pendulums: Any) -> None:
     """By itself, by `evaluate`, and by `load_policy`: from the directory, the file, or any form of environment."""
     done = subprocess.run(
@@ -86,6 +87,7 @@ def test_a_monitor_file_has_the_held_out_episodes(pendulums: Any, tmp_path: Path
     assert sum(",test," in row for row in rows) == 6
 
 
+@pytest.mark.slow
 def test_a_shown_variant_is_in_what_load_policy_takes(tmp_path: Path) -> None:
     """A dict of the observation and the variant's number, as in the run."""
     shown = SWING.replace("obs[", 'obs["observation"][')

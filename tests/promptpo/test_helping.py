@@ -140,6 +140,7 @@ def test_a_file_without_a_policy_is_refused_before_anything_starts(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_numbers_tuned_from_a_given_policy_are_called_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
         promptpo.resume(run.directory, rounds="many")
 
 
+@pytest.mark.slow
 def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
     """A pandas frame, tuned candidates and those that did not run included."""
     pytest.importorskip("pandas")
@@ -155,6 +156,7 @@ async def slow(request: Request) -> Any:
     return FEEDBACK if request.purpose == "feedback" else GOOD
 
 
+@pytest.mark.slow
 def test_runs_go_on_beside_other_work(tmp_path: Path) -> None:
     """Two at once, while the loop stays free."""
 

@@ -151,6 +151,7 @@ def test_an_exported_file_reports_both_returns_by_itself(done: tuple[Any, Model]
     assert "Returns are by the program REWARD below" in path.read_text()
 
 
+@pytest.mark.slow
 def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_path: Path) -> None:
     """A weak policy never comes to the failing step; the good one does: the search ends, and says what to do."""
     model = Model({"r1.c1": WEAK, "r2.c1": GOOD})
@@ -163,6 +164,7 @@ def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_p
     assert model.asked()[-1] == "r2.c1"
 
 
+@pytest.mark.slow
 def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, tmp_path: Path) -> None:
     """There is no result, but a sentence; a new run with a corrected program hears the same answers, unpaid."""
     out = tmp_path / "run"
@@ -212,6 +214,7 @@ def test_what_is_shown_of_the_best_is_what_the_result_says(done: tuple[Any, Mode
     assert f"judged by {number(judged)} over" in overview(done[0].directory)
 
 
+@pytest.mark.slow
 def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path) -> None:
     """Before the first policy is asked for, as a warning: it may be meant."""
 

@@ -113,6 +113,7 @@ def command(out: Path) -> list[str]:
     return ["optimize", "CartPole-v1", "--model", "search", "--seeds", "3", *flags.split(), "--out", str(out)]
 
 
+@pytest.mark.slow
 def test_a_killed_one_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`kill -9` in the middle, then `promptpo resume FOLDER`: what had ended is not rolled out again."""
     out = tmp_path / "runs"

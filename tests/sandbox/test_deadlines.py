@@ -102,6 +102,7 @@ def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str,
         assert all(e.failure is not None or (e.return_, e.steps) == (3.0, 3) for e in rollout.episodes)
 
 
+@pytest.mark.slow
 def test_a_pipe_that_nobody_reads_is_an_outcome(open_box: Sandbox) -> None:
     """More parameters than a pipe takes, for a policy that goes on working after it has answered."""
     params = {f"p{n}": 0.0 for n in range(100_000)}

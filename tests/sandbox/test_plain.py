@@ -72,6 +72,7 @@ def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
     encode(value)
 
 
+@pytest.mark.slow
 @given(VALUES, st.data())
 @settings(max_examples=300)
 def test_damaged_encodings(value: Any, data: st.DataObject) -> None:

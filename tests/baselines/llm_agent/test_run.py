@@ -182,6 +182,7 @@ def test_a_prompt_that_is_too_long_loses_its_oldest_steps_and_not_the_task(
     assert all("Task: CartPole-v1" in prompt for prompt in answered)
 
 
+@pytest.mark.slow
 def test_answers_under_way_at_ctrl_c_are_kept(server: Any, tmp_path: Path) -> None:
     """The first interrupt waits for what is being written; the next command asks for nothing twice."""
     server.waits = threading.Event()

@@ -23,6 +23,7 @@ NEEDS_WEIGHTS = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_the_study_gives_all_networks_the_same_budget(tiny_gpt2: Any, tmp_path: Path) -> None:
     """Every network and seed runs for as many steps, and the table has a line for each network."""
     rows = tmp_path / "rows.yml"

@@ -179,6 +179,7 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
         run(pendulum, SWING.replace("0.5", "0.4"), "Pendulum-v1", resume=True)
 
 
+@pytest.mark.slow
 def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> None:
     """It is counted, and training goes on to its end."""
     crashing = SWING.replace("x, y, speed = obs", "x, y, speed = obs\n        assert self.debug['time'] < 50")

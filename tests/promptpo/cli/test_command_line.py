@@ -321,6 +321,7 @@ def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
     assert "Not finished" not in promptpo("show", "run", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     """No result, exit code 130, no traceback; what is in the journal is kept."""
     process = start_slow_run(tmp_path)
@@ -354,6 +355,7 @@ def test_output_to_a_closed_pipe_is_no_traceback(solved: Any) -> None:
     assert done.stdout.startswith('"""Policy for CartPole-v1')
 
 
+@pytest.mark.slow
 def test_nothing_but_our_own_words_is_printed(solved: Any) -> None:
     """No library's warning reaches the user, in the base install either (matplotlib is no part of it)."""
     folder, done = solved

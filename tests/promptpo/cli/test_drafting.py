@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -42,6 +44,7 @@ def test_an_answer_is_checked_journaled_and_not_asked_for_again(tmp_path: Path) 
     assert journal.count('"kind": "completion"') >= 1
 
 
+@pytest.mark.slow
 def test_another_question_gets_another_answer(tmp_path: Path) -> None:
     """An old draft is not served when what is asked has changed; the same question is asked once."""
     plain = spec(cwd=tmp_path).stdout

@@ -130,6 +130,7 @@ def disk(tmp_path: Path) -> Iterator[Any]:
         subprocess.run(["umount", str(path)], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up(disk: Any) -> None:
     """One sentence and the command to go on; with room again, that command ends the run."""
     small = disk("size=24k")

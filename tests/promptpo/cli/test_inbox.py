@@ -72,6 +72,7 @@ def listed(folder: Any) -> Any:
     return json.loads(done.stdout) if done.returncode == 0 else {"waiting": [], "run_alive": False}
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     """A run that was killed while it waited goes on with the same questions, and asks none twice."""
     asking = start("-m", "promptpo", *OPTIMIZE, cwd=tmp_path)
@@ -106,6 +107,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     assert "no run is asking" in promptpo("inbox", "box", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_wait(tmp_path: Path) -> None:
     """Nobody answers: the run ends at its limit with a sentence, and its question stays open."""
     started = time.monotonic()

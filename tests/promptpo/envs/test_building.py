@@ -91,6 +91,7 @@ def test_all_meta_world_tasks_repeat_and_show_their_goal() -> None:
         assert env.observation_space.contains(env.step(np.zeros(4, np.float32))[0]), name
 
 
+@pytest.mark.slow
 @needs("metaworld")
 def test_meta_world_goals_of_training_validation_and_test_are_disjoint() -> None:
     """No two seeds of different purposes share a goal."""

@@ -320,6 +320,7 @@ class Reward:
 """
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.sampled_from(["", "'''", "\\", MARKER, "\r", "\t", "\u2028"]))
 def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
     """Whatever text stands in it, and without the policy's part being another."""

@@ -42,6 +42,7 @@ def secret_in(text: str) -> str:
     return re.findall(r'name="secret" value="([\w-]+)"', text)[0]
 
 
+@pytest.mark.slow
 def test_a_pair_is_shown_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two films, without names or returns. Answers need the page's own secret, one of three words, and our name."""
     monkeypatch.setattr("promptpo.output.judging.FRAMES", 2)
@@ -111,6 +112,7 @@ class Person(Observer):
             return  # the page is gone: there is nothing more to judge
 
 
+@pytest.mark.slow
 def test_a_run_asks_a_person_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each pair of different policies once; answers are on disk, and no model is asked for preferences.
 

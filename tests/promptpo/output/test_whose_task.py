@@ -52,6 +52,7 @@ def test_an_exported_file_says_its_task(finished: Any, capsys: pytest.CaptureFix
     assert found["env"] == "Acrobot-v1"
 
 
+@pytest.mark.slow
 def test_play_takes_a_run(finished: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The video is of the run's own environment."""
     video = tmp_path / "film.gif"

@@ -221,6 +221,7 @@ def test_thinking_is_cut_out(text: str, kept: str) -> None:
     assert _without_thinking(text) == kept
 
 
+@pytest.mark.slow
 def test_recorded_answers_survive_every_rewriting() -> None:
     """On what models really wrote: lifting goes back, values are set and read again, renaming is undone."""
     assert RECORDED

@@ -98,6 +98,7 @@ def test_one_executor_serves_several_event_loops() -> None:
         executor.close()
 
 
+@pytest.mark.slow
 def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
     """What policies take has limits of its own; the environment's time-out does not count it."""
     limits = Limits(construct_seconds=0.4)
@@ -119,6 +120,7 @@ def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
     assert [episode.failure.kind for episode in rollout.episodes] == ["timeout"] * 4
 
 
+@pytest.mark.slow
 def test_an_environment_that_hangs_in_reset_is_given_up() -> None:
     """Not only steps are watched."""
     settings = Settings(Task("tests.environments:Test/HangsInReset-v0"), Limits(), env_timeout=1.0)
@@ -136,6 +138,7 @@ def test_an_environment_that_hangs_in_reset_is_given_up() -> None:
     assert time.monotonic() - began < 40
 
 
+@pytest.mark.slow
 def test_chunks_are_joined_as_one_worker_would_have_done_it() -> None:
     """Failures end the rollout in the order of the trials, for any number of workers."""
     fails = """

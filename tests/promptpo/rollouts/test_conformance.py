@@ -36,6 +36,7 @@ class Tardy(FakeExecutor):
         return await super().run(job)
 
 
+@pytest.mark.slow
 def test_the_local_executor_conforms() -> None:
     """Real processes."""
     assert asyncio.run(check(lambda: LocalExecutor(SETTINGS, 2), JOB, ENDLESS)) == []
@@ -85,6 +86,7 @@ class Dicey(FakeExecutor):
         return await FakeExecutor(lambda *_: float(self.rolled)).run(turned)
 
 
+@pytest.mark.slow
 def test_what_a_bad_executor_does_is_found() -> None:
     """One sentence for each thing."""
     found = asyncio.run(check(lambda: Stubborn(play), JOB, ENDLESS, seconds=30))

@@ -55,6 +55,7 @@ def run(settings: Any, job: Any, jobs: int = 1, then: Any = None) -> Any:
     return asyncio.run(work())
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing() -> None:
     """One worker and three give the same episodes, in the same order."""
     job = Job(HEAT, trials(24))
@@ -63,6 +64,7 @@ def test_the_number_of_workers_changes_nothing() -> None:
     assert one.steps == three.steps == 24 * 50
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_an_evaluation_and_nothing_more() -> None:
     """A worker that dies in mid-rollout is replaced and its job rolled out again."""
 

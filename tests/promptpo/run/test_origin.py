@@ -138,6 +138,7 @@ LOOKING = [
 EACH = "import json, sys; from promptpo.cli.app import run; print([run(words) for words in json.loads(sys.argv[1])])"
 
 
+@pytest.mark.slow
 def test_looking_imports_and_starts_nothing(foreign: Any) -> None:
     """Whatever the command, from inside of its directory too."""
     directory, trace = foreign
@@ -155,6 +156,7 @@ def test_looking_imports_and_starts_nothing(foreign: Any) -> None:
     assert "--trust" in (directory / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
     """Without it nothing happens; with it once, the run is the user's."""
     directory, trace = foreign
@@ -173,6 +175,7 @@ def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
     assert command("resume", ".", "--rounds", "3", "--no-film", cwd=directory).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_film_of_the_report_wants_trust(foreign: Any) -> None:
     """With it, the module is imported."""
     directory, trace = foreign

@@ -106,6 +106,7 @@ def test_a_run_with_several_models_says_what_each_has_brought(straight: Any) -> 
     assert run.data["model"] == "good + bad + mender"
 
 
+@pytest.mark.slow
 def test_the_same_models_are_asked_after_a_resume(straight: Any, tmp_path: Path) -> None:
     """What is chosen follows from completed rounds, so that a run in two parts is the run in one."""
     (whole, asked), parts = straight, []

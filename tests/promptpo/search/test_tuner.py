@@ -33,6 +33,7 @@ from tests.promptpo.policies import GOOD, TUNABLE
 IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
 
 
+@pytest.mark.slow
 def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
     """Evaluations done rise to those planned; what mattered is kept with the candidate."""
     run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
@@ -249,6 +250,7 @@ def test_patience_grows_with_what_the_round_cost_and_while_there_is_gain() -> No
     assert Patience(0.0).steps(10.0, 1_000) < 20_000
 
 
+@pytest.mark.slow
 def test_a_tuned_program_plays_all_training_episodes(tmp_path: Path) -> None:
     """Its numbers were chosen in more whole episodes than racing looks at: three poor ones do not end it."""
     weak = TUNABLE.replace("(-0.5, -2.0, 2.0)", "(-0.5, -2.0, 0.0)")

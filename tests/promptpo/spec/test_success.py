@@ -74,6 +74,7 @@ def test_a_tolerance_in_the_source_is_told() -> None:
     )
 
 
+@pytest.mark.slow
 @needs("metaworld")
 def test_an_anonymous_spec_has_no_condition() -> None:
     """One over the simulator's parts would give the environment away."""

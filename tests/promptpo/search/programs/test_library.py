@@ -63,6 +63,7 @@ def every_program() -> Iterator[Any]:
         yield observation, action, Genome("gated", ("rates", "sums", "products", "ordered"), 7)
 
 
+@pytest.mark.slow
 def test_every_program_is_python_and_readable() -> None:
     """It parses, the gate lets it pass, it says what it is, keeps its lines short, and declares finite parameters that it uses."""
     for observation, action, genome in every_program():

@@ -47,6 +47,7 @@ def evolved(envs: list[Any], steps: int, horizon: int) -> tuple[Tuned, float, fl
         return tuned, returns(tuned.program.source), returns(random_policy(envs[0].action_space))
 
 
+@pytest.mark.slow
 def test_few_steps_serve_a_lift() -> None:
     """Well above random actions, from rollouts alone, as rules that a later round can read."""
     tuned, mean, random = evolved([Lift("levels") for _ in range(8)], 3000, 60)

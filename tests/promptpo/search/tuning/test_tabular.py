@@ -40,6 +40,7 @@ def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -
     return tuned, float(np.mean([episode.return_ for episode in episodes]))
 
 
+@pytest.mark.slow
 def test_frozen_lake_is_learnt() -> None:
     """From no reward at all for most random episodes to most of what is possible on slippery ice."""
     tuned, score = learn("FrozenLake-v1", 25_000, 100)
