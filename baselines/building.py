@@ -27,7 +27,7 @@ NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
 
 def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
     """The hyperparameters of a run, with the number of environments decided."""
-    refining = settings.prior is not None
+    refining = settings.prior is not None and not settings.prior.get("alone")
     found = resolve(settings.algorithm, settings.task, settings.hyperparameters, refining=refining)
     return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
 

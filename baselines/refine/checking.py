@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from baselines.algorithms import ALGORITHMS, Algorithm
+from baselines.algorithms import ALGORITHMS, CONTINUOUS_ONLY, Algorithm
 from promptpo.errors import UsageError
 
 AUTO: Literal["auto"] = "auto"
@@ -21,6 +21,21 @@ def checked_algorithm(name: str) -> Algorithm | Literal["auto"]:
         if known == name:
             return known
     raise UsageError(f"--algorithm must be one of {', '.join((AUTO, *ALGORITHMS))}, not {name!r}.")
+
+
+def check_alone(algorithm: Algorithm, scale: float) -> None:
+    """Check that a learner can begin with the program's episodes, for a network that acts alone.
+
+    Raises:
+        UsageError: It learns from its own only, or a scale says how much is added.
+    """
+    if scale != 1.0:
+        raise UsageError("--scale is of what a network adds to the program; leave it out with --alone.")
+    if algorithm not in CONTINUOUS_ONLY:
+        raise UsageError(
+            f"--alone begins with episodes of the program, from which {algorithm} learns nothing; it takes sac, tqc or "
+            "crossq, and continuous actions."
+        )
 
 
 def checked_scale(scale: float) -> float:

@@ -84,6 +84,13 @@ def refine_command(
     scale: Annotated[
         float, typer.Option(help="Of what the network adds to a continuous action; 1: half of its range.")
     ] = SCALE,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone",
+            help="The network acts alone, and its learner begins with episodes of the program (sac, tqc, crossq).",
+        ),
+    ] = False,
 ) -> None:
     """Train a small network on top of a program, and write both as one file.
 
@@ -95,7 +102,7 @@ def refine_command(
     require(BASELINES, what="refine")
     from baselines.cli import show
     from baselines.progress import choose_display
-    from baselines.refine.checking import checked_algorithm, checked_scale
+    from baselines.refine.checking import check_alone, checked_algorithm, checked_scale
     from baselines.refine.start import refine, trainer_for
     from promptpo.run.control import obey_interrupts
 
@@ -103,6 +110,9 @@ def refine_command(
     source, task, given = program.prior(run, checked_scale(scale))
     directory = place.directory(task)
     trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
+    if alone:
+        check_alone(trainer, scale)
+        given["alone"] = True
     settings = training.settings(trainer, task, prior=given)
     obey_interrupts()
     with choose_display(quiet=place.quiet or place.as_json) as display:
@@ -132,5 +142,7 @@ def compared(content: Mapping[str, Any]) -> str:
         told = f"the program alone has {alone['mean_return']:.6g} on validation episodes"
     if not content["residual"]["kept"]:
         return f"{told}; no network was better, so the file is the program's"
+    if content["residual"].get("alone"):
+        return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
     share = content["residual"]["share"]
     return f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of the variance of what is played is the network's"

@@ -35,6 +35,9 @@ LARGEST = 1e6
 """Of what a program answers, so that a network's numbers stay finite."""
 GUIDED = 0.3
 """Of the range of a random action, what is added to the program's before off-policy training begins."""
+SHOWN = (0.0, 0.1, 0.2, 0.4)
+"""Noise on the program's actions, in half widths of their bounds, where a network learns from its episodes to act
+alone: as it is, and ever further beside, one of them an episode."""
 
 
 class Flat(SeededEpisodes):
@@ -110,7 +113,8 @@ class ProgramEnvs(VecEnvWrapper):
     """Vectorised environments whose observations end with the program's notes and its action as numbers.
 
     One message asks the programs of all environments, in the sandbox. Continuous actions are what the network
-    adds to the program's; discrete ones are the network's, which sees the program's choice.
+    adds to the program's; discrete ones are the network's, which sees the program's choice. A network that acts
+    alone sees nothing of the program, which is asked for as long as it is what the network learns from.
 
     Args:
         envs: The environments.
@@ -118,10 +122,12 @@ class ProgramEnvs(VecEnvWrapper):
         prior: The program.
         scale: Of what the network adds.
         off_policy: Whether the learner is off-policy: its networks speak from -1 to 1.
+        alone: Whether actions are the network's alone.
         allow_weaker: Accept a machine that lacks sandbox layers.
 
     Attributes:
         tally: What became of the programs.
+        asking: Whether the programs are asked.
     """
 
     def __init__(
@@ -132,18 +138,25 @@ class ProgramEnvs(VecEnvWrapper):
         *,
         scale: float,
         off_policy: bool,
+        alone: bool = False,
         allow_weaker: bool = False,
     ) -> None:
-        self._flats, self._prior, self.scale = flats, prior, scale
+        self._flats, self._prior, self.scale, self.alone = flats, prior, scale, alone
         self._actions = prior.actions
         self._notes, self._size = len(prior.notes), prior.actions.size
-        inputs = int(envs.observation_space.shape[0]) + self._notes + self._size  # type: ignore[index]
+        inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._notes + self._size)  # type: ignore[index]
         action_space: Any = prior.action_space
-        if self._actions.continuous:
+        if alone:
+            action_space = ShownBox(self._size)
+            action_space.source = self._shown
+        elif self._actions.continuous:
             reach = 1.0 if off_policy else FULL / scale
             action_space = GuidedBox(-reach, reach, (self._size,), np.float32)
         super().__init__(envs, spaces.Box(-np.inf, np.inf, (inputs,), np.float32), action_space)
         self.tally = ProgramTally()
+        self.asking = True
+        self._noise = np.zeros(envs.num_envs)
+        self._next_shown = 0
         self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
         self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
         self._params = prior.program.values
@@ -159,8 +172,10 @@ class ProgramEnvs(VecEnvWrapper):
 
     def step_async(self, actions: Any) -> None:
         """Begin a step."""
+        self._next_shown = 0
         if self._actions.continuous:
-            actions = self._actions.played(self._answers[:, : self._size], actions, self.scale)
+            prior = np.zeros_like(actions) if self.alone else self._answers[:, : self._size]
+            actions = self._actions.played(prior, actions, self.scale)
         self.venv.step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -186,6 +201,8 @@ class ProgramEnvs(VecEnvWrapper):
 
     def _start(self, lanes: Iterable[int]) -> None:
         began = time.perf_counter()
+        if not self.asking:
+            return
         trials = {}
         for lane in lanes:
             trials[lane] = Trial(self.tally.episodes, self._params)
@@ -194,10 +211,13 @@ class ProgramEnvs(VecEnvWrapper):
             self._lose(lane, failure.kind)
         for lane in trials:
             self._answers[lane] = 0.0
+            self._noise[lane] = self.action_space.np_random.choice(SHOWN)
         self.tally.asking_seconds += time.perf_counter() - began
 
     def _ask(self, acting: Iterable[int], shown: Mapping[int, Any]) -> None:
         """Ask the programs of some lanes; those of the others rest."""
+        if not self.asking:
+            return
         began = time.perf_counter()
         chosen = set(acting)
         messages = {lane: self._prior.asked(shown[lane], act=lane in chosen) for lane in self._asked.running}
@@ -215,7 +235,15 @@ class ProgramEnvs(VecEnvWrapper):
         self._answers[lane] = 0.0
         self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
 
+    def _shown(self, random: np.random.Generator) -> Any:
+        """What the program of the next environment does, with its episode's noise; every step begins with the first."""
+        lane, self._next_shown = self._next_shown, (self._next_shown + 1) % self.num_envs
+        noise = self._noise[lane] * random.standard_normal(self._size)
+        return np.clip(self._answers[lane, : self._size] + noise, -1.0, 1.0)
+
     def _row(self, flat: Any, lane: int) -> Any:
+        if self.alone:
+            return np.asarray(flat, np.float32)
         answer = self._answers[lane]
         notes, prior = answer[self._size : self._size + self._notes], answer[: self._size]
         return np.concatenate([flat, notes, prior]).astype(np.float32)
@@ -230,6 +258,31 @@ class GuidedBox(spaces.Box):
     def sample(self, *args: Any, **kwargs: Any) -> Any:
         """A random addition, small."""
         return (GUIDED * super().sample(*args, **kwargs)).astype(self.dtype)
+
+
+class ShownBox(spaces.Box):
+    """Whole actions; samples, which off-policy learners begin with, are what the program does, with noise.
+
+    Args:
+        size: Numbers of an action.
+
+    Attributes:
+        source: Gives them; None in a saved agent, which needs none.
+    """
+
+    source: Any = None
+
+    def __init__(self, size: int) -> None:
+        super().__init__(-1.0, 1.0, (size,), np.float32)
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        """The next action of the program."""
+        if self.source is None:
+            return super().sample(*args, **kwargs)
+        return self.source(self.np_random).astype(self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShownBox, (int(self.shape[0]),)
 
 
 class NormalizedAround(VecNormalize):

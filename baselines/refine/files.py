@@ -146,15 +146,15 @@ class FileEvaluator:
         self._executor.close()
 
 
-def refined_source(prior: Prior, network: Network, *, scale: float) -> str:
+def refined_source(prior: Prior, network: Network, *, scale: float | None) -> str:
     """The module that is played: the program, the weights, and what puts them together.
 
     Args:
         prior: The program.
-        network: What is added to it.
-        scale: Of what is added.
+        network: What is added to it, or acts alone.
+        scale: Of what is added; None where the network acts alone.
     """
-    policy = _POLICY.format(
+    policy = (_POLICY if scale is not None else _ALONE).format(
         flat=flat_text(prior.observation_space, "obs"),
         action=prior.actions.writing("output", "action", scale),
         observed="np.concatenate([observed, notes])" if prior.notes else "observed",
@@ -168,10 +168,13 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
     if source == prior.source:
         said = "No network that was trained on top of this program was better on validation episodes."
     else:
-        said = (
-            f"A network trained by {settings.algorithm.upper()} on top of the program adds to its action; "
-            "the program alone: Policy(params, residual=False)."
+        alone = bool((settings.prior or {}).get("alone"))
+        how = (
+            "began with episodes of the program and acts alone"
+            if alone
+            else "on top of the program adds to its action"
         )
+        said = f"A network trained by {settings.algorithm.upper()} {how}; the program alone: Policy(params, residual=False)."
         if content is not None:
             said += "\n" + _in_numbers(prior, content)
     return "\n\n".join(part for part in (said, prior.program.docstring) if part)
@@ -181,12 +184,15 @@ def _in_numbers(prior: Prior, content: Mapping[str, Any]) -> str:
     """What the network adds, and what it is worth."""
     residual, program = content["residual"], content["program"]["validation"]
     what = "of the action's variance is" if prior.actions.continuous else "of the choices are"
-    alone = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
-    return (
-        f"{residual['share']:.1%} {what} the network's ({residual['weights']:,} weights, "
-        f"{content['best']['steps']:,} steps of training). On validation episodes the program alone {alone}, "
-        f"with the network {content['validation']['mean_return']:.6g}."
+    has = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
+    trained = f"{residual['weights']:,} weights, {content['best']['steps']:,} steps of training"
+    share = (
+        f"It has {trained}."
+        if residual["alone"]
+        else f"{residual['share']:.1%} {what} the network's ({trained})."
     )
+    who = "the network" if residual["alone"] else "with the network"
+    return f"{share} On validation episodes the program alone {has}, {who} {content['validation']['mean_return']:.6g}."
 
 
 def _quoted(text: str) -> str:
@@ -226,5 +232,20 @@ class Policy:
         observed = {flat}
         action, notes = self.prior.numbers(obs)
         output = self.network({observed}, action)
+        return {action}
+'''
+
+_ALONE = '''\
+class Policy:
+    """The network, which acts alone; `Policy(params, residual=False)` is the program that it has learnt from."""
+
+    def __init__(self, params=None, residual=True):
+        self.prior, self.network, self.residual = Prior(params), Network(), residual
+
+    def act(self, obs):
+        if not self.residual:
+            return self.prior.program.act(obs)
+        observed = {flat}
+        output = self.network(observed, np.zeros(0))
         return {action}
 '''

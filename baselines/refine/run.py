@@ -14,6 +14,8 @@ from baselines.refine.environments import NormalizedAround, ProgramEnvs, Program
 from baselines.refine.files import FileEvaluator, refined_source
 from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
 from baselines.refine.programs import Prior
+from baselines.refine.shown_first import STEPS as SHOWN_STEPS
+from baselines.refine.shown_first import ShownFirst
 from baselines.refine.weights import text_bytes
 from baselines.settings import TrainingSettings
 from baselines.training import TrainingRun
@@ -64,6 +66,7 @@ class RefineRun(TrainingRun):
             self.prior,
             scale=given["scale"],
             off_policy=not self._on_policy,
+            alone=self._alone,
             allow_weaker=given["allow_weaker"],
         )
         self.beside.tally = ProgramTally(**(self.record.program or {}))
@@ -72,12 +75,31 @@ class RefineRun(TrainingRun):
         gamma = row.values.get("gamma", 0.99)
         options = {"gamma": gamma, **(row.normalize or {"norm_reward": False})}
         normalized = NormalizedAround(self.beside, **{**options, "norm_obs": True})
-        normalized.kept = self.prior.actions.size
+        normalized.kept = self._passed
         return normalized
 
     def _callbacks(self) -> list[BaseCallback]:
-        first = [] if self._on_policy else [CriticFirst()]  # before anybody looks at the actor
+        first: list[BaseCallback] = []  # before anybody looks at the actor
+        if not self._on_policy:
+            first = [ShownFirst(self.beside) if self._alone else CriticFirst()]
         return [*first, *super()._callbacks()]
+
+    @property
+    def _alone(self) -> bool:
+        """Whether actions are the network's alone."""
+        return bool((self.settings.prior or {}).get("alone"))
+
+    @property
+    def _passed(self) -> int:
+        """How many numbers of an observation are the program's action."""
+        return 0 if self._alone else self.prior.actions.size
+
+    def _model(self, saved: Path | None) -> BaseAlgorithm:
+        model = super()._model(saved)
+        if saved is not None and self._alone:  # the saved space knows no program
+            model.action_space = self.beside.action_space
+            model.set_random_seed(self.settings.seed + self.record.steps)
+        return model
 
     @property
     def _on_policy(self) -> bool:
@@ -89,6 +111,8 @@ class RefineRun(TrainingRun):
         settings = self.settings
         arguments = self.row.arguments()
         arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
+        if self._alone:
+            arguments["learning_starts"] = min(SHOWN_STEPS, settings.steps // 2)
         policy: Any = NearProgramPolicy if self._on_policy else "MlpPolicy"
         try:
             model = algorithm_class(settings.algorithm)(
@@ -96,7 +120,7 @@ class RefineRun(TrainingRun):
             )
         except (TypeError, ValueError, AssertionError) as error:
             raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
-        if not self._on_policy:
+        if not self._on_policy and not self._alone:
             begin_near_zero(model.policy.actor, LOG_STD)
         return model
 
@@ -125,9 +149,9 @@ class RefineRun(TrainingRun):
 
     def source(self) -> str:
         """The program with the network as it is now, as one module."""
-        network = network_of(self.model, self.envs, self.prior.actions.size)
+        network = network_of(self.model, self.envs, self._passed)
         scale = (self.settings.prior or {})["scale"]
-        return refined_source(self.prior, network, scale=scale)
+        return refined_source(self.prior, network, scale=None if self._alone else scale)
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Ties go to what was there before, and so to the program alone, which is easier to read."""
@@ -165,7 +189,7 @@ class RefineRun(TrainingRun):
 
     def complete(self, command: str) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""
-        waits = 0 if self._on_policy else actor_waits(self.model)
+        waits = 0 if self._on_policy or self._alone else actor_waits(self.model)
         if self.settings.steps <= waits:
             self.display.line(
                 f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
@@ -174,7 +198,10 @@ class RefineRun(TrainingRun):
         if self.record.best_source:
             self.publish()
         content = super().complete(command)
-        share = self.files.share(self.record.best_source, self.prior, self.seeds)
+        kept = self.record.best_source != self.prior.source
+        share = float(kept)
+        if kept and not self._alone:
+            share = self.files.share(self.record.best_source, self.prior, self.seeds)
         del content["final"]  # the last network is tested only where it is the best
         content |= self._additions(content, share)
         self.publish(content)
@@ -183,7 +210,7 @@ class RefineRun(TrainingRun):
     def _additions(self, content: dict[str, Any], share: float) -> dict[str, Any]:
         given, record = self.settings.prior or {}, self.record
         best, tally = record.best or {}, self.beside.tally
-        network = network_of(self.model, self.envs, self.prior.actions.size)
+        network = network_of(self.model, self.envs, self._passed)
         return {
             "method": "refine",
             "reported": "the best of the program and the checkpoints on validation seeds",
@@ -199,6 +226,7 @@ class RefineRun(TrainingRun):
             },
             "residual": {
                 "kept": bool(best.get("steps")),
+                "alone": self._alone,
                 "scale": given["scale"],
                 "weights": network.numbers,
                 "share": round(share, 4),

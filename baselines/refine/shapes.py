@@ -100,18 +100,18 @@ class Actions:
         flat = np.clip(self.middle + self.half * (prior + scale * added), low, high)
         return flat.reshape(len(prior), *space.shape).astype(space.dtype)
 
-    def writing(self, output: str, prior: str, scale: float) -> str:
+    def writing(self, output: str, prior: str, scale: float | None) -> str:
         """An expression for the environment's action, as `played` makes it, or as the largest logits say.
 
         Args:
             output: The expression of the network's last layer.
             prior: That of the program's action as numbers.
-            scale: Of what the network says.
+            scale: Of what the network says; None where it acts alone.
         """
         if self.continuous:
             low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
             shape = tuple(int(n) for n in self.space.shape or ())
-            mixed = f"{prior} + {scale!r} * {output}"
+            mixed = output if scale is None else f"{prior} + {scale!r} * {output}"
             name = np.dtype(self.space.dtype).name
             moved = f"{_array(self.middle)} + {_array(self.half)} * ({mixed})"
             return f"np.clip({moved}, {low}, {high}).reshape({shape}).astype(np.{name})"

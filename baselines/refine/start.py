@@ -189,5 +189,6 @@ def resuming(directory: Path) -> str:
             words += [flag, str(value)]
     if given.get("scale", 1.0) != 1.0:
         words += ["--scale", f"{given['scale']:g}"]
+    words += ["--alone"] if given.get("alone") else []
     words += ["--allow-weaker-sandbox"] if given.get("allow_weaker") else []
     return f"{shlex.join([*words, '--out', str(directory)])} --resume --steps MORE"

@@ -1,0 +1,134 @@
+"""``promptpo refine --alone``: the learner begins with the program's episodes, and its network acts alone."""
+
+import json
+import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+
+import promptpo
+from baselines.progress import Display
+from baselines.refine.checking import check_alone
+from baselines.refine.environments import ShownBox
+from baselines.refine.run import RefineRun
+from baselines.refine.start import prior_of, refine, resuming
+from baselines.settings import TrainingSettings
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from tests.baselines.refine.test_run import SWING
+
+SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16], qf=[16, 16]))'}"
+
+
+def settings(folder: Path, **changes: Any) -> tuple[TrainingSettings, str]:
+    """Of a run of a few hundred steps, and its program."""
+    (folder / "program.py").write_text(SWING)
+    (folder / "small.yml").write_text(SMALL)
+    source, task, given = prior_of(folder / "program.py", Task("Pendulum-v1"), scale=1.0)
+    made = TrainingSettings(
+        "crossq", task, 500, hyperparameters=str(folder / "small.yml"), eval_every=250, validation_episodes=2,
+        test_episodes=2, prior={**given, "alone": True},
+    )  # fmt: skip
+    return replace(made, **changes), source
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> RefineRun:
+    """A run before its first step."""
+    made, source = settings(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "program.py").write_text(source)
+    return RefineRun(made, tmp_path / "out", Display())
+
+
+def test_samples_are_the_program_s(begun: RefineRun) -> None:
+    """As it acts, with the noise of the episode."""
+    envs, beside = begun.envs, begun.beside
+    envs.reset()
+    beside._noise[:] = 0.0
+    for _ in range(5):
+        wanted = np.clip(beside._answers[0, :1], -1, 1)
+        sample = envs.action_space.sample()
+        assert sample == pytest.approx(wanted, abs=1e-6)
+        envs.step(sample[None])
+    beside._noise[:] = 0.4
+    noisy = np.array([envs.action_space.sample() for _ in range(400)])
+    assert 0.1 < noisy.std() < 0.45
+    assert (np.abs(noisy) <= 1).all()
+    begun.close()
+
+
+def test_it_trains_tests_and_writes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file's returns are those of the result, with the network and without."""
+    monkeypatch.setattr(RefineRun, "_better", lambda *_: True)
+    made, source = settings(tmp_path)
+    result = refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
+    assert result["residual"]["alone"]
+    assert result["residual"]["share"] == 1.0
+    assert result["steps"]["train"] == 500
+    assert result["program"]["episodes"] in (2, 3)  # 250 steps of 200 a piece, and nobody asks after that
+    played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=2, seed=20_000_000)
+    assert list(played.evaluation.returns) == result["test"]["returns"]
+    text = (tmp_path / "out" / "best.py").read_text()
+    assert "acts alone" in text
+    assert "--alone" in resuming(tmp_path / "out")
+    alone = tmp_path / "alone.py"
+    alone.write_text(re.sub(r"residual=True", "residual=False", text))
+    program = promptpo.evaluate(tmp_path / "program.py", "Pendulum-v1", episodes=2, seed=20_000_000)
+    again = promptpo.evaluate(alone, episodes=2, seed=20_000_000)
+    assert list(again.evaluation.returns) == list(program.evaluation.returns)
+
+
+def test_it_catches_up_once(tmp_path: Path) -> None:
+    """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
+    made, source = settings(tmp_path)
+    refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
+    more = replace(made, steps=600)
+    refine(more, source, tmp_path / "out", resume=True, display=Display(), command="test")
+    run = RefineRun(more, tmp_path / "out", Display())
+    assert run.model._n_updates == 250 + 350
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 600
+    run.close()
+
+
+def test_a_run_stopped_while_it_is_shown_goes_on(begun: RefineRun) -> None:
+    """The agent of a checkpoint knows no program; the environments do."""
+    begun.look()
+    begun.close()
+    run = RefineRun(begun.settings, begun.directory, Display())
+    run.envs.reset()
+    assert run.record.curve
+    assert run.model.action_space.source is not None
+    assert run.beside.asking
+    run.close()
+
+
+def test_a_saved_space_forgets_the_program() -> None:
+    """It is the same space, and samples from all of it."""
+    space = ShownBox(2)
+    space.source = lambda random: np.zeros(2)
+    again = pickle.loads(pickle.dumps(space))  # noqa: S301
+    assert again == space
+    assert again.source is None
+    assert space.sample().tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
+def test_who_learns_from_its_own_steps_only_is_refused(algorithm: Any) -> None:
+    """In a sentence that says who does not."""
+    with pytest.raises(UsageError, match="it takes sac, tqc or crossq"):
+        check_alone(algorithm, 1.0)
+    check_alone("crossq", 1.0)
+
+
+def test_a_scale_is_refused() -> None:
+    """Nothing is added that it could be of."""
+    with pytest.raises(UsageError, match="leave it out with --alone"):
+        check_alone("crossq", 0.5)
