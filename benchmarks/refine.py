@@ -2,7 +2,8 @@
 
 `python -m benchmarks.refine --programs FOLDER --seeds 3 --budgets 50000,131072,300000,1000000` refines
 FOLDER/ENV_ID (a run, or an exported file FOLDER/ENV_ID.py) for every environment and trains CrossQ (or another)
-from scratch, and prints one line for each environment and budget. All steps of the run that wrote the program
+from scratch, and prints one line for each environment and budget; with `--alone`, networks that act alone after episodes
+of the program are trained too. All steps of the run that wrote the program
 count on its side: of a budget, the network gets what is left; where nothing is left, the program stands alone.
 
 Every run is extended from budget to budget and can be interrupted: what is complete is not run again. Rows are
@@ -40,8 +41,10 @@ HEADER = (
     "of them the program's",
     "program",
     "refined [95 %]",
+    "alone [95 %]",
     "scratch [95 %]",
 )
+KINDS = ("refined", "alone", "scratch")
 ROWS = "rows.jsonl"
 
 
@@ -56,8 +59,9 @@ def measured(options: argparse.Namespace, known: Container[Any]) -> Iterator[dic
         program = program_in(options.programs, env_id)
         for seed, budget in itertools.product(range(options.seeds), budgets_of(options.budgets)):
             head = {"env_id": env_id, "algorithm": options.algorithm, "budget": budget, "seed": seed}
-            if _key({**head, "kind": "refined"}) not in known:
-                yield {**head, "kind": "refined", **_refined(options, program, head)}
+            for kind in ("refined", "alone") if options.alone else ("refined",):
+                if _key({**head, "kind": kind}) not in known:
+                    yield {**head, "kind": kind, **_refined(options, program, head, alone=kind == "alone")}
             if _key({**head, "kind": "scratch"}) not in known:
                 yield {**head, "kind": "scratch", **_scratch(options, head)}
 
@@ -86,17 +90,23 @@ def program_in(folder: Path, env_id: str) -> Path:
     raise UsageError(f"there is no program for {env_id}: neither {folder / env_id} nor {folder / env_id}.py.")
 
 
-def _refined(options: argparse.Namespace, program: Path, head: Mapping[str, Any]) -> dict[str, Any]:
+def _refined(
+    options: argparse.Namespace, program: Path, head: Mapping[str, Any], *, alone: bool
+) -> dict[str, Any]:
     from baselines.progress import choose_display
+    from baselines.refine.checking import check_alone
     from baselines.refine.cli import SCALE
     from baselines.refine.start import prior_of, refine
 
     source, task, given = prior_of(program, Task(head["env_id"]), scale=SCALE, allow_weaker=False)
+    if alone:
+        check_alone(options.algorithm, SCALE)
+        given["alone"] = True
     own = head["budget"] - given["steps"]
     if own <= 0:
         return {"program_steps": given["steps"], "return": None, "program_alone": True}
     settings = replace(_settings(options, head, own), task=task, prior=given)
-    folder = _folder(options, head, f"refine-{options.algorithm}", own)
+    folder = _folder(options, head, f"refine-{options.algorithm}{'-alone' * alone}", own)
     with choose_display(quiet=options.quiet) as display:
         result = refine(settings, source, folder, resume=True, display=display, command=COMMAND)
     return {
@@ -167,17 +177,16 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     for env_id, algorithm, budget in cells:
         mine = [r for r in rows if (r["env_id"], r["algorithm"], r["budget"]) == (env_id, algorithm, budget)]
-        refined = [row for row in mine if row["kind"] == "refined"]
-        programs = [row["program"] for row in refined if row.get("program") is not None]
+        begun = [row for row in mine if row["kind"] != "scratch"]
+        programs = [row["program"] for row in begun if row.get("program") is not None]
         lines.append(
             (
                 env_id,
                 f"{budget:,}",
                 algorithm,
-                f"{max((row['program_steps'] for row in refined), default=0):,}",
+                f"{max((row['program_steps'] for row in begun), default=0):,}",
                 f"{statistics.fmean(programs):.0f}" if programs else "",
-                _summary(refined),
-                _summary([row for row in mine if row["kind"] == "scratch"]),
+                *(_summary([row for row in mine if row["kind"] == kind]) for kind in KINDS),
             )
         )
     return lines
@@ -202,6 +211,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--budgets", default=BUDGETS, help="environment steps in all, separated by commas")
     parser.add_argument(
         "--algorithm", default="crossq", help="ppo, trpo, sac, tqc or crossq (default: crossq)"
+    )
+    parser.add_argument(
+        "--alone", action="store_true", help="also networks that act alone (sac, tqc, crossq)"
     )
     parser.add_argument("--hyperparams", default="ours", help="zoo, ours, default or a file (default: ours)")
     parser.add_argument("--seeds", type=int, default=3, help="from 0 on (default: 3)")

@@ -20,16 +20,16 @@ SWING = """class Policy:
 def row(kind: str, seed: int, value: float | None, **more: Any) -> dict[str, Any]:
     """A measured cell."""
     cell = {"env_id": "X-v0", "algorithm": "ppo", "budget": 1000, "seed": seed, "kind": kind, "return": value}
-    return {**cell, **({"program_steps": 600, "program": 5.0} if kind == "refined" else {}), **more}
+    return {**cell, **({"program_steps": 600, "program": 5.0} if kind != "scratch" else {}), **more}
 
 
 def test_a_line_has_both_sides_with_their_spread_over_seeds() -> None:
     """Means and intervals over seeds; a single seed is called so."""
-    rows = [row("refined", 0, 10.0), row("refined", 1, 20.0), row("scratch", 0, 7.0)]
+    rows = [row("refined", 0, 10.0), row("refined", 1, 20.0), row("alone", 0, 9.0), row("scratch", 0, 7.0)]
     (line,) = table(rows)
     assert line[:5] == ("X-v0", "1,000", "ppo", "600", "5")
     assert line[5].startswith("15 [")
-    assert line[6] == "7 (1 seed)"
+    assert line[6:] == ("9 (1 seed)", "7 (1 seed)")
 
 
 def test_a_budget_that_the_program_has_used_up_says_so() -> None:
