@@ -97,7 +97,7 @@ NETWORK = [  # of each matrix: its shape, each row's largest number, the numbers
 
 
 class Network:
-    """What is added to the program: affine maps of the observation, its notes and its action."""
+    """Affine maps of the observation, and of the notes and action of the program where it adds to these."""
 
     def __init__(self):
         code = {{c: i for i, c in enumerate("{alphabet}")}}
