@@ -13,7 +13,7 @@ explore:
 	HYPOTHESIS_PROFILE=explore $(PYTHON) -m pytest -n logical -m "hypothesis and not slow"
 
 slow:
-	$(PYTHON) -m pytest -m slow -n logical --timeout 900
+	$(PYTHON) -m pytest -m slow -n logical --timeout 900 --durations 25
 
 format:
 	$(PYTHON) -m ruff format .
