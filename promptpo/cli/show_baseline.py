@@ -86,13 +86,14 @@ def _value(mean: float | None) -> str:
 
 
 def _refined(result: Mapping[str, Any]) -> list[str]:
-    """What a network brought to a program, where one was added."""
+    """What a network brought that was added to a program, or learnt from it."""
     alone, best = ((result.get(part) or {}) for part in ("program", "validation"))
     before, after = (alone.get("validation") or {}).get("mean_return"), best.get("mean_return")
     if before is None or after is None:
         return []
-    kept = (result.get("residual") or {}).get("kept")
-    end = f"with the network {number(after)}" if kept else "and no network was better"
+    network = result.get("residual") or {}
+    how = "the network, which acts alone," if network.get("alone") else "with the network"
+    end = f"{how} {number(after)}" if network.get("kept") else "and no network was better"
     return [f"The program alone has {number(before)} on validation episodes, {end}."]
 
 

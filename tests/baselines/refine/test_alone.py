@@ -20,6 +20,7 @@ from baselines.refine.environments import ShownBox
 from baselines.refine.run import RefineRun
 from baselines.refine.start import prior_of, refine, resuming
 from baselines.settings import TrainingSettings
+from promptpo.cli.app import run as run_command
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from tests.baselines.refine.test_run import SWING
@@ -65,7 +66,9 @@ def test_samples_are_the_program_s(begun: RefineRun) -> None:
     begun.close()
 
 
-def test_it_trains_tests_and_writes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_trains_tests_and_writes_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The file's returns are those of the result, with the network and without."""
     monkeypatch.setattr(RefineRun, "_better", lambda *_: True)
     made, source = settings(tmp_path)
@@ -79,6 +82,8 @@ def test_it_trains_tests_and_writes_one_file(tmp_path: Path, monkeypatch: pytest
     text = (tmp_path / "out" / "best.py").read_text()
     assert "acts alone" in text
     assert "--alone" in resuming(tmp_path / "out")
+    assert run_command(["show", str(tmp_path / "out")]) == 0
+    assert "the network, which acts alone," in capsys.readouterr().out
     alone = tmp_path / "alone.py"
     alone.write_text(re.sub(r"residual=True", "residual=False", text))
     program = promptpo.evaluate(tmp_path / "program.py", "Pendulum-v1", episodes=2, seed=20_000_000)
