@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -52,8 +53,9 @@ class _Without:
             raise ModuleNotFoundError(f"{name} is not needed here", name=name)
 
 
+@cache
 def _cma() -> ModuleType:
-    """The package, imported without what takes ten times as long as itself."""
+    """The package, imported without what takes several times as long as itself."""
     without: Any = _Without(NEEDLESS)
     sys.meta_path.insert(0, without)
     try:

@@ -154,10 +154,17 @@ def refined_source(prior: Prior, network: Network, *, scale: float | None) -> st
         network: What is added to it, or acts alone.
         scale: Of what is added; None where the network acts alone.
     """
-    policy = (_POLICY if scale is not None else _ALONE).format(
+    alone = scale is None
+    says = "The program with what the network adds; `Policy(params, residual=False)` is the program alone."
+    if alone:
+        says = "The network, which acts alone; `Policy(params, residual=False)` is the program that it has learnt from."
+    policy = _POLICY.format(
+        says=says,
         flat=flat_text(prior.observation_space, "obs"),
+        asking="" if alone else "action, notes = self.prior.numbers(obs)\n        ",
+        prior="np.zeros(0)" if alone else "action",
         action=prior.actions.writing("output", "action", scale),
-        observed="np.concatenate([observed, notes])" if prior.notes else "observed",
+        observed="np.concatenate([observed, notes])" if prior.notes and not alone else "observed",
     )
     doc = f'"""{_quoted(prior.program.docstring)}"""' if prior.program.docstring else ""
     return joined([doc, prior.module, network.text, prior.asking, policy])
@@ -221,7 +228,7 @@ def _choices(choices: tuple[int, ...], wanted: np.ndarray[Any, Any]) -> np.ndarr
 
 _POLICY = '''\
 class Policy:
-    """The program with what the network adds; `Policy(params, residual=False)` is the program alone."""
+    """{says}"""
 
     def __init__(self, params=None, residual=True):
         self.prior, self.network, self.residual = Prior(params), Network(), residual
@@ -230,22 +237,6 @@ class Policy:
         if not self.residual:
             return self.prior.program.act(obs)
         observed = {flat}
-        action, notes = self.prior.numbers(obs)
-        output = self.network({observed}, action)
-        return {action}
-'''
-
-_ALONE = '''\
-class Policy:
-    """The network, which acts alone; `Policy(params, residual=False)` is the program that it has learnt from."""
-
-    def __init__(self, params=None, residual=True):
-        self.prior, self.network, self.residual = Prior(params), Network(), residual
-
-    def act(self, obs):
-        if not self.residual:
-            return self.prior.program.act(obs)
-        observed = {flat}
-        output = self.network(observed, np.zeros(0))
+        {asking}output = self.network({observed}, {prior})
         return {action}
 '''

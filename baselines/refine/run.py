@@ -98,7 +98,7 @@ class RefineRun(TrainingRun):
         model = super()._model(saved)
         if saved is not None and self._alone:  # the saved space knows no program
             model.action_space = self.beside.action_space
-            model.set_random_seed(self.settings.seed + self.record.steps)
+            model.action_space.seed(self.settings.seed + self.record.steps)
         return model
 
     @property
