@@ -1,6 +1,6 @@
 """Figures, table and answers of the page "When is a language model enough?", from the rows of the suite ``proof``.
 
-`python -m benchmarks.enough benchmarks/results/proof --figures docs/images` prints the table and what became of each
+`python -m benchmarks.enough benchmarks/results/proof* --figures docs/images` prints the table and what became of each
 hypothesis, and writes the figures; it needs no run directories.
 """
 
@@ -42,14 +42,19 @@ SIGNS = {1: "better", 0: "", -1: "worse"}
 def main(arguments: list[str] | None = None) -> int:
     """Print the table and the answers, write the figures; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.enough", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where results.csv lies")
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=Path,
+        help="where results.csv lies; several for a suite that was run in parts",
+    )
     parser.add_argument("--suite", default="proof", help="the suite by name, or its file (default: proof)")
     parser.add_argument("--figures", type=Path, help="folder for the three figures")
     asked = parser.parse_args(arguments)
     try:
-        scores = read_scores(asked.folder, asked.suite)
-    except FileNotFoundError:
-        parser.exit(2, f"{asked.folder} has no results.csv; give a folder that --publish wrote.\n")
+        scores = read_scores(asked.folders, asked.suite)
+    except FileNotFoundError as error:
+        parser.exit(2, f"there is no {error.filename}; give folders that --publish wrote.\n")
     except PromptPOError as error:
         parser.exit(2, f"{error}\n")
     print(markdown(*_methods(scores)))

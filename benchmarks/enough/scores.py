@@ -100,21 +100,26 @@ class SuiteScores:
         }
 
 
-def read_scores(folder: Path, suite: str) -> SuiteScores:
-    """The scores of a published benchmark.
+def read_scores(folders: Sequence[Path], suite: str) -> SuiteScores:
+    """The scores of a benchmark, published in one folder or, where it was run in parts, in several.
 
     Args:
-        folder: Where its ``results.csv`` lies.
+        folders: Where ``results.csv`` lies; a run that stands in several counts as the last of them has it.
         suite: Name of the suite, or its file.
 
     Raises:
         UsageError: There is no such suite.
-        FileNotFoundError: There is no ``results.csv``.
+        FileNotFoundError: There is no ``results.csv`` in one.
     """
     loaded = load_suite(suite)
     anchors = anchors_of({task.label: loaded.score_of(task) for task in loaded.tasks})
+    runs = {
+        tuple(row[name] for name in ("task", "method", "model", "seed")): row
+        for folder in folders
+        for row in read_csv(folder)
+    }
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in read_csv(folder):
+    for row in runs.values():
         grouped.setdefault((row["method"], row["task"]), []).append(row)
     found = {key: _scored(rows, anchors[key[1]]) for key, rows in grouped.items() if key[1] in anchors}
     return SuiteScores(loaded, found)

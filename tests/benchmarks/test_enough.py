@@ -46,7 +46,7 @@ def write(folder: Path, methods: Mapping[str, Callable[[str], float]], failed: s
 
 def verdicts(folder: Path) -> list[str]:
     """What became of the hypotheses, in order."""
-    return [answer.verdict for answer in answers(read_scores(folder, "proof"))]
+    return [answer.verdict for answer in answers(read_scores([folder], "proof"))]
 
 
 def test_every_task_of_the_suite_has_anchors_and_a_kind() -> None:
@@ -87,7 +87,7 @@ def test_a_model_that_is_no_better_than_learning_says_so(tmp_path: Path) -> None
             "trpo": lambda task: 0.7 if task in EIGHT else 0.4,
         },
     )
-    scores = read_scores(tmp_path, "proof")
+    scores = read_scores([tmp_path], "proof")
     against = against_learning(scores)
     assert {task for task, sign in against.items() if sign == -1} == set(EIGHT)
     assert set(against.values()) == {0, -1}
@@ -112,7 +112,7 @@ def test_what_is_still_to_be_run_decides_nothing(tmp_path: Path) -> None:
 def test_a_run_that_failed_counts_as_nothing(tmp_path: Path) -> None:
     """A policy that failed in held-out episodes is not sufficient, whatever it earned until then."""
     write(tmp_path, {"promptpo": lambda task: 1.0}, failed="CartPole-v1")
-    scores = read_scores(tmp_path, "proof")
+    scores = read_scores([tmp_path], "proof")
     assert scores.found["promptpo", "CartPole-v1"].runs == (0.0,)
     assert not scores.found["promptpo", "CartPole-v1"].enough
     assert scores.found["promptpo", "Acrobot-v1"].enough
@@ -127,7 +127,19 @@ def test_the_page_is_drawn_from_the_table_alone(tmp_path: Path, capsys: pytest.C
     assert {path.name for path in (tmp_path / "drawn").iterdir()} == names
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path / "drawn")])
-    assert "has no results.csv" in capsys.readouterr().err
+    assert "there is no " in capsys.readouterr().err
+
+
+def test_a_suite_that_was_run_in_parts_is_one(tmp_path: Path) -> None:
+    """Runs of all folders count, one that stands in two of them once, as the later has it."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first = write(tmp_path / "a", {"promptpo": lambda task: 0.5, "ppo": lambda task: 0.2})
+    second = write(tmp_path / "b", {"promptpo": lambda task: 1.0, "sac": lambda task: 0.3})
+    scores = read_scores([first, second], "proof")
+    assert scores.found["promptpo", "CartPole-v1"].runs == (1.0,)
+    assert scores.found["ppo", "CartPole-v1"].runs == (pytest.approx(0.2),)
+    assert scores.found["sac", "HalfCheetah-v5"].runs == (pytest.approx(0.3),)
 
 
 def test_tasks_are_drawn_anew_where_each_has_one_run() -> None:

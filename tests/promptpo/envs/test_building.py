@@ -84,11 +84,10 @@ def test_all_meta_world_tasks_repeat_and_show_their_goal() -> None:
     for name in META_WORLD:
         env = make_env(Task(f"Meta-World/{name}"))
         once = play(env, 5, 25)
-        play(env, 60, 10)
-        assert play(env, 5, 25) == once, name
         observation, _ = env.reset(seed=120)
         np.testing.assert_allclose(observation[36:39], env.unwrapped._target_pos, atol=1e-3, err_msg=name)
         assert env.observation_space.contains(env.step(np.zeros(4, np.float32))[0]), name
+        assert play(env, 5, 25) == once, name
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from tests.promptpo import killable
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
-        "tests.promptpo.killable",
+        *("tests.promptpo.killable", "tests.promptpo.compiled"),
         *("promptpo.api", "promptpo.spec.known.classic_control", "gymnasium.envs.classic_control"),
         *("anyio", "pydantic", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
     ]
@@ -77,11 +77,25 @@ def test_killed_once_in_the_middle(tmp_path: Path, undisturbed: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", [1, 2])
-def test_killed_at_every_event(tmp_path: Path, undisturbed: Any, first: int) -> None:
-    """Every event, odd or even, is followed by a kill; each run is then finished by one more process."""
+def test_killed_after_every_event(tmp_path: Path, undisturbed: Any) -> None:
+    """One run, every process of which says that it works on it, adds one event, and is killed."""
     expected, events = undisturbed
-    for n in range(first, events + 1, 2):
+    begun = 1
+    assert finish(tmp_path, kill_at=1) == -signal.SIGKILL
+    while read_events(tmp_path / "run" / JOURNAL)[-1].kind != "stop":
+        assert finish(tmp_path, kill_at=2) == -signal.SIGKILL
+        begun += 1
+    assert begun >= events // 2
+    assert finish(tmp_path) == 0
+    check(tmp_path, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_once_anywhere(tmp_path: Path, undisturbed: Any) -> None:
+    """Every third event is followed by a kill, each in a run of its own that one more process finishes."""
+    expected, events = undisturbed
+    for n in range(1, events + 1, 3):
         folder = tmp_path / str(n)
         finish(folder, kill_at=n)
         assert finish(folder) == 0
