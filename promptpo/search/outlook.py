@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.search.judge import BLOCKS
@@ -33,6 +34,11 @@ def outlook(
     """
     ledger = spender.ledger
     best = history.best()
+    lengths = [
+        statistics.fmean(e.steps for e in a.evaluation.episodes)
+        for a in history.attempts
+        if a.evaluation.episodes
+    ]
     episodes = history.evidence(best).episodes if best else ()
     length = round(statistics.fmean(e.steps for e in episodes)) if episodes else horizon
     left, calls = ledger.steps_left(), config.budget.calls
@@ -54,6 +60,7 @@ def outlook(
     rest = None if left is None else max(0, left - own)
     planned = tuning_steps(part, rest)
     tunes = config.switches.tune and config.tune != "none"
+    kept = tunes and kept_for_the_last(part, rest)
     return Where(
         round=history.rounds + 1,
         rounds=config.budget.rounds,
@@ -64,7 +71,8 @@ def outlook(
         calls_left=None if calls is None else max(0, calls - ledger.calls),
         tunes=tunes,
         tuning_steps=planned if tunes else 0,
-        kept=tunes and kept_for_the_last(part, rest),
+        kept=kept,
+        unless_early=kept and not kept_for_the_last(replace(part, lengths=[min(lengths)]), rest),
         length=length,
         threshold=threshold,
     )

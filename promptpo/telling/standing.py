@@ -46,6 +46,7 @@ class Where:
         tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
         tuning_steps: About so many steps are planned for tuning this round's numbers.
         kept: Whether this round is not tuned since the steps for it are kept for the last one.
+        unless_early: Whether it is tuned all the same where its programs' episodes end early.
         length: Steps of an episode, about.
         threshold: Mean return at which the task counts as solved; None without one.
     """
@@ -60,6 +61,7 @@ class Where:
     tunes: bool = False
     tuning_steps: int = 0
     kept: bool = False
+    unless_early: bool = False
     length: float = 0.0
     threshold: float | None = None
 
@@ -98,6 +100,12 @@ class Where:
 
     def _tuning(self) -> str:
         episodes = self.number_of_episodes
+        if self.kept and self.unless_early:
+            return (
+                f"This round's PARAMS are tuned only where its programs' episodes end well before those of the best "
+                f"({_steps(self.length)}); otherwise the steps for it are kept for the last round, for its programs and the best "
+                "until then. Write the values that you believe in, with honest bounds."
+            )
         if self.kept:
             return (
                 "This round's PARAMS are not tuned: the steps for it are kept for the last round, for its programs and the "

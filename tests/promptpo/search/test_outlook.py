@@ -47,6 +47,15 @@ def test_a_first_look_at_fresh_episodes_is_kept_back(left: int, asked: int) -> N
     assert where.candidates == asked
 
 
+def test_a_round_whose_tuning_depends_on_falls_says_so() -> None:
+    """Programs that fell early are tuned in rounds that would be kept back for long ones, so no request may deny it."""
+    for shortest, early in ((20, True), (480, False)):
+        past = [attempt("r1c1", 500), attempt("r1c2", shortest)]
+        history = History(past, rounds=1, leader_id="r1c1")
+        where = outlook(history, spender(45_000), CONFIG, horizon=500, threshold=None)
+        assert (where.kept, where.unless_early) == (True, early)
+
+
 def test_what_lasts_as_long_as_the_best_is_kept_back_from_tuning() -> None:
     """New programs that fall early are no measure of what later ones take, nor of the last looks."""
     tuned = []
