@@ -75,13 +75,7 @@ def prior_of(
     check_made_for(file, read_text(file), task)
     if reward is not None:
         task = replace(task, reward=reward)
-    source = without_header(policy_part(read_text(file)))
-    failure = check_source(source)
-    if failure is not None:
-        raise UsageError(f"the sandbox does not take {file}: {failure.message}")
-    result = _result_of(file)
-    if result.get("method") == "refine":
-        raise UsageError(f"{run} is refined already; go on with its training: {resuming(file.parent)}")
+    source, result = _program_of(file)
     env = build_env(task, allow_weaker=allow_weaker)
     try:
         flat_size(env.observation_space, task.name)
@@ -104,6 +98,21 @@ def prior_of(
         "allow_weaker": allow_weaker,
     }
     return source, task, given
+
+
+def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
+    """The module of a file that can be refined, and the result of its run, if it has one.
+
+    Raises:
+        UsageError: The sandbox does not take it, or it is refined already.
+    """
+    source, result = without_header(policy_part(read_text(file))), _result_of(file)
+    failure = check_source(source)
+    if failure is not None:
+        raise UsageError(f"the sandbox does not take {file}: {failure.message}")
+    if result.get("method") == "refine":
+        raise UsageError(f"{file} is refined already; go on with its training: {resuming(file.parent)}")
+    return source, result
 
 
 def trainer_for(

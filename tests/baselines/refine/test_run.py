@@ -179,6 +179,14 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
         run(pendulum, SWING.replace("0.5", "0.4"), "Pendulum-v1", resume=True)
 
 
+def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> None:
+    """In a sentence with the command for it."""
+    with pytest.raises(
+        UsageError, match="is refined already; go on with its training: promptpo refine .* --resume"
+    ):
+        prior_of(pendulum / "out", None, scale=1.0)
+
+
 @pytest.mark.slow
 def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> None:
     """It is counted, and training goes on to its end."""
