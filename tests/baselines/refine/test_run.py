@@ -182,7 +182,7 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
 def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> None:
     """In a sentence with the command for it."""
     with pytest.raises(
-        UsageError, match="is refined already; go on with its training: promptpo refine .* --resume"
+        UsageError, match=r"is refined already; go on with its training: promptpo refine .* --resume"
     ):
         prior_of(pendulum / "out", None, scale=1.0)
 
