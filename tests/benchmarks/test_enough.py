@@ -138,8 +138,8 @@ def test_a_suite_that_was_run_in_parts_is_one(tmp_path: Path) -> None:
     second = write(tmp_path / "b", {"promptpo": lambda task: 1.0, "sac": lambda task: 0.3})
     scores = read_scores([first, second], "proof")
     assert scores.found["promptpo", "CartPole-v1"].runs == (1.0,)
-    assert scores.found["ppo", "CartPole-v1"].runs == (pytest.approx(0.2),)
-    assert scores.found["sac", "HalfCheetah-v5"].runs == (pytest.approx(0.3),)
+    assert scores.found["ppo", "CartPole-v1"].runs == pytest.approx((0.2,))
+    assert scores.found["sac", "HalfCheetah-v5"].runs == pytest.approx((0.3,))
 
 
 def test_tasks_are_drawn_anew_where_each_has_one_run() -> None:
