@@ -72,7 +72,8 @@ def outlook(
         tunes=tunes,
         tuning_steps=planned if tunes else 0,
         kept=kept,
-        unless_early=kept and not kept_for_the_last(replace(part, lengths=[round(min(lengths))]), rest),
+        unless_early=kept
+        and not kept_for_the_last(replace(part, lengths=[round(min(lengths, default=length))]), rest),
         length=length,
         threshold=threshold,
     )
