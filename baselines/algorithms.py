@@ -24,7 +24,7 @@ PLAYABLE: Mapping[str, tuple[str, str]] = {
     **{name: ("stable_baselines3", name.upper()) for name in ("ppo", "a2c", "dqn", "sac", "td3")},
     **{name: ("sb3_contrib", name.upper()) for name in ("qrdqn", "tqc", "ars")},
     "trpo": ("baselines.trpo", "OnePassTRPO"),
-    "crossq": ("sb3_contrib", "CrossQ"),
+    "crossq": ("baselines.crossq", "QuickCrossQ"),
 }
 """Algorithms whose saved agents are played, those of `ALGORITHMS` among them: (module, class)."""
 
