@@ -27,6 +27,11 @@ pytest.MonkeyPatch().setattr(os, "fsync", lambda _: None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Three processes for two cores: tests wait for other processes, for deadlines and for the disk."""
+    return max(2, 3 * len(os.sched_getaffinity(0)) // 2)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Several processes share the default tests by files, so that what a file's tests share is made once.
 

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 MOST_REPORT = 3000
 """Characters that an experiment reports of all its episodes together."""
 
-MOST_TOLD, SHORTER = 4700, (3200, 1500, 750)
-"""Characters of a prompt that all experiments may take, and where room is short."""
-
-FIRST_TOLD = 9000
-"""The same of a request for a first policy, which has nothing else to tell: all reports whole."""
+MOST_TOLD, SHORTER = 9000, (4700, 3200, 1500, 750)
+"""Characters of a prompt that all experiments may take, those of a first request whole, and where room is short."""
 
 OFTEN = 3
 """Times in a row from which on a line is told once."""
@@ -207,4 +204,4 @@ def part(experiments: Sequence[Experiment], round_: int) -> Part:
     old, last = round_ - FRESH, round_ - 1
     forms = [section(experiments, MOST_TOLD)]
     forms += [section(experiments, most, before=old, code=last) for most in (MOST_TOLD, *SHORTER)]
-    return Part(forms, [48, 69, 78, 84] if experiments else [])
+    return Part(forms, [48, 73, 76, 78, 84] if experiments else [])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 AIM = 12_000
 """Characters of a prompt, the system's included, that are aimed at."""
 
-LEAST = 2_400
+LEAST = 6_600
 """Characters that are left to what is not code, however long the rest of the prompt is."""
 
 

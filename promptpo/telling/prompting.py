@@ -177,7 +177,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
             teacher=at_items(known.history.teacher, bound - 2000),
             experiments=experiments.section(
                 known.history.experiments,
-                min(experiments.FIRST_TOLD, bound - 2000 - len(known.history.teacher)),
+                min(experiments.MOST_TOLD, bound - 2000 - len(known.history.teacher)),
             ),
         )
     if plan.winners:

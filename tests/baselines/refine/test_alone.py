@@ -34,7 +34,7 @@ def settings(folder: Path, **changes: Any) -> tuple[TrainingSettings, str]:
     (folder / "small.yml").write_text(SMALL)
     source, task, given = prior_of(folder / "program.py", Task("Pendulum-v1"), scale=1.0)
     made = TrainingSettings(
-        "crossq", task, 500, hyperparameters=str(folder / "small.yml"), eval_every=250, validation_episodes=2,
+        "crossq", task, 240, hyperparameters=str(folder / "small.yml"), eval_every=120, validation_episodes=2,
         test_episodes=2, prior={**given, "alone": True},
     )  # fmt: skip
     return replace(made, **changes), source
@@ -75,8 +75,8 @@ def test_it_trains_tests_and_writes_one_file(
     result = refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
     assert result["residual"]["alone"]
     assert result["residual"]["share"] == 1.0
-    assert result["steps"]["train"] == 500
-    assert result["program"]["episodes"] in (2, 3)  # 250 steps of 200 a piece, and nobody asks after that
+    assert result["steps"]["train"] == 240
+    assert result["program"]["episodes"] in (1, 2)  # 120 steps of 200 a piece, and nobody asks after that
     played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=2, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
     text = (tmp_path / "out" / "best.py").read_text()
@@ -95,11 +95,11 @@ def test_it_catches_up_once(tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
     made, source = settings(tmp_path)
     refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
-    more = replace(made, steps=600)
+    more = replace(made, steps=300)
     refine(more, source, tmp_path / "out", resume=True, display=Display(), command="test")
     run = RefineRun(more, tmp_path / "out", Display())
-    assert run.model._n_updates == 250 + 350
-    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 600
+    assert run.model._n_updates == 120 + 180
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 300
     run.close()
 
 

@@ -277,13 +277,14 @@ def test_what_is_left_out_twice_is_said_once() -> None:
     assert twice.endswith(f"({len(lines) - len(shown)} more rows)")
 
 
-def test_a_first_policy_is_asked_for_with_whole_reports() -> None:
-    """Nothing else is known then; later requests tell less of them."""
+def test_three_long_reports_are_told_whole() -> None:
+    """What they say was paid for with steps, and the next request may be the first that can use it."""
     report = "\n".join(f"joint {n}: torque +0.5 moves it by {n}.125 rad" for n in range(60))
     three = [Experiment(f"p0.{n}", SOURCE, report) for n in (1, 2, 3)]
     assert 2000 < len(report) <= experiments.MOST_REPORT
-    assert experiments.section(three, experiments.FIRST_TOLD).count(report) == 3
-    assert experiments.section(three, experiments.MOST_TOLD).count(report) == 0
+    assert experiments.section(three, experiments.MOST_TOLD).count(report) == 3
+    assert experiments.part(three, 2).text.count(report) == 3
+    assert experiments.section(three, experiments.SHORTER[0]).count(report) == 0
 
 
 @given(

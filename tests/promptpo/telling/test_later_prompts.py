@@ -179,8 +179,11 @@ def test_code_and_legend_stay_whole_where_room_is_short() -> None:
     assert "leans = the largest lean, rad" in text
 
 
-def test_what_every_episode_earns_is_shown_by_the_usual_and_the_best_one() -> None:
-    """A request about the level shows the median and the best episode; one about bad starts keeps the worst."""
+def test_what_every_episode_earns_is_shown_by_the_usual_and_the_best_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where room is short, a request about the level shows the median and the best episode; one about bad starts the worst."""
+    monkeypatch.setattr(prompting, "LEAST", 2_400)
     told = tuple(
         Told(role, n, 9.0 * (n + 1), 100, "reached the horizon", f"{role} words; " * 60)
         for n, role in enumerate(("worst", "median", "best"))
