@@ -10,6 +10,9 @@ from promptpo.errors import UsageError
 
 AUTO: Literal["auto"] = "auto"
 
+MANY = 30_000
+"""Steps from which on a network that acts alone is mostly better than one that is added; docs/refine.md."""
+
 
 def checked_algorithm(name: str) -> Algorithm | Literal["auto"]:
     """One of `ALGORITHMS`, or `AUTO`.
@@ -36,6 +39,11 @@ def check_alone(algorithm: Algorithm, scale: float) -> None:
             f"--alone begins with episodes of the program, from which {algorithm} learns nothing; it takes sac, tqc or "
             "crossq, and continuous actions."
         )
+
+
+def better_alone(algorithm: Algorithm, scale: float, steps: int) -> bool:
+    """Whether the network acts alone where the user does not say so."""
+    return algorithm in CONTINUOUS_ONLY and scale == 1.0 and steps >= MANY
 
 
 def checked_scale(scale: float) -> float:

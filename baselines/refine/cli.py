@@ -85,33 +85,34 @@ def refine_command(
         float, typer.Option(help="Of what the network adds to a continuous action; 1: half of its range.")
     ] = SCALE,
     alone: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--alone",
-            help="The network acts alone, and its learner begins with episodes of the program (sac, tqc, crossq).",
+            "--alone/--added",
+            help="The network acts alone, and its learner begins with episodes of the program (sac, tqc, crossq); or what "
+            "it says is added to the program's action. By default alone where it can, from 30,000 steps on.",
         ),
-    ] = False,
+    ] = None,
 ) -> None:
-    """Train a small network on top of a program, and write both as one file.
+    """Train a small network from a program, and write both as one file.
 
-    The program's action plus what the network adds is played. DIR/best.py is the best on validation episodes,
-    of the program alone and all checkpoints; it needs numpy only. Ctrl-C keeps the best so far.
+    The network learns from the program's episodes and acts alone, or adds to the program's action. DIR/best.py
+    is the best on validation episodes, of the program alone and all checkpoints; it needs numpy only. Ctrl-C
+    keeps the best so far.
     """
     from baselines.extras import BASELINES, require
 
     require(BASELINES, what="refine")
     from baselines.cli import show
     from baselines.progress import choose_display
-    from baselines.refine.checking import check_alone, checked_algorithm, checked_scale
-    from baselines.refine.start import refine, trainer_for
+    from baselines.refine.checking import checked_algorithm, checked_scale
+    from baselines.refine.start import acts_alone, refine, trainer_for
     from promptpo.run.control import obey_interrupts
 
     asked = checked_algorithm(algorithm)
     source, task, given = program.prior(run, checked_scale(scale))
     directory = place.directory(task)
     trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
-    if alone:
-        check_alone(trainer, scale)
+    if acts_alone(asked=alone, algorithm=trainer, scale=scale, steps=training.steps, directory=directory):
         given["alone"] = True
     settings = training.settings(trainer, task, prior=given)
     obey_interrupts()

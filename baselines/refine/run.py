@@ -33,8 +33,6 @@ PROGRAM = "program.py"
 """The program's module, in the directory of the run."""
 WIDTHS = (128, 64, 32)
 """Units of the network's two hidden layers; the widest that fits into the file."""
-MANY = 30_000
-"""Steps from which on a network that acts alone is mostly better than one that is added."""
 LOG_STD = -2.0
 """Logarithm of the first exploration noise, where the hyperparameters do not say it."""
 
@@ -197,9 +195,10 @@ class RefineRun(TrainingRun):
                 f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
                 "give it more --steps, or take --algorithm ppo"
             )
-        elif waits and self.settings.steps >= MANY and not self.record.curve:
+        elif self._alone and not self.record.curve:
+            shown = min(SHOWN_STEPS, self.settings.steps // 2)
             self.display.line(
-                f"  with {MANY:,} steps and more, a network that acts alone (--alone) did better on three of five bodies: docs/refine.md"
+                f"  the network acts alone, after {shown:,} steps of the program; --added puts it on top of the program"
             )
         if self.record.best_source:
             self.publish()

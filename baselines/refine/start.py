@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from baselines.refine.checking import AUTO
+from baselines.refine.checking import AUTO, better_alone, check_alone
 from baselines.refine.environments import build_env
 from baselines.refine.programs import Prior, note_names, program_steps
 from baselines.refine.run import PROGRAM, RefineRun
@@ -135,6 +135,21 @@ def trainer_for(
         return "crossq" if Actions.of(env.action_space).continuous else "ppo"
     finally:
         env.close()
+
+
+def acts_alone(
+    *, asked: bool | None, algorithm: Algorithm, scale: float, steps: int, directory: Path
+) -> bool:
+    """Whether the network acts alone: as the user said, as the run in the directory does, or as does better.
+
+    Raises:
+        UsageError: It cannot, and the user wants it.
+    """
+    if asked:
+        check_alone(algorithm, scale)
+    if asked is None and (directory / CONFIG).exists():
+        return bool((load_settings(directory).prior or {}).get("alone"))
+    return better_alone(algorithm, scale, steps) if asked is None else asked
 
 
 def without_header(source: str) -> str:

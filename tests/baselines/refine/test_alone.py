@@ -18,8 +18,8 @@ from baselines.progress import Display
 from baselines.refine.checking import check_alone
 from baselines.refine.environments import ShownBox
 from baselines.refine.run import RefineRun
-from baselines.refine.start import prior_of, refine, resuming
-from baselines.settings import TrainingSettings
+from baselines.refine.start import acts_alone, prior_of, refine, resuming
+from baselines.settings import TrainingSettings, save_settings
 from promptpo.cli.app import run as run_command
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -137,3 +137,33 @@ def test_a_scale_is_refused() -> None:
     """Nothing is added that it could be of."""
     with pytest.raises(UsageError, match="leave it out with --alone"):
         check_alone("crossq", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "algorithm", "scale", "steps", "alone"),
+    [
+        (None, "crossq", 1.0, 30_000, True),
+        (None, "sac", 1.0, 29_999, False),
+        (None, "tqc", 0.5, 30_000, False),
+        (None, "ppo", 1.0, 30_000, False),
+        (True, "sac", 1.0, 100, True),
+        (False, "sac", 1.0, 30_000, False),
+    ],
+)
+def test_with_many_steps_the_network_acts_alone(
+    asked: bool | None, algorithm: Any, scale: float, steps: int, tmp_path: Path, *, alone: bool
+) -> None:
+    """Unless the user wants a sum, by a word or by its scale, or the learner cannot."""
+    assert alone == acts_alone(asked=asked, algorithm=algorithm, scale=scale, steps=steps, directory=tmp_path)
+
+
+def test_a_run_that_goes_on_keeps_its_form(tmp_path: Path) -> None:
+    """However many steps it gets."""
+    made, _ = settings(tmp_path)
+    for prior, alone in ((made.prior, True), ({**(made.prior or {}), "alone": False}, False)):
+        folder = tmp_path / str(alone)
+        folder.mkdir()
+        save_settings(replace(made, prior=prior), folder)
+        for steps in (100, 100_000):
+            asked = acts_alone(asked=None, algorithm="crossq", scale=1.0, steps=steps, directory=folder)
+            assert asked == alone

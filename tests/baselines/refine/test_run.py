@@ -226,14 +226,14 @@ def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"), [(20, "leaves the program as it is for 25 steps"), (40, "a network that acts alone")]
+    ("alone", "said"),
+    [(False, "leaves the program as it is for 25 steps"), (True, "after 10 steps of the program")],
 )
-def test_a_run_that_another_form_or_length_would_serve_better_says_so(
-    steps: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_says_how_it_begins(
+    *, alone: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The critic comes first, which takes longer than some people train; with many steps a sum holds the network back."""
+    """The critic comes first, which takes longer than some people train; or the program does."""
     monkeypatch.setattr(critic_first, "STEPS", 15)
-    monkeypatch.setattr("baselines.refine.run.MANY", 40)
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {learning_starts: 10}")
     task = Task("Pendulum-v1", max_episode_steps=20)
@@ -241,8 +241,8 @@ def test_a_run_that_another_form_or_length_would_serve_better_says_so(
     program, task, given = prior_of(tmp_path / "program.py", task, scale=1.0)
     telling = Telling()
     settings = TrainingSettings(
-        "crossq", task, steps, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
-        test_episodes=1, prior=given,
+        "crossq", task, 20, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
+        test_episodes=1, prior={**given, "alone": alone},
     )  # fmt: skip
     refine(settings, program, tmp_path / "out", resume=False, display=telling, command="test")
     hints = [line for line in telling.lines if "as it is for" in line or "acts alone" in line]
