@@ -35,6 +35,11 @@ _BY_SETTING = {"clip_range": "ppo", "cg_max_steps": "trpo"}
 """Of those whose policies are the same, what only one has; the third is A2C."""
 
 
+def called(name: str) -> str:
+    """An algorithm's name as its authors write it."""
+    return "CrossQ" if name == "crossq" else name.upper()
+
+
 def algorithm_class(name: str) -> type[BaseAlgorithm]:
     """The class of an algorithm.
 

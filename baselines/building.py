@@ -11,7 +11,7 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
 from baselines.agents import Stage, TrainedAgent
-from baselines.algorithms import CONTINUOUS_ONLY, algorithm_class
+from baselines.algorithms import CONTINUOUS_ONLY, algorithm_class, called
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
 from baselines.rollout_buffers import SlicedRolloutBuffer
@@ -96,7 +96,7 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
     """
     if settings.algorithm in CONTINUOUS_ONLY and not isinstance(space, spaces.Box):
         raise UnsupportedSpaceError(
-            f"{settings.algorithm.upper()} acts in continuous spaces; {settings.task.name} has {space}: take ppo or trpo."
+            f"{called(settings.algorithm)} acts in continuous spaces; {settings.task.name} has {space}: take ppo or trpo."
         )
 
 

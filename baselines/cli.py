@@ -84,9 +84,10 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         place: PlaceFlags,
         max_seconds: MaxSeconds = None,
     ) -> None:
+        from baselines.algorithms import called
         from baselines.extras import BASELINES, require
 
-        require(BASELINES, what=algorithm.upper())
+        require(BASELINES, what=called(algorithm))
         run_training(training.settings(algorithm, task.task(env_id)), place, max_seconds)
 
     command.__doc__ = f"""Train {about}.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
+from baselines.algorithms import called
 from baselines.building import (
     agent_of,
     build_envs,
@@ -184,7 +185,7 @@ class TrainingRun:
         """
         settings, record = self.settings, self.record
         title = (
-            f"{settings.algorithm.upper()} on {settings.task.name}, seed {settings.seed} ({self.row.source})"
+            f"{called(settings.algorithm)} on {settings.task.name}, seed {settings.seed} ({self.row.source})"
         )
         planned = self.lengths.planned
         self.display.started(title, record.steps, planned)

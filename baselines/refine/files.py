@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from baselines.algorithms import called
 from baselines.refine.environments import build_env
 from baselines.refine.programs import Prior, joined
 from baselines.refine.shapes import flat_text
@@ -181,7 +182,7 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
             if alone
             else "on top of the program adds to its action"
         )
-        said = f"A network trained by {settings.algorithm.upper()} {how}; the program alone: Policy(params, residual=False)."
+        said = f"A network trained by {called(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
         if content is not None:
             said += "\n" + _in_numbers(prior, content)
     return "\n\n".join(part for part in (said, prior.program.docstring) if part)
