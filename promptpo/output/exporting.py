@@ -235,12 +235,12 @@ def _template() -> jinja2.Template:
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
-    writer = "program search" if author.startswith("program search") else "a language model"
-    writer = {
-        GIVEN: "the user of promptpo",
-        TUNED_FROM_GIVEN: "the user of promptpo",
-        DISTILLED: "promptpo",
-    }.get(author, writer)
+    writers = {
+        "program search": "program search",
+        "its user (": "the user of promptpo",
+        "promptpo (": "promptpo",
+    }
+    writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),

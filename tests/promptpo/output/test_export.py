@@ -15,7 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpo.envs.task import RewardProgram, Task
-from promptpo.output.exporting import MARKER, Provenance, exported, policy_part, reward_of, task_of
+from promptpo.output.exporting import (
+    DISTILLED,
+    GIVEN,
+    MARKER,
+    TUNED_FROM_GIVEN,
+    Provenance,
+    exported,
+    policy_part,
+    reward_of,
+    task_of,
+)
 from promptpo.program.options import constant
 from promptpo.program.rewards import reward_program
 
@@ -271,8 +281,22 @@ def test_the_header_says_what_it_is_not() -> None:
     assert "code written by a language model" in header
     assert "static gate" in header
     assert "`promptpo play` and `promptpo evaluate` run it confined" in header
-    searched = Provenance(Task("E"), "program search (no language model)", "0", "r", "c", "d")
-    assert "by a language model" not in exported(BARE, searched, action_space=None)
+
+
+@pytest.mark.parametrize(
+    ("author", "writer"),
+    [
+        ("program search (no language model)", "program search"),
+        (GIVEN, "the user of promptpo"),
+        (TUNED_FROM_GIVEN, "the user of promptpo"),
+        ("its user (given to refine)", "the user of promptpo"),
+        (DISTILLED, "promptpo"),
+    ],
+)
+def test_the_header_credits_no_model_with_what_none_wrote(author: str, writer: str) -> None:
+    """Search, the user or promptpo itself."""
+    text = exported(BARE, Provenance(Task("E"), author, "0", "r", "c", "d"), action_space=None)
+    assert f"This is code written by {writer};" in text
 
 
 def test_a_marker_in_a_policy_is_only_text(tmp_path: Path) -> None:
