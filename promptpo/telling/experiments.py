@@ -26,7 +26,7 @@ MOST_TOLD, SHORTER = 9000, (4700, 3200, 1500, 750)
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 
-STALE, FRESH = 450, 2
+STALE, FRESH = 1500, 2
 """Characters for each experiment that is older than so many rounds, once room is short."""
 
 TITLE = "# What experiments showed"

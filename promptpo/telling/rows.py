@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from promptpo.telling.shortening import at_items, between_words
 
 FIRST = 2
 """Rows at the beginning that are kept: they say what the others are about."""
 
-LEAST_EPISODE = 110
+LEAST_EPISODE = 240
 """Characters of an episode's report below which fewer episodes are told, rather than less of each."""
 
 MOSTLY = 0.7
 """Share of a shorter one that is told."""
 
 LEAST_SAID, FEWEST = 60, 12
-"""Characters for which a row that is cut is shown, and of a row in any case."""
+"""Characters for which the beginning of a row is shown that is too long by itself, and of a row in any case."""
 
 WIDEST, LONG_RUN = 40, 3
 """Characters of a row of a map, and rows of one length in a row that are one."""
 
-FIGURES = 0.1
-"""Share of figures below which a row is words, so that two that differ in figures only say the same."""
+NEARLY, MOST_FIGURES = 0.1, 0.95
+"""Figures that differ by this share of the larger one, or in their last decimal place only, say the same; and of how many that has
+to be so."""
 
 OTHERS = "(Other episodes are left out.)"
 
+_FIGURE = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _NOTE = re.compile(r"\((\d+) more rows?\)")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _EPISODES = re.compile(r"\n(?=Episode \d+:\n)")
@@ -46,10 +48,10 @@ def of_every_episode(text: str, room: int) -> str:
     most = room
     whole = shown = [tuple(part.split("\n")) for part in _EPISODES.split(text)]
     titled = len(whole) > 1
-    for alike in (str.strip, _in_words):
-        if _size(shown) <= room:
-            break
-        shown = _without_repeats(whole, alike)
+    if _size(shown) > room:
+        shown = _without_repeats(whole)
+    if _size(shown) > room:
+        shown = _without_nearly_the_same(whole, shown)
     kept = shown
     while len(kept) > 1 and _size(kept, LEAST_EPISODE) > room - (
         len(OTHERS) if len(kept) < len(shown) else 0
@@ -98,12 +100,12 @@ def rows_in(rows: Sequence[str], most: int) -> str:
         text = _told(items, at)
         if len(text) > most:
             continue
-        left = [i for i in range(len(items)) if i not in at]
+        missing = next(i for i in range(len(items)) if i not in at)
         room = most - len(text) - 1
-        if room < 2 * LEAST_SAID:
+        if len(items[missing]) < most or room < 2 * LEAST_SAID:  # the end of a row may be what it is for
             return text
-        beside = at_items(items[left[0]], room)[:room]
-        return _told([*items[: left[0]], beside, *items[left[0] + 1 :]], sorted([*at, left[0]]))
+        beside = at_items(items[missing], room)[:room]
+        return _told([*items[:missing], beside, *items[missing + 1 :]], sorted([*at, missing]))
     note = f"\n{_note(len(rows) - 1)}" if len(rows) > 1 else ""
     if most - len(note) < FEWEST:
         return between_words(rows[0], max(most, FEWEST))
@@ -122,29 +124,57 @@ def _note(left: int) -> str:
     return f"({left} more row{'s' if left > 1 else ''})"
 
 
-def _without_repeats(
-    episodes: Sequence[tuple[str, ...]], alike: Callable[[str], str]
-) -> list[tuple[str, ...]]:
+def _without_repeats(episodes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The episodes without rows of words that an earlier one has, and how many these are."""
     seen: set[str] = set()
     found = []
     for rows in episodes:
-        mine = [row for row in rows if alike(row) not in seen or not _says(row)]
-        seen |= {alike(row) for row in rows}
+        mine = [row for row in rows if row.strip() not in seen or not _says(row)]
+        seen |= {row.strip() for row in rows}
         left = len(rows) - len(mine)
         found.append((*mine, f"({left} row{'s' if left > 1 else ''} as before)") if left > 1 else rows)
     return found
 
 
+def _without_nearly_the_same(
+    whole: Sequence[tuple[str, ...]], shown: Sequence[tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """What is shown of the episodes, without those whose rows an earlier one has but for small differences of figures."""
+    kept: list[int] = []
+    others: dict[int, list[int]] = {}
+    for i, rows in enumerate(whole):
+        model = next((k for k in kept if _same(whole[k][1:], rows[1:])), None)
+        if model is None:
+            kept.append(i)
+        else:
+            others.setdefault(model, []).append(i + 1)
+    return [(*shown[i], _alike(others[i])) if i in others else shown[i] for i in kept]
+
+
+def _alike(episodes: Sequence[int]) -> str:
+    return f"(nearly the same in episode{'s' if len(episodes) > 1 else ''} {', '.join(map(str, episodes))})"
+
+
+def _same(some: Sequence[str], rows: Sequence[str]) -> bool:
+    """Whether two episodes have the same rows but for small differences of most figures."""
+    if not some or [_FIGURE.sub("0", row) for row in some] != [_FIGURE.sub("0", row) for row in rows]:
+        return False
+    figures = (_FIGURE.findall("\n".join(part)) for part in (some, rows))
+    near = [_near(*pair) for pair in zip(*figures, strict=True)]
+    return sum(near) >= MOST_FIGURES * len(near)
+
+
+def _near(some: str, other: str) -> bool:
+    """Whether two figures say about the same."""
+    a, b = float(some), float(other)
+    places = min(len(figure.partition(".")[2]) for figure in (some, other))
+    last = 1.01 * 10**-places if places and "e" not in some + other else 0.0
+    return abs(a - b) <= max(last, NEARLY * max(abs(a), abs(b)))
+
+
 def _says(row: str) -> bool:
     """Whether a row is made of words, unlike one of a map."""
     return len(_WORD.findall(row)) > 1
-
-
-def _in_words(row: str) -> str:
-    """A row that is words without its figures; others as they are."""
-    figures = sum(map(str.isdigit, row))
-    return re.sub(r"[\d.]+", "0", row.strip()) if figures <= FIGURES * len(row) else row.strip()
 
 
 def _maps_joined(rows: Sequence[str]) -> list[str]:

@@ -92,14 +92,17 @@ def _half(steps_left: int, length: float) -> int:
 def kept_for_the_last(round_: Round, steps_left: int | None) -> bool:
     """Whether a round is not tuned, since the steps that are left pay for tuning a part of the rounds only.
 
-    Then the first round is tuned, whose structures cannot be judged otherwise, and the last, whose structures know most.
+    Then the first round is tuned, whose structures cannot be judged otherwise, and the last, whose structures know most; but
+    nothing is kept for a last round that what is left will not pay for.
     """
     if steps_left is None or not round_.language_model or not round_.lengths:
         return False
     if round_.number == 1 or round_.left <= 1:
         return False
-    free, worth, even = _parts(round_, steps_left, statistics.fmean(round_.lengths))
-    return even < worth and 2 * (free // (worth + round_.measuring)) <= round_.left
+    length = statistics.fmean(round_.lengths)
+    free, worth, even = _parts(round_, steps_left, length)
+    pays = min(worth, free - round_.measuring // 2) >= LEAST * length
+    return pays and even < worth and 2 * (free // (worth + round_.measuring)) <= round_.left
 
 
 def _models_part(round_: Round, steps_left: int, length: float) -> int:

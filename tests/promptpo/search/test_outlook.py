@@ -59,8 +59,9 @@ def test_a_round_whose_tuning_depends_on_falls_says_so() -> None:
 def test_a_round_after_programs_that_never_ran_is_told_too() -> None:
     """Nothing is known of how long episodes last then."""
     failed = Attempt(Candidate("r1c1", "pass", 1, digest="r1c1"), Evaluation("crashed", (), 0))
-    where = outlook(History([failed], rounds=1), spender(20_000), CONFIG, horizon=500, threshold=None)
-    assert (where.kept, where.unless_early, where.length) == (True, False, 500)
+    for left, kept in ((45_000, True), (20_000, False)):  # the last round would get nothing either
+        where = outlook(History([failed], rounds=1), spender(left), CONFIG, horizon=500, threshold=None)
+        assert (where.kept, where.unless_early, where.length) == (kept, False, 500)
 
 
 def test_what_lasts_as_long_as_the_best_is_kept_back_from_tuning() -> None:

@@ -254,12 +254,12 @@ def test_of_many_episodes_each_is_told_as_far_as_there_is_room() -> None:
     lines = "; ".join(f"step {t}: it leans to the left" for t in range(9))
     report = experiments.report_of([f"gain {n}: {lines}" for n in range(10)])
     one = Experiment("p0.1", SOURCE, report)
-    text = experiments.section([one], 2200)
-    assert len(text) <= 2200 < len(report)
+    text = experiments.section([one], 2650)
+    assert len(text) <= 2650 < len(report)
     assert all(f"gain {n}: step 0" in text for n in range(10))
     assert rows.OTHERS not in text
-    text = experiments.section([one], 700)
-    assert len(text) <= 700
+    text = experiments.section([one], 1400)
+    assert len(text) <= 1400
     shown = text.count("Episode ")
     assert 3 < shown < 10
     assert all(f"gain {n}: step 0" in text for n in (0, 9))
@@ -294,6 +294,42 @@ def test_three_long_reports_are_told_whole() -> None:
 def test_reports_of_many_episodes_are_bounded(reports: list[str], most: int) -> None:
     """Whatever they say, what is told fits, however little room there is."""
     assert len(rows.of_every_episode(experiments.report_of(reports), most)) <= most
+
+
+def test_episodes_that_differ_by_little_are_told_once() -> None:
+    """Whoever tries two things in turns repeats them; where room is short that they agree is told, not what they say again."""
+
+    def episode(sign: int, nudge: float) -> str:
+        rows = [f"at {t}: torque {sign}.0 moved it by {sign * t / 4 + nudge:.3f} rad" for t in range(1, 31)]
+        return "\n".join([f"reached {sign * 9 + nudge:.2f}", *rows])
+
+    report = experiments.report_of([episode(1 - 2 * (n % 2), n / 1000) for n in range(6)])
+    assert rows.of_every_episode(report, 10_000) == report
+    text = rows.of_every_episode(report, 3500)
+    assert text.count("(nearly the same in episodes 3, 5)") == 1
+    assert text.count("(nearly the same in episodes 4, 6)") == 1
+    for row in (*episode(1, 0.0).split("\n"), *episode(-1, 0.001).split("\n")):
+        assert row in text
+    assert "Episode 3:" not in text
+
+
+@given(st.lists(st.floats(0.5, 5.0), min_size=2, max_size=6, unique=True))
+def test_episodes_with_another_outcome_are_told_apart(ends: list[float]) -> None:
+    """One figure of few is what an episode may have been played for."""
+    ends = [round(end, 1) for end in ends]
+    report = experiments.report_of([f"gain 2.0: it fell at 40\nit came as far as {end} m" for end in ends])
+    text = rows.of_every_episode(report, len(report) - 1)
+    alike = any(abs(a - b) <= max(0.101, 0.1 * max(a, b)) for n, a in enumerate(ends) for b in ends[n + 1 :])
+    assert alike or "nearly the same" not in text
+
+
+def test_a_row_is_whole_or_left_out() -> None:
+    """What it was for may stand at its end."""
+    rows_ = [f"t={t}: angle {t}.25, speed {t}.5, and it earned {t}.125 for that" for t in range(40)]
+    for most in range(120, 1500, 37):
+        told = rows.rows_in(rows_, most).split("\n")
+        assert [row for row in told if row not in rows_] == [told[-1]]
+        assert told[-1].endswith("more rows)")
 
 
 def test_short_episodes_are_not_dropped_for_a_little_room() -> None:

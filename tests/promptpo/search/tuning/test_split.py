@@ -65,6 +65,15 @@ def test_where_two_rounds_of_four_can_be_tuned_it_is_the_first_and_the_last() ->
     assert not kept_for_the_last(round_(2, 4, measuring=8_000, language_model=False), 40_000)
 
 
+def test_nothing_is_kept_for_a_last_round_that_cannot_be_paid() -> None:
+    """The second of three rounds with 30,690 steps left, episodes of 1,100: no request may promise what comes to nothing."""
+    second = replace(round_(2, 2, lengths=(1_100,), measuring=12_800), coming=12_100, closing=5_500)
+    assert not kept_for_the_last(second, 24_090)
+    assert tuning_steps(second, 24_090) == 0
+    assert kept_for_the_last(second, 34_000)
+    assert tuning_steps(second, 34_000) == 0
+
+
 def test_no_round_takes_what_later_ones_could_use() -> None:
     """Where an even part finds nothing a round has as much as finds something, not all there is; some is kept for the end."""
     first = replace(round_(left=4, measuring=8_000), coming=14_000)
