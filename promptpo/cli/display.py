@@ -193,10 +193,10 @@ def _many(count: int, one: str, more: str) -> str:
 
 
 def spending(ledger: Ledger | None) -> str:
-    """Steps, calls and money so far, in words."""
+    """Steps that count against the budget, calls and money so far, in words."""
     if ledger is None:
         return ""
-    text = f"{sum(ledger.steps.values()):,} steps"
+    text = f"{ledger.searched_steps:,} steps"
     if ledger.usage.input_tokens:
         text += f", {_many(ledger.calls, 'call', 'calls')}, {ledger.usage.input_tokens + ledger.usage.output_tokens:,} tokens"
         known = f"${ledger.cost_usd:.4f}" if ledger.cost_usd else ""

@@ -10,6 +10,7 @@ from rich.text import Text
 
 import promptpo
 from promptpo.cli.dashboard import WIDE, RunProgress, bar, live_part, sparkline
+from promptpo.cli.display import spending
 from promptpo.cli.resizable_live import ResizingLive, wrapped_rows
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
@@ -58,6 +59,14 @@ def drawn(progress: Any, *, width: Any, plain: Any) -> Any:
     console = Console(file=io.StringIO(), width=width, soft_wrap=False)
     console.print(live_part(progress, width=width, spending="1,234 steps", plain=plain))
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_a_run_that_goes_on_counts_what_its_limit_does(events: Any) -> None:
+    """Steps on test seeds, which a run that ended before has taken, are not told as the search's."""
+    config, log = events
+    ledger = Ledger(config.budget, log)
+    assert ledger.steps["test"] > 0
+    assert spending(ledger).startswith(f"{ledger.searched_steps:,} steps")
 
 
 def test_samples_are_followed(events: Any) -> None:
