@@ -170,8 +170,11 @@ def note_names(answer: str) -> tuple[str, ...]:
 
 
 def program_steps(program: dict[str, Any]) -> int:
-    """Environment steps of the run that wrote the program, its test left out."""
-    steps = program.get("steps") or {}
+    """Environment steps of the run that wrote the program, without those on test seeds."""
+    searched = program.get("searched_steps")
+    if isinstance(searched, int):
+        return searched
+    steps = program.get("steps") or {}  # of a baseline's
     return sum(n for name, n in steps.items() if name not in ("test", "total") and isinstance(n, int))
 
 

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
 from baselines.refine.files import refined_source
-from baselines.refine.programs import Prior, note_names
+from baselines.refine.programs import Prior, note_names, program_steps
 from baselines.refine.start import without_header
 from baselines.refine.weights import Layer, Network
 from promptpo.envs.task import Task
@@ -191,3 +191,16 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     silent_one = without_header(policy_part(exported(PLAIN, provenance, action_space=ACTIONS)))
     assert "someone" not in silent_one
     assert Program.parse(silent_one).digest == Program.parse(PLAIN).digest
+
+
+@pytest.mark.parametrize(
+    ("result", "steps"),
+    [
+        ({"steps": {"train": 5, "test": 9, "reference": 8, "total": 22}, "searched_steps": 6}, 6),
+        ({"steps": {"train": 5, "validation": 3, "test": 9, "total": 17}}, 8),
+        ({}, 0),
+    ],
+)
+def test_what_is_played_on_test_seeds_makes_no_program(result: dict[str, Any], steps: int) -> None:
+    """Neither the test nor what random actions earn there."""
+    assert program_steps(result) == steps
