@@ -7,7 +7,7 @@ This is code written by a language model; it passed promptpo's static gate, whic
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
-A network trained by CROSSQ began with episodes of the program and acts alone; the program alone: Policy(params, residual=False).
+A network trained by CrossQ began with episodes of the program and acts alone; the program alone: Policy(params, residual=False).
 It has 19,590 weights, 80,000 steps of training. On validation episodes the program alone has 2206.09, the network 7124.92.
 
 Thigh modes switched by predicted thigh angles; shins and feet switch by predictions of their own, earlier

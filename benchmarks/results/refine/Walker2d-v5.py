@@ -7,7 +7,7 @@ This is code written by a language model; it passed promptpo's static gate, whic
 
 To play it (needs gymnasium): python best.py --episodes 10 --seed 0
 
-A network trained by CROSSQ began with episodes of the program and acts alone; the program alone: Policy(params, residual=False).
+A network trained by CrossQ began with episodes of the program and acts alone; the program alone: Policy(params, residual=False).
 It has 19,590 weights, 50,000 steps of training. On validation episodes the program alone has 1911.18, the network 4631.63.
 
 Settle in a crouch, then walk by a two-phase state machine (lift, reach) with velocity-dependent foot placement.
