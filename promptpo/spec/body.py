@@ -29,6 +29,12 @@ NEAR = 1e-6
 MOST_BODIES = 20
 """Larger robots would fill the text."""
 
+PLANE = 0
+"""MuJoCo's mjGEOM_PLANE."""
+
+INTEGRATORS = {1: "Runge-Kutta", 2: "implicit", 3: "implicit"}
+"""By MuJoCo's number; the first one is Euler's."""
+
 AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 
@@ -95,9 +101,57 @@ def body_of(env: Any, space: AnySpace) -> str:
         if like != name:  # limbs on both sides are told once
             told = ", ".join([f"like {like}", *(f"joint {joint}" for joint in joints)])
         lines.append(f"{name}{_where(model, index)}: {told}")
-    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with springs, damping, armature and limits, if any"
+    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with their value there if not 0, springs, damping, armature and limits, if any"
     turning = any(int(kind) == HINGE for kind in model.jnt_type)
-    return "\n".join([head, *([SENSE] if turning else []), *lines])
+    return "\n".join([head, *([SENSE] if turning else []), _simulator(env, model), *lines])
+
+
+def _simulator(env: Any, model: Any) -> str:
+    """What else decides how it moves: steps, gravity, a fluid, and contacts with the ground."""
+    frames = getattr(env, "frame_skip", None)
+    how = [f"{frames} an action"]
+    how += [INTEGRATORS[kind]] if (kind := int(model.opt.integrator)) in INTEGRATORS else []
+    steps = f"steps of {float(model.opt.timestep):.3g} s ({', '.join(how)})"
+    gravity = np.round(np.asarray(model.opt.gravity, dtype=float), 3)
+    pulls = f"gravity {_place(gravity)}" if gravity[:2].any() else f"gravity {number(-gravity[2])}"
+    said = [
+        steps if isinstance(frames, int) else "",  # else a part of an action, or more
+        pulls if gravity.any() else "no gravity",
+        f"a fluid of density {number(float(model.opt.density))}, viscosity {number(float(model.opt.viscosity))}"
+        if model.opt.density
+        else "",
+        _on_the_ground(model),
+    ]
+    return f"# simulator: {', '.join(filter(None, said))}"
+
+
+def _on_the_ground(model: Any) -> str:
+    """Friction and softness of contacts with a plane of the world; nothing where none can be."""
+    grounds = [i for i in range(model.ngeom) if model.geom_bodyid[i] == 0 and model.geom_type[i] == PLANE]
+    touching = [
+        (part, ground)
+        for part in range(model.ngeom)
+        for ground in grounds
+        if model.geom_bodyid[part] and _meet(model, part, ground)
+    ]
+    if not touching:
+        return ""
+    frictions: dict[float, list[str]] = {}
+    for part, ground in touching:  # MuJoCo takes the larger one
+        value = float(max(model.geom_friction[part, 0], model.geom_friction[ground, 0]))
+        name = str(model.body(int(model.geom_bodyid[part])).name)
+        frictions.setdefault(value, []).append(name)
+    usual, *others = sorted(frictions, key=lambda value: -len(frictions[value]))
+    of = "".join(f", of {' and '.join(dict.fromkeys(frictions[value]))} {value:.3g}" for value in others)
+    soft = {tuple(model.geom_solref[part].tolist()) for part, _ in touching}
+    solref = " ".join(f"{value:.3g}" for value in soft.pop()) if len(soft) == 1 else ""
+    return f"friction on the ground {usual:.3g}{of}{f' (solref {solref})' if solref else ''}"
+
+
+def _meet(model: Any, one: int, other: int) -> bool:
+    """Whether two shapes can touch."""
+    kinds, wants = model.geom_contype, model.geom_conaffinity
+    return bool(kinds[one] & wants[other] or kinds[other] & wants[one])
 
 
 def _part(model: Any, index: int) -> str:
@@ -120,8 +174,15 @@ def _without(told: str, joints: Sequence[str]) -> str:
 def _where(model: Any, index: int) -> str:
     body = model.body(index)
     parent = model.body(int(body.parentid[0])).name
-    at = ", ".join(rough(float(value)) for value in body.pos)
-    return f" on {parent} at ({at})" if parent != "world" else ""
+    if parent != "world":
+        return f" on {parent} at ({', '.join(rough(float(value)) for value in body.pos)})"
+    free = any(
+        int(model.jnt_type[i]) == 0
+        for i in range(model.njnt)
+        if model.jnt_bodyid[i] == index  # its place is in the state
+    )
+    at = ", ".join(f"{float(value):.3g}" for value in body.pos)
+    return f" at ({at})" if np.abs(body.pos).max() > NEAR and not free else ""
 
 
 def _shapes(model: Any, body: int) -> Iterator[str]:
@@ -150,7 +211,9 @@ def _joints(model: Any, body: int) -> Iterator[str]:
         how = f"{'turns about' if kind == HINGE else 'slides along'} {_axis(joint.axis)}"
         if np.abs(joint.pos).max() > NEAR and kind == HINGE:
             how += f" at {_place(joint.pos)}"
-        held = [
+        address = int(model.jnt_qposadr[int(model.body_jntadr[body]) + index])
+        held = [f"{float(model.qpos0[address]):.3g} there"] if abs(model.qpos0[address]) > NEAR else []
+        held += [
             f"{name} {float(value):.3g}"
             for name, value in (
                 ("spring", joint.stiffness[0]),

@@ -73,7 +73,7 @@ ROOM: Mapping[Detail, Room] = {
 TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
 """About how long a text may become."""
 
-AIM: Mapping[Detail, int] = {**TOKENS, "normal": 1450}
+AIM: Mapping[Detail, int] = {**TOKENS, "normal": 1480}
 """How long it should become, where what it says twice can be left out: a prompt has other things to tell."""
 
 

@@ -30,7 +30,7 @@ STALE, FRESH = 1500, 2
 """Characters for each experiment that is older than so many rounds, once room is short."""
 
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 320, 160, 240
+MOST_IDEA, MOST_PROBLEM, LEAST = 480, 160, 240
 """Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)

@@ -19,6 +19,7 @@ from promptpo.telling.looking import on_looking
 from promptpo.telling.parts import Part, fitted
 from promptpo.telling.promises import EARN
 from promptpo.telling.shortening import at_items
+from promptpo.telling.standing import EPISODE_SECONDS, STEP_SECONDS
 
 if TYPE_CHECKING:
     import jinja2
@@ -100,6 +101,8 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
         looking=looking,
         once=once,
         tables=tables and not once,
+        step_seconds=STEP_SECONDS,
+        episode_seconds=EPISODE_SECONDS,
     )
 
 

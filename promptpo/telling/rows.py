@@ -30,9 +30,9 @@ to be so."""
 OTHERS = "(Other episodes are left out.)"
 
 _FIGURE = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-_NOTE = re.compile(r"\((\d+) more rows?\)")
+_NOTE = re.compile(r"\((\d+) more rows?(?: between them)?\)")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_EPISODES = re.compile(r"\n(?=Episode \d+:\n)")
+_EPISODES = re.compile(r"\n(?=Episode \d+:(?: \((?:nearly the same|\d+ rows as before)[^\n]*\))?\n)")
 
 
 def of_every_episode(text: str, room: int) -> str:
@@ -116,12 +116,12 @@ def _told(items: Sequence[str], at: Sequence[int]) -> str:
     """Some items, and how many rows the others have."""
     shown = set(at)
     left = sum(item.count("\n") + 1 for i, item in enumerate(items) if i not in shown)
-    note = [_note(left)] if left else []
+    note = [_note(left, between=len(items) - 1 in shown)] if left else []
     return "\n".join([*(items[i] for i in at), *note])
 
 
-def _note(left: int) -> str:
-    return f"({left} more row{'s' if left > 1 else ''})"
+def _note(left: int, *, between: bool = False) -> str:
+    return f"({left} more row{'s' if left > 1 else ''}{' between them' if between else ''})"
 
 
 def _without_repeats(episodes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -132,7 +132,7 @@ def _without_repeats(episodes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...
         mine = [row for row in rows if row.strip() not in seen or not _says(row)]
         seen |= {row.strip() for row in rows}
         left = len(rows) - len(mine)
-        found.append((*mine, f"({left} row{'s' if left > 1 else ''} as before)") if left > 1 else rows)
+        found.append((f"{mine[0]} ({left} rows as before)", *mine[1:]) if left > 1 else rows)
     return found
 
 
@@ -148,7 +148,7 @@ def _without_nearly_the_same(
             kept.append(i)
         else:
             others.setdefault(model, []).append(i + 1)
-    return [(*shown[i], _alike(others[i])) if i in others else shown[i] for i in kept]
+    return [(f"{shown[i][0]} {_alike(others[i])}", *shown[i][1:]) if i in others else shown[i] for i in kept]
 
 
 def _alike(episodes: Sequence[int]) -> str:

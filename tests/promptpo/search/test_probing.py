@@ -236,7 +236,7 @@ def test_a_long_report_is_shortened_where_nobody_mends_it(tmp_path: Path, spec: 
     bench = Bench(tmp_path, spec, executor, {"probe": long, "p0.1.repair1": long})
     [one] = bench.prepare()
     assert MOST_REPORT - 200 < len(one.report) <= MOST_REPORT
-    assert "more rows)" in one.report
+    assert "more rows between them)" in one.report
     assert "reported too much" in one.problem
     assert bench.asked == ["probe", "p0.1.repair1"]
 

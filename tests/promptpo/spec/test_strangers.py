@@ -223,7 +223,33 @@ def test_a_body_says_how_its_joints_turn_and_what_holds_them() -> None:
     )
     assert "joint leg_joint (turns about -y at (0, 0, 0.25), damping 0.1, armature 0.01)" in walker
     assert "turns about (-0.71, 0.71, 0)" in body("Ant-v5")
+    assert "torso at (0, 0, 0.7): 6.25 kg" in cheetah
+    assert "rootz (slides along z, 1.25 there)" in walker
+    assert "torso: 0.327 kg" in body("Ant-v5"), "whose place is what is seen"
     assert "e-1" not in cheetah + walker
+
+
+@pytest.mark.parametrize(
+    ("env_id", "said"),
+    [
+        (
+            "HalfCheetah-v5",
+            "steps of 0.01 s (5 an action), gravity 9.81, friction on the ground 0.4 (solref 0.02 1)",
+        ),
+        (
+            "Hopper-v5",
+            "steps of 0.002 s (4 an action, Runge-Kutta), gravity 9.81, friction on the ground 1, of foot 2 (solref 0.02 1)",
+        ),
+        (
+            "Swimmer-v5",
+            "steps of 0.01 s (4 an action, Runge-Kutta), gravity 9.81, a fluid of density 4000, viscosity 0.1",
+        ),
+        ("InvertedDoublePendulum-v5", "steps of 0.01 s (5 an action, Runge-Kutta), gravity 9.81"),
+    ],
+)
+def test_what_else_moves_a_body_is_told(env_id: str, said: str) -> None:
+    """Who writes a simulator into a policy needs steps, gravity, fluid and friction; nothing is said of what is not."""
+    assert f"\n# simulator: {said}\n" in describe(Task(env_id)).text
 
 
 def test_an_end_is_told_wherever_the_code_says_it() -> None:
