@@ -141,18 +141,18 @@ def _without_nearly_the_same(
 ) -> list[tuple[str, ...]]:
     """What is shown of the episodes, without those whose rows an earlier one has but for small differences of figures."""
     kept: list[int] = []
-    others: dict[int, list[int]] = {}
+    others: dict[int, list[str]] = {}
     for i, rows in enumerate(whole):
         model = next((k for k in kept if _same(whole[k][1:], rows[1:])), None)
         if model is None:
             kept.append(i)
         else:
-            others.setdefault(model, []).append(i + 1)
+            others.setdefault(model, []).append(rows[0].removeprefix("Episode ").partition(":")[0])
     return [(f"{shown[i][0]} {_alike(others[i])}", *shown[i][1:]) if i in others else shown[i] for i in kept]
 
 
-def _alike(episodes: Sequence[int]) -> str:
-    return f"(nearly the same in episode{'s' if len(episodes) > 1 else ''} {', '.join(map(str, episodes))})"
+def _alike(episodes: Sequence[str]) -> str:
+    return f"(nearly the same in episode{'s' if len(episodes) > 1 else ''} {', '.join(episodes)})"
 
 
 def _same(some: Sequence[str], rows: Sequence[str]) -> bool:

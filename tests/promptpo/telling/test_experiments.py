@@ -311,6 +311,9 @@ def test_episodes_that_differ_by_little_are_told_once() -> None:
     for row in (*episode(1, 0.0).split("\n"), *episode(-1, 0.001).split("\n")):
         assert row in text
     assert "Episode 3:" not in text
+    later = report.replace("Episode 3:", "Episode 8:").replace("Episode 5:", "Episode 9:")
+    assert "Episode 1: (nearly the same in episodes 8, 9)" in rows.of_every_episode(later, 3500)
+    assert rows.of_every_episode(text, 10_000) == text
 
 
 @given(st.lists(st.floats(0.5, 5.0), min_size=2, max_size=6, unique=True))
