@@ -196,6 +196,7 @@ class Experiment:
         repairs: How many repair calls it took.
         call: Journal key of the answer that it came with.
         earned: The least and the most that one of its steps earned; empty where that is not known.
+        ends: Steps after which the environment ended episodes of it.
     """
 
     id: str
@@ -207,6 +208,7 @@ class Experiment:
     repairs: int = 0
     call: str = ""
     earned: tuple[float, ...] = ()
+    ends: tuple[int, ...] = ()
 
     @property
     def round(self) -> int:

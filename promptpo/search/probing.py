@@ -205,6 +205,7 @@ class Experimenter:
             repairs=trial.repairs,
             call=call,
             earned=extremes(episode.extremes for episode in trial.episodes),
+            ends=tuple(episode.steps for episode in trial.episodes if episode.terminated),
         )
         done = self._recorded(done)
         for key in trial.keys:

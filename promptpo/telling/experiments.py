@@ -168,7 +168,12 @@ def _idea(one: Experiment, most: int = 240) -> str:
 
 def _took(one: Experiment) -> str:
     episodes = f"{one.episodes} episode{'' if one.episodes == 1 else 's'}"
-    return f"{episodes}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
+    took = f"{episodes}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
+    if not one.ends:
+        return took
+    first, last = min(one.ends), max(one.ends)
+    after = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    return f"{took}; {len(one.ends)} ended by termination, after {after} steps"
 
 
 def _in_words(one: Experiment, most: int, *, code: bool = False) -> str:

@@ -53,6 +53,15 @@ def _by_experiment(history: History, most: float) -> str:
     return f"a step of experiment {best} earned {number(earned[best])}"
 
 
+def _least_by_experiment(history: History, least: float, most: float) -> str:
+    """Which experiment has lost clearly more in one step than any program, as a clause; empty where none did."""
+    lost = {one.id: one.earned[0] for one in history.experiments if one.earned}
+    worst = min(lost, key=lambda id_: lost[id_], default="")
+    if not worst or least - lost[worst] <= (most - least) / 2:
+        return ""
+    return f"a step of experiment {worst} earned {number(lost[worst])}"
+
+
 def _only_in_experiments(history: History, most: float) -> str:
     found = _by_experiment(history, most)
     return f"no program has earned it, but {found}: see what it did" if found else "no step has earned it"
@@ -64,13 +73,14 @@ def in_words(found: Sequence[Promise], history: History) -> str:
     if not earned:
         return ""
     least, most = earned[0], earned[-1]
+    dear = _least_by_experiment(history, least, most)
     quoted = list(dict.fromkeys(one.words for one in unseen(found, most)))[:MOST]
     also = _by_experiment(history, most)
     if not quoted:
-        said = f"Single steps have earned from {number(least)} to {number(most)} so far"
-        return f"{said}; {also}." if also else f"{said}."
+        said = f"Single steps of programs have earned from {number(least)} to {number(most)} so far"
+        return f"{'; '.join(filter(None, [said, also, dear]))}."
     listed = " and ".join(f'"{between_words(words, LONGEST)}"' for words in quoted)
     return (
-        f"No step of any program has earned more than {number(most)} so far (least {number(least)})"
+        f"No step of any program has earned more than {number(most)} so far (least {number(least)}{f'; {dear}' if dear else ''})"
         f"{f', but {also}' if also else ''}{'. The' if also else ', but the'} task text says: {listed}"
     )

@@ -326,6 +326,17 @@ def test_episodes_with_another_outcome_are_told_apart(ends: list[float]) -> None
     assert alike or "nearly the same" not in text
 
 
+def test_how_episodes_ended_is_told_whatever_a_report_says() -> None:
+    """An author who expected nobody to fall reports no falls."""
+    fell = Experiment("p0.1", SOURCE, "all went well", episodes=3, steps=471, ends=(119, 40))
+    assert (
+        "p0.1 (3 episodes, 471 steps; 2 ended by termination, after 40 to 119 steps)"
+        in experiments.section([fell], 900)
+    )
+    once = Experiment("p0.1", SOURCE, "all went well", episodes=2, steps=471, ends=(119,))
+    assert "471 steps; 1 ended by termination, after 119 steps)" in experiments.section([once], 900)
+
+
 def test_a_row_is_whole_or_left_out() -> None:
     """What it was for may stand at its end."""
     rows_ = [f"t={t}: angle {t}.25, speed {t}.5, and it earned {t}.125 for that" for t in range(40)]

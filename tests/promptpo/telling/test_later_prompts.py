@@ -278,7 +278,7 @@ def test_a_promise_that_nobody_has_seen_kept_is_told() -> None:
     kept = replace(poor, diagnosis=replace(poor.diagnosis, rewards=(-10.0, 1000.0)))
     told.history.attempts = [OLD, WRITTEN, kept]
     text = prompting.policy_prompt(plan("improve", parents=(kept,), aspect="x"), told, max_tokens=10_000)
-    assert "Single steps have earned from -10 to 1000 so far." in text
+    assert "Single steps of programs have earned from -10 to 1000 so far." in text
 
 
 def test_what_a_table_shows_already_is_not_shown_twice() -> None:

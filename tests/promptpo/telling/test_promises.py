@@ -51,6 +51,16 @@ def test_what_only_an_experiment_has_earned_is_told_beside_the_promise() -> None
     assert in_words(found, History()) == ""
 
 
+def test_what_only_an_experiment_has_lost_is_told() -> None:
+    """A death that no program has died yet."""
+    said = in_words([], earning(-0.3, 1.0, probe=(-29.5, 0.9)))
+    assert (
+        said
+        == "Single steps of programs have earned from -0.3 to 1 so far; a step of experiment p2.1 earned -29.5."
+    )
+    assert "experiment" not in in_words([], earning(-0.3, 1.0, probe=(-0.4, 0.9)))
+
+
 def test_a_bonus_without_a_number_is_a_promise_as_long_as_nothing_was_earned() -> None:
     """Who has earned something may have had it."""
     found = promises(BOARD)
@@ -67,7 +77,9 @@ def test_a_number_in_the_code_is_a_promise() -> None:
     assert [one.amount for one in found] == [10.0]
     assert unseen(found, 2.0)
     assert not unseen(found, 9.5)
-    assert in_words(found, earning(-0.1, 9.5)) == "Single steps have earned from -0.1 to 9.5 so far."
+    assert (
+        in_words(found, earning(-0.1, 9.5)) == "Single steps of programs have earned from -0.1 to 9.5 so far."
+    )
 
 
 @pytest.mark.parametrize(
