@@ -13,7 +13,7 @@ TINY = 1e-30
 
 
 class QuickCrossQ(CrossQ):
-    """The same updates in two thirds of the time: most of the rest was the variances of batches, and their gradients.
+    """The same updates in seven tenths of the time: the rest was the variances of batches, and their gradients.
 
     Saved agents are those of sb3-contrib.
     """
