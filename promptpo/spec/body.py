@@ -32,6 +32,9 @@ MOST_BODIES = 20
 PLANE = 0
 """MuJoCo's mjGEOM_PLANE."""
 
+SOLREF = (0.02, 1.0)
+"""How soft contacts are in MuJoCo where a model says nothing."""
+
 INTEGRATORS = {1: "Runge-Kutta", 2: "implicit", 3: "implicit"}
 """By MuJoCo's number; the first one is Euler's."""
 
@@ -101,7 +104,11 @@ def body_of(env: Any, space: AnySpace) -> str:
         if like != name:  # limbs on both sides are told once
             told = ", ".join([f"like {like}", *(f"joint {joint}" for joint in joints)])
         lines.append(f"{name}{_where(model, index)}: {told}")
-    head = "# part on the part before, where: mass; shapes (m, in the part's frame); joints with their value there if not 0, springs, damping, armature and limits, if any"
+    there = "their value there if not 0, " if any(" there" in line for line in lines) else ""
+    head = (
+        f"# part on the part before, where: mass; shapes (m, in the part's frame); joints with {there}springs, damping, armature "
+        "and limits, if any"
+    )
     turning = any(int(kind) == HINGE for kind in model.jnt_type)
     return "\n".join([head, *([SENSE] if turning else []), _simulator(env, model), *lines])
 
@@ -143,7 +150,7 @@ def _on_the_ground(model: Any) -> str:
         frictions.setdefault(value, []).append(name)
     usual, *others = sorted(frictions, key=lambda value: -len(frictions[value]))
     of = "".join(f", of {' and '.join(dict.fromkeys(frictions[value]))} {value:.3g}" for value in others)
-    soft = {tuple(model.geom_solref[part].tolist()) for part, _ in touching}
+    soft = {tuple(model.geom_solref[part].tolist()) for part, _ in touching} - {SOLREF}
     solref = " ".join(f"{value:.3g}" for value in soft.pop()) if len(soft) == 1 else ""
     return f"friction on the ground {usual:.3g}{of}{f' (solref {solref})' if solref else ''}"
 
@@ -176,13 +183,10 @@ def _where(model: Any, index: int) -> str:
     parent = model.body(int(body.parentid[0])).name
     if parent != "world":
         return f" on {parent} at ({', '.join(rough(float(value)) for value in body.pos)})"
-    free = any(
-        int(model.jnt_type[i]) == 0
-        for i in range(model.njnt)
-        if model.jnt_bodyid[i] == index  # its place is in the state
-    )
-    at = ", ".join(f"{float(value):.3g}" for value in body.pos)
-    return f" at ({at})" if np.abs(body.pos).max() > NEAR and not free else ""
+    free = model.njnt and int(model.jnt_type[0]) == 0  # its place is in the state
+    if index > 1 or free or np.abs(body.pos).max() <= NEAR:  # what else lies about is seen
+        return ""
+    return f" at ({', '.join(f'{float(value):.3g}' for value in body.pos)})"
 
 
 def _shapes(model: Any, body: int) -> Iterator[str]:
