@@ -196,9 +196,9 @@ class RefineRun(TrainingRun):
                 "give it more --steps, or take --algorithm ppo"
             )
         elif self._alone and not self.record.curve:
-            shown = min(SHOWN_STEPS, self.settings.steps // 2)
+            learner: Any = self.model
             self.display.line(
-                f"  the network acts alone, after {shown:,} steps of the program; --added puts it on top of the program"
+                f"  the network acts alone, after {learner.learning_starts:,} steps of the program; --added puts it on top of the program"
             )
         if self.record.best_source:
             self.publish()
