@@ -77,7 +77,7 @@ class ObservationEncoder:
         elif len(rows) == len(lanes):
             try:
                 payload = b"".join(rows)
-            except BufferError:  # some are not contiguous
+            except (BufferError, TypeError):  # some are not contiguous
                 payload = b""
             if len(payload) == len(rows) * self._row_bytes:
                 return HEADER.pack(wire.STEP_FIXED, 0, 0, len(payload)) + payload

@@ -77,3 +77,19 @@ class FaultyEnv(WalkEnv):
         if self.left % 3 == 0:
             raise RuntimeError("the simulator exploded")
         return super().step(action)
+
+
+class TableEnv(WalkEnv):
+    """Shows rows of a table whose columns are stored one after the other, as those of a data frame are."""
+
+    table = np.asfortranarray(np.arange(300.0).reshape(100, 3))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return self.table[0], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        _, _, terminated, truncated, info = super().step(action)
+        return self.table[self.left], float(self.table[self.left].sum()), terminated, truncated, info

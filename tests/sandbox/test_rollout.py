@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sandbox import Episode, Limits, Rollout, Sandbox, Trial
-from tests.sandbox.environments import FaultyEnv, WalkEnv
+from tests.sandbox.environments import FaultyEnv, TableEnv, WalkEnv
 
 STATEFUL = """
 import random
@@ -310,3 +310,12 @@ def test_results_can_be_pickled_between_host_processes(box: Sandbox) -> None:
     again = pickle.loads(pickle.dumps(rollout))  # noqa: S301 - our own bytes
     assert again == rollout
     assert isinstance(again.episodes[0], Episode)
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_observations_need_not_be_contiguous(box: Sandbox, lanes: int) -> None:
+    """A row of a data frame is no block of memory; a policy sees its numbers all the same."""
+    source = "class Policy:\n    def act(self, obs):\n        return obs[1:] / 1000\n"
+    rollout = box.rollout(source, [TableEnv() for _ in range(lanes)], [Trial(seed) for seed in range(4)])
+    assert rollout.failure is None
+    assert all(episode.return_ > 0 for episode in rollout.episodes)
