@@ -13,6 +13,10 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 CLEAR = 2.0
 """Standard errors by which two candidates must differ before one of them is called better."""
 
+ENOUGH = 15
+"""Episodes after which a mean that lies so many standard errors above a threshold is believed: a policy that falls on one
+start of ten falls on one of them four times in five."""
+
 FAR = 0.3
 """A return is far below the median where it lies below it by more than this share of the median's size, and by
 more than three times the distance from the median to the best."""
@@ -57,6 +61,11 @@ class Evidence:
         """Share of successful episodes; None where the environment does not report success."""
         known = [episode.success for episode in self.episodes if episode.success is not None]
         return sum(known) / len(known) if known else None
+
+    def holds(self, threshold: float) -> bool:
+        """Whether the mean is above a threshold beyond noise, over enough episodes."""
+        margin = CLEAR * self.standard_error
+        return len(self.episodes) >= ENOUGH and self.mean_return - margin >= threshold
 
     def lead(self, other: Evidence) -> float:
         """More than 0 where this is put before another, less where after it.
@@ -173,7 +182,11 @@ class Difference:
         Success comes first where it differs clearly; otherwise the return decides. One episode in ten
         that fails must not outweigh a tenfold return.
         """
-        return _sign(self.successes) or _sign(self.returns)
+        return self.beyond(CLEAR)
+
+    def beyond(self, errors: float) -> int:
+        """As `verdict`, by so many standard errors."""
+        return _sign(self.successes, errors) or _sign(self.returns, errors)
 
     def open(self, size: float) -> bool:
         """Whether more shared episodes may show a difference that is worth having.
@@ -189,12 +202,12 @@ class Difference:
         return math.isnan(error) or abs(self.mean) + CLEAR * error > SMALL * size or any(self.successes)
 
 
-def _sign(differences: Sequence[float]) -> int:
-    """The sign of the mean where it is beyond noise, else 0."""
+def _sign(differences: Sequence[float], errors: float) -> int:
+    """The sign of the mean where it is more than so many standard errors from 0, else 0."""
     if not any(differences):
         return 0
     mean, error = statistics.fmean(differences), _standard_error(differences)
-    if math.isnan(error) or abs(mean) <= CLEAR * error:
+    if math.isnan(error) or abs(mean) <= errors * error:
         return 0
     return 1 if mean > 0 else -1
 

@@ -14,7 +14,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -200,6 +200,30 @@ class Journal:
         """The data recorded under this kind and key; None when there is none."""
         event = self._by_key.get((kind, key))
         return None if event is None else event.data
+
+    def once(self, kind: Kind, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
+        """What is recorded under this kind and key; where nothing is, what `compute` gives, which is recorded first.
+
+        Args:
+            kind: What happened.
+            key: Its name.
+            compute: Called at most once in the life of the run.
+            of: The class of the value, where the recorded JSON value is not to be returned as it is.
+
+        Raises:
+            RunError: The disk does not take it.
+        """
+        event = self._by_key.get((kind, key)) or self.add(kind, key, compute())
+        return event.data if of is None else from_json(of, event.data)
+
+    async def once_async(
+        self, kind: Kind, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None
+    ) -> Any:
+        """As `once`, of something that is waited for."""
+        if (kind, key) not in self._by_key:
+            value = await compute()
+            return self.once(kind, key, lambda: value, of)
+        return self.once(kind, key, lambda: None, of)
 
     def of_kind(self, *kinds: Kind) -> Iterator[Event]:
         """The events of these kinds, oldest first."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
+from promptpo.run.budget import Purpose, allotted
 from promptpo.run.config import Budget
 from promptpo.run.records import REFERENCE_TEST, StepPurpose
 
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from promptpo.run.journal import Event
 
 PURPOSES: tuple[StepPurpose, ...] = ("train", "validation", "test", "tune", "spec", "reference", "probe")
+
+COUNTED: Mapping[Purpose, StepPurpose] = {
+    "training": "train",
+    "validation": "validation",
+    "tuning": "tune",
+    "experiments": "probe",
+    "references": "reference",
+    "teacher": "reference",
+    "goal": "probe",
+    "world": "probe",
+}
+"""What the steps of each row of the budget's table are counted as."""
 
 
 class Ledger:
@@ -88,6 +101,13 @@ class Ledger:
         if self.budget.steps is None:
             return None
         return max(0, self.budget.steps - self.searched_steps - self._steps_in_flight)
+
+    def room(self, purpose: Purpose) -> int | None:
+        """Steps that a purpose of the budget's table may still take; None without a limit."""
+        left, part = self.steps_left(), allotted(purpose, self.budget.steps)
+        if left is None or part is None:
+            return None
+        return min(left, max(0, part - self.steps[COUNTED[purpose]]))
 
     def reserve_call(self) -> None:
         """Announce a call.

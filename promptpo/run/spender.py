@@ -17,7 +17,9 @@ from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, 
 from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.journal import Kind as EventKind
 from promptpo.run.journal import from_json
+from promptpo.run.packing import deflate
 from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
 from promptpo.run.untold import Untold
@@ -226,8 +228,7 @@ class Spender:
                     for still in message.stills
                 ]
         name = text_digest(repr((request.system, turns)))
-        if self.journal.find("prompt", name) is None:
-            self.journal.add("prompt", name, {"system": request.system, "messages": turns})
+        self.journal.once("prompt", name, lambda: {"system": request.system, "messages": turns})
         return name
 
     async def roll_out(
@@ -278,6 +279,56 @@ class Spender:
             self.journal.add(kind, key, measured)
         return Played(measured, rollout)
 
+    async def play(
+        self,
+        kind: EventKind,
+        key: str,
+        jobs: Sequence[Job],
+        *,
+        purpose: StepPurpose,
+        note: Callable[[Sequence[Rollout]], Mapping[str, Any]] = lambda _: {},
+        keep: bool = True,
+    ) -> dict[str, Any]:
+        """Roll out what is no candidate's evaluation, all jobs at once, and write what came out.
+
+        Args:
+            kind: Kind of the journal event.
+            key: Its name in the journal.
+            jobs: What is rolled out.
+            purpose: What the steps count for; those on test seeds are outside the budget.
+            note: What the event says of the rollouts, one for each job.
+            keep: Whether it has the rollouts too, as ``rollouts``; read them with `promptpo.run.packing.inflate`.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+            EnvironmentFaultError: The environment failed.
+        """
+        found = self.journal.find(kind, key)
+        if found is not None:
+            return dict(found)
+        with self.ledger.hold() as hold:
+            if purpose != "test":
+                await hold.take(sum(trial.horizon or 1 for job in jobs for trial in job.trials))
+            rollouts = await self._all(jobs, purpose)
+            data = {"spent": {purpose: sum(rollout.steps for rollout in rollouts)}, **note(rollouts)}
+            data |= {"rollouts": deflate(rollouts)} if keep else {}
+            self.journal.add(kind, key, data)
+        return data
+
+    async def _all(self, jobs: Sequence[Job], purpose: StepPurpose) -> list[Rollout]:
+        """Several jobs at once; what they took is counted also where they are ended in the middle."""
+        work = [asyncio.ensure_future(roll_out(self.executor, job)) for job in jobs]
+        try:
+            return list(await asyncio.gather(*work))
+        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
+            for task in work:
+                task.cancel()
+            ended = await asyncio.gather(*work, return_exceptions=True)
+            self.count_unfinished(
+                purpose, sum(one.steps for one in ended if not isinstance(one, BaseException))
+            )
+            raise
+
     async def _roll(
         self,
         program: Subject,
@@ -316,11 +367,8 @@ class Spender:
     def remark(self, remark: Remark) -> Remark:
         """Write what became known of a candidate after its attempt, once; returns what the journal says of it."""
         key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
-        found = self.journal.find("remark", key)
-        if found is None:
-            self.journal.add("remark", key, remark)
-            return remark
-        return from_json(Remark, found)
+        found: Remark = self.journal.once("remark", key, lambda: remark, Remark)
+        return found
 
     async def again(
         self,

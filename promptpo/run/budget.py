@@ -1,0 +1,147 @@
+"""What environment steps go into: the one table by which a run's step budget is divided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One purpose's part of the step budget, in the whole run.
+
+    Attributes:
+        what: What the steps do, as a clause.
+        share: Of the budget, at most, where the floor does not say more.
+        floor: So many units in any case; where `optional`, nothing at all below it.
+        cap: No more units than this.
+        unit: What floor and cap count.
+        optional: Whether a part below its floor is not spent.
+    """
+
+    what: str
+    share: float
+    floor: int
+    cap: int
+    unit: str
+    optional: bool = False
+
+
+TABLE: Mapping[Purpose, Part] = {
+    "training": Part("try every policy", 0.2, 3, 10, "episodes of each"),
+    "validation": Part("choose the best", 0.2, 5, 20, "episodes of each contender"),
+    "tuning": Part(
+        "tune numbers, with what the others leave", 1.0, 30, 10_000, "episodes a round", optional=True
+    ),
+    "experiments": Part("try things out", 0.05, 100, 1000, "steps of each", optional=True),
+    "references": Part("random actions and none, as marks", 0.02, 0, 20, "episodes of each", optional=True),
+    "teacher": Part("watch the trained agent", 0.1, 1, 10, "episodes"),
+    "goal": Part("try a reward for the goal", 0.02, 50, 10_000, "steps of an episode"),
+    "world": Part("learn a world model", 0.1, 0, 100_000, "steps", optional=True),
+}
+"""Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
+small enough that a run without them would not notice."""
+
+TINY_EPISODE, MANY = 10.0, {"training": 100, "validation": 1000}
+"""Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
+nothing and each tells next to nothing, so there are so many."""
+
+SHORT_EPISODE = 100
+"""Steps that an episode without a horizon is taken to last, at least."""
+
+UNBOUNDED_HORIZON = 10_000
+"""Longest episode of an environment without a time limit of its own."""
+
+LOOKS = {10: 100, 2: 25}
+"""Episodes of an environment without a time limit may last so many times as long as those of random actions, where so many
+of them are paid for."""
+
+
+def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None) -> int:
+    """How many units of a purpose the budget pays for.
+
+    Args:
+        purpose: Which row.
+        steps: Of the whole budget; None without a limit.
+        each: Steps that one unit costs in the worst case, in all the places where it is spent.
+        cap: In place of the table's.
+    """
+    part = TABLE[purpose]
+    most = part.cap if cap is None else cap
+    if steps is None:
+        return most
+    paid = min(most, int(part.share * steps) // max(1, each))
+    if part.optional:
+        return paid if paid >= part.floor else 0
+    return max(paid, min(part.floor, most))
+
+
+def allotted(purpose: Purpose, steps: int | None) -> int | None:
+    """Steps that a purpose may take in the whole run beside its floor; None without a limit."""
+    return None if steps is None else int(TABLE[purpose].share * steps)
+
+
+def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, ahead: bool) -> int:
+    """Steps for tuning one round's candidates.
+
+    Rounds get even parts of what the candidates of later rounds and their judging do not need; a part that is too small to
+    find anything stays for later rounds.
+
+    Args:
+        left: Of the run; None without a limit.
+        rounds: That are left, this one included.
+        coming: Steps that each later round's candidates need, and the last choice.
+        length: Steps of an episode, about.
+        ahead: Whether later rounds know more than this one, as where a language model learns from them; else the first of
+            them get more: half of what is left each.
+    """
+    part = TABLE["tuning"]
+    most = round(part.cap * length)
+    if left is None:
+        return most
+    rounds = max(1, rounds)
+    free = left - rounds * coming
+    paid = free // (rounds if ahead else min(2, rounds))
+    return min(most, paid) if paid >= part.floor * length else 0
+
+
+def longest_episode(steps: int | None, episodes: int, sampled: float) -> int:
+    """Steps after which episodes of an environment without a time limit are cut.
+
+    Args:
+        steps: Of the whole budget; None without a limit.
+        episodes: In which all policies are tried.
+        sampled: Steps of an episode of random actions; infinite where none ended.
+    """
+    if steps is None:
+        return UNBOUNDED_HORIZON
+    found = [int(TABLE["training"].share * steps) // max(1, episodes), SHORT_EPISODE]
+    if math.isfinite(sampled):
+        found += [min(math.ceil(times * sampled), steps // paid) for times, paid in LOOKS.items()]
+    return min(UNBOUNDED_HORIZON, max(found))
+
+
+def in_words(steps: int | None, purposes: Mapping[Purpose, int]) -> str:
+    """How the budget is divided, as one sentence, for people and for the model.
+
+    Args:
+        steps: Of the whole budget; None without a limit.
+        purposes: That this run has, with the steps of each in the worst case.
+    """
+    if steps is None:
+        return "Steps: no limit."
+    said = [
+        f"{min(most, steps):,} ({min(most, steps) / steps:.0%}) {TABLE[purpose].what}"
+        for purpose, most in purposes.items()
+        if most and purpose != "tuning"
+    ]
+    rest = max(0, steps - sum(most for purpose, most in purposes.items() if purpose != "tuning"))
+    if purposes.get("tuning"):
+        said.append(
+            f"the others tune numbers ({rest:,} at least)" if rest else "none is left for tuning numbers"
+        )
+    return f"Steps: of {steps:,} at most {', '.join(said)}."
