@@ -25,7 +25,7 @@ is worse: in simulated runs of four rounds two standard errors return a policy t
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Course:
     """What a race may spend.
 
     Attributes:
@@ -68,9 +68,9 @@ class Race:
 
     Args:
         arms: What is known of each, the most promising first.
-        limits: What it may spend.
+        course: What it may spend.
         champion: Who is in front until another is better beyond noise; without one, the best mean is.
-        target: A lone arm above this plays on until its mean is so beyond noise, in `limits`.
+        target: A lone arm above this plays on until its mean is so beyond noise, in `course`.
 
     Attributes:
         evidence: What is known of each arm by now.
@@ -81,13 +81,13 @@ class Race:
     def __init__(
         self,
         arms: Mapping[str, Evidence],
-        limits: Limits,
+        course: Course,
         *,
         champion: str = "",
         target: float | None = None,
     ) -> None:
         self.evidence = dict(arms)
-        self._limits, self._champion, self._target = limits, champion if champion in arms else "", target
+        self._course, self._champion, self._target = course, champion if champion in arms else "", target
         self.alive = list(arms)
         self._taken, self._begun = 0, False
         self.front = self._champion
@@ -106,9 +106,9 @@ class Race:
         if not self._open():
             return {}
         wanted = self._next()
-        first = not self._begun and self._limits.first
+        first = not self._begun and self._course.first
         cost = sum(len(seeds) * self._length(arm) for arm, seeds in wanted.items())
-        over = self._limits.steps is not None and self._taken + cost > self._limits.steps
+        over = self._course.steps is not None and self._taken + cost > self._course.steps
         return {} if over and not first else wanted
 
     def tell(self, played: Mapping[str, Sequence[EpisodeRecord]]) -> None:
@@ -124,8 +124,8 @@ class Race:
     def _next(self) -> dict[str, tuple[int, ...]]:
         """The first block of starts that somebody who is alive has not played, each without those that it has."""
         known = {arm: {e.seed for e in self.evidence[arm].episodes} for arm in self.alive}
-        missing = [s for s in self._limits.starts if any(s not in seen for seen in known.values())]
-        block = missing[: self._limits.block]
+        missing = [s for s in self._course.starts if any(s not in seen for seen in known.values())]
+        block = missing[: self._course.block]
         wanted = {arm: tuple(s for s in block if s not in seen) for arm, seen in known.items()}
         return {arm: seeds for arm, seeds in wanted.items() if seeds}
 
@@ -133,7 +133,7 @@ class Race:
         if not self._next():
             return False
         if len(self.alive) == 1:
-            return (self._limits.first and not self._begun) or self._unsure(self.evidence[self.alive[0]])
+            return (self._course.first and not self._begun) or self._unsure(self.evidence[self.alive[0]])
         size = max(map(abs, self.evidence[self.front].returns), default=0.0)
         others = (arm for arm in self.alive if arm != self.front)
         return any(self._ahead(arm).open(size) for arm in others)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.evidence import Evidence
-from promptpo.search.racing import Change, Limits, Race, race
+from promptpo.search.racing import Change, Course, Race, race
 
 RECORDED = json.loads(Path(__file__).with_name("champions.json").read_text(encoding="utf-8"))
 """Of three runs: by round (the last looks are one too), by candidate, the return on each start it played."""
@@ -31,7 +31,7 @@ def raced(rounds: Sequence[Mapping[str, Mapping[str, float]]]) -> list[Change | 
         for name, returns in each.items():
             known[name] = Evidence.of(known.get(name, Evidence()).episodes, episodes(returns))
         arms = [champion, *each] if champion else list(each)
-        found = Race({name: known[name] for name in arms}, Limits((), 1), champion=champion)
+        found = Race({name: known[name] for name in arms}, Course((), 1), champion=champion)
         champion = found.front
         changes.append(found.change)
     return changes
@@ -70,7 +70,7 @@ class Field:
     def run(self, champion: str = "", **limits: object) -> Race:
         """A race of all of them, each with five starts played already."""
         arms = {name: Evidence(tuple(self.episode(name, s) for s in range(5))) for name in self.qualities}
-        found = Race(arms, Limits(range(100, 120), 5, **limits), champion=champion)  # type: ignore[arg-type]
+        found = Race(arms, Course(range(100, 120), 5, **limits), champion=champion)  # type: ignore[arg-type]
         while wanted := found.ask():
             for name, seeds in wanted.items():
                 self.played[name] += len(seeds)
@@ -94,7 +94,7 @@ def test_a_challenger_plays_the_starts_that_the_champion_has_played() -> None:
         "champion": Evidence(tuple(known)),
         "new": Evidence(tuple(field.episode("new", s) for s in range(5))),
     }
-    assert Race(arms, Limits(range(100, 120), 5), champion="champion").ask() == {
+    assert Race(arms, Course(range(100, 120), 5), champion="champion").ask() == {
         "new": tuple(range(100, 105))
     }
 
@@ -113,9 +113,9 @@ def test_what_fails_loses_its_place() -> None:
     """A champion without a finite return is replaced, whatever it has earned."""
     field = Field(a=100, b=50)
     arms = {name: Evidence(tuple(field.episode(name, s) for s in range(5))) for name in "ab"}
-    found = Race(arms, Limits(range(9, 12), 3, first=True), champion="a")
+    found = Race(arms, Course(range(9, 12), 3, first=True), champion="a")
     assert found.ask() == {"a": (9, 10, 11)}  # the other is out
-    found = Race({**arms, "b": arms["a"]}, Limits(range(9, 12), 3), champion="a")
+    found = Race({**arms, "b": arms["a"]}, Course(range(9, 12), 3), champion="a")
     found.tell({"a": [EpisodeRecord(9, float("nan"), 10)], "b": [EpisodeRecord(9, 1.0, 10)]})
     assert found.front == "b"
     assert found.change is not None
@@ -140,4 +140,4 @@ def test_a_race_is_driven_by_whoever_plays() -> None:
         return {name: [field.episode(name, s) for s in seeds] for name, seeds in wanted.items()}
 
     arms = {name: Evidence() for name in "ab"}
-    assert asyncio.run(race(Race(arms, Limits(range(20), 5, first=True)), play)).front == "b"
+    assert asyncio.run(race(Race(arms, Course(range(20), 5, first=True)), play)).front == "b"
