@@ -11,7 +11,7 @@ Purpose = Literal["training", "validation", "tuning", "experiments", "references
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Allotment:
     """One purpose's part of the step budget, in the whole run.
 
     Attributes:
@@ -31,17 +31,19 @@ class Row:
     optional: bool = False
 
 
-TABLE: Mapping[Purpose, Row] = {
-    "training": Row("try every policy", 0.2, 3, 10, "episodes of each"),
-    "validation": Row("choose the best", 0.2, 5, 20, "episodes of each contender"),
-    "tuning": Row(
+TABLE: Mapping[Purpose, Allotment] = {
+    "training": Allotment("try every policy", 0.2, 3, 10, "episodes of each"),
+    "validation": Allotment("choose the best", 0.2, 5, 20, "episodes of each contender"),
+    "tuning": Allotment(
         "tune numbers, with what the others leave", 1.0, 30, 10_000, "episodes a round", optional=True
     ),
-    "experiments": Row("try things out", 0.05, 100, 1000, "steps of each", optional=True),
-    "references": Row("random actions and none, as marks", 0.02, 0, 20, "episodes of each", optional=True),
-    "teacher": Row("watch the trained agent", 0.1, 1, 10, "episodes"),
-    "goal": Row("try a reward for the goal", 0.02, 50, 10_000, "steps of an episode"),
-    "world": Row("learn a world model", 0.1, 0, 100_000, "steps", optional=True),
+    "experiments": Allotment("try things out", 0.05, 100, 1000, "steps of each", optional=True),
+    "references": Allotment(
+        "random actions and none, as marks", 0.02, 0, 20, "episodes of each", optional=True
+    ),
+    "teacher": Allotment("watch the trained agent", 0.1, 1, 10, "episodes"),
+    "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000, "steps of an episode"),
+    "world": Allotment("learn a world model", 0.1, 0, 100_000, "steps", optional=True),
 }
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
