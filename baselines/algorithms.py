@@ -14,11 +14,14 @@ from promptpo.errors import UsageError
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq"]
+Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq", "dqn", "qrdqn"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
 """Algorithms of `ALGORITHMS` that act in boxes only."""
+
+DISCRETE_ONLY = ("dqn", "qrdqn")
+"""Algorithms of `ALGORITHMS` that choose among numbered actions only."""
 
 PLAYABLE: Mapping[str, tuple[str, str]] = {
     **{name: ("stable_baselines3", name.upper()) for name in ("ppo", "a2c", "dqn", "sac", "td3")},
@@ -37,7 +40,7 @@ _BY_SETTING = {"clip_range": "ppo", "cg_max_steps": "trpo"}
 
 def called(name: str) -> str:
     """An algorithm's name as its authors write it."""
-    return "CrossQ" if name == "crossq" else name.upper()
+    return {"crossq": "CrossQ", "qrdqn": "QR-DQN"}.get(name, name.upper())
 
 
 def algorithm_class(name: str) -> type[BaseAlgorithm]:

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
 from baselines.agents import Stage, TrainedAgent
-from baselines.algorithms import CONTINUOUS_ONLY, algorithm_class, called
+from baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, called
 from baselines.environments import AnySpace, policy_name, training_envs
 from baselines.hyperparameters import Hyperparameters, resolve
 from baselines.rollout_buffers import SlicedRolloutBuffer
@@ -94,10 +94,13 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
     Raises:
         UnsupportedSpaceError: It has not.
     """
+    name, task = called(settings.algorithm), settings.task.name
     if settings.algorithm in CONTINUOUS_ONLY and not isinstance(space, spaces.Box):
-        raise UnsupportedSpaceError(
-            f"{called(settings.algorithm)} acts in continuous spaces; {settings.task.name} has {space}: take ppo or trpo."
-        )
+        other = "ppo, trpo, dqn or qrdqn" if isinstance(space, spaces.Discrete) else "ppo or trpo"
+        raise UnsupportedSpaceError(f"{name} acts in continuous spaces; {task} has {space}: take {other}.")
+    if settings.algorithm in DISCRETE_ONLY and not isinstance(space, spaces.Discrete):
+        other = "ppo, trpo, sac, tqc or crossq" if isinstance(space, spaces.Box) else "ppo or trpo"
+        raise UnsupportedSpaceError(f"{name} chooses among numbered actions; {task} has {space}: take {other}.")
 
 
 def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:

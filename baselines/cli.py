@@ -227,6 +227,8 @@ for _name, _about in {
     "sac": "SAC of stable-baselines3, for continuous actions",
     "tqc": "TQC of sb3-contrib, for continuous actions",
     "crossq": "CrossQ of sb3-contrib, for continuous actions",
+    "dqn": "DQN of stable-baselines3, for discrete actions",
+    "qrdqn": "QR-DQN of sb3-contrib, for discrete actions",
 }.items():
     app.command(_name)(_trainer(_name, _about))
 for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():

@@ -68,7 +68,7 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     """The hyperparameters for an algorithm on a task.
 
     Args:
-        algorithm: "ppo", "trpo", "sac", "tqc" or "crossq".
+        algorithm: one of `baselines.algorithms.ALGORITHMS`.
         task: What is to be solved.
         choice: "default" takes the library's; "zoo" takes the tuned row where there is one and the
             library's defaults otherwise; "ours" takes the row of our own where there is one and what "zoo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from baselines.algorithms import ALGORITHMS, CONTINUOUS_ONLY, Algorithm
+from baselines.algorithms import ALGORITHMS, CONTINUOUS_ONLY, DISCRETE_ONLY, Algorithm
 from promptpo.errors import UsageError
 
 AUTO: Literal["auto"] = "auto"
@@ -15,15 +15,16 @@ MANY = 30_000
 
 
 def checked_algorithm(name: str) -> Algorithm | Literal["auto"]:
-    """One of `ALGORITHMS`, or `AUTO`.
+    """One of `ALGORITHMS` that has a policy network to begin from a program, or `AUTO`.
 
     Raises:
         UsageError: There is no such algorithm.
     """
-    for known in (AUTO, *ALGORITHMS):
+    trainers = (AUTO, *(known for known in ALGORITHMS if known not in DISCRETE_ONLY))
+    for known in trainers:
         if known == name:
             return known
-    raise UsageError(f"--algorithm must be one of {', '.join((AUTO, *ALGORITHMS))}, not {name!r}.")
+    raise UsageError(f"--algorithm must be one of {', '.join(trainers)}, not {name!r}.")
 
 
 def check_alone(algorithm: Algorithm, scale: float) -> None:

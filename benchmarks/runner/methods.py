@@ -105,7 +105,9 @@ METHODS: Mapping[str, BenchmarkMethod] = {
         BenchmarkMethod("trpo", "TRPO of sb3-contrib", "baseline"),
         BenchmarkMethod("sac", "SAC of stable-baselines3", "baseline"),
         BenchmarkMethod("tqc", "TQC of sb3-contrib", "baseline"),
-        BenchmarkMethod("crossq", "CrossQ of sb3-contrib", "baseline"),
+        BenchmarkMethod("crossq", "CrossQ of sb3-contrib", "baseline", ("--hyperparams", "ours")),
+        BenchmarkMethod("dqn", "DQN of stable-baselines3", "baseline"),
+        BenchmarkMethod("qrdqn", "QR-DQN of sb3-contrib", "baseline"),
         BenchmarkMethod(
             "icpi",
             "in-context policy iteration, the oracle as its model",
