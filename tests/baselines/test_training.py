@@ -184,10 +184,28 @@ def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
         run(tiny(small), other)
 
 
-def test_sac_refuses_discrete_actions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "env", "instead"), [("sac", "CartPole-v1", "dqn"), ("qrdqn", "Pendulum-v1", "crossq")]
+)
+def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: str, tmp_path: Path) -> None:
     """The sentence says what to take instead."""
-    with pytest.raises(UnsupportedSpaceError, match="ppo or trpo"):
-        run(TrainingSettings("sac", Task("CartPole-v1"), 100, hyperparameters="default"), tmp_path / "run")
+    with pytest.raises(UnsupportedSpaceError, match=f"take ppo, trpo.*{instead}"):
+        run(TrainingSettings(algorithm, Task(env), 100, hyperparameters="default"), tmp_path / "run")
+
+
+@pytest.mark.parametrize("algorithm", ["dqn", "qrdqn"])
+def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path) -> None:
+    """With the Zoo's row, no step too many; the saved agent chooses an action of the space, always the same."""
+    task = Task("CartPole-v1", max_episode_steps=50)
+    settings = TrainingSettings(algorithm, task, 1100, validation_episodes=1, test_episodes=1)
+    result = run(settings, tmp_path / "run")
+    assert result["steps"]["train"] == 1100
+    assert "CartPole-v1" in result["hyperparameters"]["source"]
+    agent = load_agent(next((tmp_path / "run").glob("*.zip")))
+    observation = make_env(task).reset(seed=0)[0]
+    chosen = {int(agent.predict(observation)[0]) for _ in range(20)}
+    assert len(chosen) == 1
+    assert chosen <= {0, 1}
 
 
 def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
