@@ -100,7 +100,9 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
         raise UnsupportedSpaceError(f"{name} acts in continuous spaces; {task} has {space}: take {other}.")
     if settings.algorithm in DISCRETE_ONLY and not isinstance(space, spaces.Discrete):
         other = "ppo, trpo, sac, tqc or crossq" if isinstance(space, spaces.Box) else "ppo or trpo"
-        raise UnsupportedSpaceError(f"{name} chooses among numbered actions; {task} has {space}: take {other}.")
+        raise UnsupportedSpaceError(
+            f"{name} chooses among numbered actions; {task} has {space}: take {other}."
+        )
 
 
 def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:
