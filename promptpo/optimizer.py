@@ -18,17 +18,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, RewardFaultError
+from promptpo.features import asked_for
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
-from promptpo.search.filming import Camera, Filming
-from promptpo.search.final_test import marks, tested
+from promptpo.search.final_test import fidelity, marks, tested
 from promptpo.search.history import History
-from promptpo.search.imagination import WorldSearch
 from promptpo.search.judge import Judge
 from promptpo.search.model_choice import choose_models
-from promptpo.search.opening import Opening
+from promptpo.search.opening import opened
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import Sample, ceiling_of, thoughts_of, told_of, what_ends
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from promptpo.run.control import Control
     from promptpo.run.evidence import Evidence
     from promptpo.run.spender import Spender
+    from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
 
 
@@ -127,8 +127,8 @@ async def optimize(
     if test is not None:
         tested_so_far(outcome)
         references = await marks(spec, test, spender, config, horizon, control)
-        fidelity = await control.finished(loop.opening.fidelity(best.candidate))
-        outcome = replace(outcome, references=references, fidelity=fidelity)
+        alike = await control.finished(fidelity(best, spender, spec, config))
+        outcome = replace(outcome, references=references, fidelity=alike)
     return outcome
 
 
@@ -149,19 +149,16 @@ class _Loop:
         self.history = History()
         system = prompting.system_prompt_for(spec, config)
         self.sampler = Sampler(spec, system, spender, config, horizon)
-        self.filming = self.sampler.measurer.filming = Filming(spec, spender, config, horizon, camera)
-        self.opening = Opening(self.sampler, spender, spec, config, horizon)
         self.threshold = config.stop_at if config.stop_at is not None else spec.reward_threshold
         self.judge = Judge(spender, config, horizon, self.threshold)
         self.tuner = Tuner(self.sampler, spender, config, horizon)
-        self.world = WorldSearch(spec, self.sampler, spender, config, horizon, self.threshold)
+        asked_for(self.sampler, spec, spender, config, self.threshold, camera)
 
     async def run(self) -> str:
         """Round after round until there is a reason to stop, which is returned."""
         rounds = self.config.budget.rounds
         try:
-            await self.opening.begin(self.history)
-            await self.world.study(self.history)
+            await opened(self.history, self.sampler, self.spender, self.spec, self.config, self.horizon)
             stop = ""
             while not stop and self.history.rounds < rounds:
                 stop = await self._round()
@@ -174,12 +171,12 @@ class _Loop:
     async def _round(self) -> str:
         """One round; returns why the search ends with it, or nothing."""
         history, config = self.history, self.config
-        number, before = history.rounds + 1, history.best()
+        number, features = history.rounds + 1, self.sampler.features
+        await features.before_round(number, history)
+        before = history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
-        await self.sampler.experiment(history)
         self.sampler.begin(history, self.threshold)
         await self.sampler.show_bad_start(history)
-        await self.filming.look(history)
         plans = plan_round(
             history,
             config.switches,
@@ -188,8 +185,8 @@ class _Loop:
             spec=self.spec,
             tunable=self.sampler.tunable,
         )
-        if number == 1 and self.world.suffices(history):
-            plans = []
+        if number == 1 and history.may_reach(self.threshold, history.of_round(0)):
+            plans = []  # what is there is judged before anybody is asked for more
         samples = await together(self._sample(plan) for plan in plans)
         new = history.absorb(duplicates=config.switches.duplicates, keep=self.spender.remark)
         if number == 1:
@@ -200,8 +197,9 @@ class _Loop:
                 await self.judge.judge(history, new, number, part=f".only{len(new)}")
             return stop
         if not history.may_reach(self.threshold, new):
-            new = [*new, *(from_model := await self.world.tune(history, new))]
-            history.attempts.extend(from_model)
+            more = await features.after_candidates(history, new)
+            history.attempts.extend(more)
+            new = [*new, *more]
         hopeful = history.may_reach(self.threshold, new)
         if not hopeful:
             await self._tune(new, samples)

@@ -14,6 +14,7 @@ from promptpo.llm.stills import Still
 from promptpo.program import Program
 from promptpo.run.pictures import PICTURES, written
 from promptpo.run.spender import Subject
+from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
+    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from promptpo.telling.standing import Where
     from sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)
@@ -50,7 +53,7 @@ async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> t
     return tuple(found)
 
 
-class Filming:
+class Filming(Feature):
     """What a model that sees is shown.
 
     Args:
@@ -76,14 +79,16 @@ class Filming:
         """Whether there is somebody to be shown pictures."""
         return self._config.shows_frames(self._spender.llm)
 
-    def keep(self, source: str, rollout: Rollout | None) -> None:
+    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
         """Keep the actions of the worst and the best episode of a training rollout, for when its program leads."""
         finished = [e for e in rollout.episodes if e.failure is None] if rollout is not None else []
-        if self.wanted and self._camera is not None and finished:
+        if source and self.wanted and self._camera is not None and finished:
             self._kept[Program.parse(source).digest] = [_actions_only(e) for e in _extremes(finished)]
 
-    async def look(self, history: History) -> None:
-        """Before a round: have strips of the leader, each leader's made once in a run."""
+    async def before_round(self, number: int, history: History) -> None:
+        """Have strips of the leader, each leader's made once in a run."""
+        if not number:
+            return
         leader = history.best()
         if leader is None or not self.wanted or self._camera is None:
             self._strips = ()
@@ -100,16 +105,15 @@ class Filming:
             self._missing = "they could not be rendered"
         self._strips = tuple(_read(found, journal.directory / PICTURES))
 
-    def stills(self, *, first: bool) -> tuple[Still, ...]:
-        """What a request for a policy is shown: the first frames, and in later rounds the strips."""
+    def section(self, plan: Plan, where: Where) -> PromptSection | None:  # noqa: ARG002 - one of the seams
+        """The first frames, and in later rounds the strips, or why there are none."""
         if not self.wanted:
-            return ()
+            return None
         frames = tuple(Still(caption, png) for caption, png in self._spec.first_frames)
-        return frames if first else (*frames[:1], *self._strips)
-
-    def missing(self) -> str:
-        """Why a later request is shown no strips, as a sentence; empty where it is, or nobody would look at them."""
-        return f"No film strips are shown: {self._missing}." if self.wanted and self._missing else ""
+        if plan.direction == "first":
+            return PromptSection(stills=frames)
+        missing = f"No film strips are shown: {self._missing}." if self._missing else ""
+        return PromptSection(note=missing, stills=(*frames[:1], *self._strips))
 
     async def _made(self, leader: Attempt) -> list[Still]:
         digest = Program.parse(leader.candidate.source).digest

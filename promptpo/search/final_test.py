@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Seeds
-from promptpo.search import references, teacher
+from promptpo.search import references
 from promptpo.search.measuring import subject_of
 
 if TYPE_CHECKING:
@@ -69,5 +69,20 @@ async def marks(
         spender, spec.action_space, seeds, horizon, seconds=test.seconds, steps=test.steps
     )
     found = dict(await control.finished(measured) or {})
+    if config.teacher is None:
+        return found
+    from promptpo.search import teacher
+
     taught = await control.finished(teacher.tested(spender, spec, config, horizon))
     return found if taught is None else {**found, teacher.TEACHER: taught}
+
+
+async def fidelity(
+    best: Attempt, spender: Spender, spec: TaskSpec, config: Config
+) -> Mapping[str, Any] | None:
+    """How much the best acts like the teacher; None without one."""
+    if config.teacher is None:
+        return None
+    from promptpo.search import teacher
+
+    return await teacher.fidelity(spender, spec, config, best.candidate)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.search.dreaming import Dreamer, better, plans
+from promptpo.search.hooks import Feature
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
@@ -28,12 +29,14 @@ from promptpo.world.scoring import USABLE
 from sandbox import WorldFailedError
 
 if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo.world.dreams import Dream
+    from sandbox import Rollout
 
 STUDIES = 8
 """Times that a model is fitted, used and corrected before the first round, at most."""
@@ -90,7 +93,7 @@ class Found:
     promised: float
 
 
-class WorldSearch:
+class WorldSearch(Feature):
     """Learns a world model and uses it, as far as it can be trusted.
 
     Args:
@@ -130,8 +133,25 @@ class WorldSearch:
             threshold,
         )
         self._allowed, self._paid_until_gain = EFFORT, 0
-        if config.switches.world:
-            sampler.measurer.watch, sampler.screen = self.modeller.take, self._rounds.screen.look
+
+    learns = True
+
+    async def before_round(self, number: int, history: History) -> None:
+        """Study before the first round."""
+        if number == 1:
+            await self.study(history)
+
+    async def screen(self, candidate: Candidate, history: History) -> Evaluation | None:
+        """What a world model rules out."""
+        return await self._rounds.screen.look(candidate, history)
+
+    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
+        """Learn from each training rollout."""
+        self.modeller.take(name, rollout)
+
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """What a round's model makes of its programs, where a language model writes them; see `ModelRounds`."""
+        return await self._rounds.tune(history, attempts)
 
     async def study(self, history: History) -> None:
         """Before the first round: learn how the task moves, and what a policy can do with that.
@@ -141,8 +161,6 @@ class WorldSearch:
         better is found, or where its share of the budget is spent; a budget that ends in it ends the run as usual.
         """
         language_model = self._spender.llm.language_model
-        if not self._config.switches.world:
-            return
         if not self.modeller.possible:
             self._paid.note(
                 0, "observations are not a list of a few hundred numbers: no world model is learnt"
@@ -208,11 +226,6 @@ class WorldSearch:
         self._paid.note(n, f"promised {found.promised:.4g}, earned {earned:.4g}: corrected and fitted again")
         return False
 
-    def suffices(self, history: History) -> bool:
-        """Whether what was found in the model reaches the threshold, so that nobody need be asked for more."""
-        found = [a for a in history.of_round(0) if a.id.startswith("w") and history.runs(a)]
-        return any(self._reached(attempt.evaluation.mean_return) for attempt in found)
-
     def _reached(self, mean: float) -> bool:
         return self._threshold is not None and mean >= self._threshold
 
@@ -229,10 +242,6 @@ class WorldSearch:
         goes_on = paid <= allowed and self._dreamer.work <= effort and not in_vain
         self._journal.add("study", f"w{n}", goes_on)
         return goes_on
-
-    async def tune(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """What a round's model makes of its programs, where a language model writes them; see `ModelRounds`."""
-        return await self._rounds.tune(history, attempts)
 
     async def _look_elsewhere(self, n: int, world: Modelled, history: History) -> Attempt | None:
         """More steps where the model knows too little: where it has not been, if it knows how to get there.

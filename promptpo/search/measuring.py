@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,12 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search.behaviour import constant_action
+from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.spender import Played, Spender
-    from promptpo.search.filming import Filming
     from promptpo.search.history import History
     from promptpo.telling.summaries import Summariser
     from sandbox import Rollout
@@ -48,8 +48,7 @@ class Measurer:
         summariser: Says in words what happened in episodes.
 
     Attributes:
-        watch: Is shown each training rollout with its name in the journal; None where only its result is known.
-        filming: Keeps what pictures are drawn from; None where nobody makes any.
+        features: See each training rollout.
     """
 
     def __init__(self, spender: Spender, config: Config, horizon: int, summariser: Summariser) -> None:
@@ -57,8 +56,7 @@ class Measurer:
         self._journal, self._summariser = spender.journal, summariser
         self._seeds = Seeds(config.seed)
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
-        self.watch: Callable[[str, Rollout | None], None] = lambda _key, _rollout: None
-        self.filming: Filming | None = None
+        self.features = Hooks()
 
     async def measure(
         self,
@@ -123,9 +121,7 @@ class Measurer:
             go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
             record=self._summariser.record,
         )
-        self.watch(name, played.rollout)
-        if self.filming:
-            self.filming.keep(candidate.source, played.rollout)
+        self.features.watch(name, candidate.source, played.rollout)
         return played, *await self._told(name, program, played)
 
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:

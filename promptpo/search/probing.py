@@ -8,7 +8,7 @@ that it has taken are not taken again for a report that has to be mended.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from promptpo.run.control import together
 from promptpo.run.journal import from_json
 from promptpo.run.records import Experiment, Seeds
 from promptpo.run.spender import Subject
+from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling import experimenting, experiments, feedback, prompting
 from promptpo.telling.experiments import MOST_REPORT
 from promptpo.telling.rows import of_every_episode
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
+    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
-    from sandbox import Episode, Rollout
+    from promptpo.telling.standing import Where
+    from sandbox import Episode
 
 ASKED = "probe"
 """Journal key of the answer to the first request."""
@@ -92,7 +95,7 @@ class _Trial:
     played: bool = False
 
 
-class Experimenter:
+class Experimenter(Feature):
     """Asks for experiments, runs them, and keeps what they showed in the history.
 
     Args:
@@ -100,7 +103,7 @@ class Experimenter:
         spender: Asks and rolls out.
         config: What decides the run.
         horizon: Longest episode, in steps.
-        watch: Is shown each rollout with its name in the journal; None where only its result is known.
+        features: See each rollout.
     """
 
     def __init__(
@@ -109,9 +112,9 @@ class Experimenter:
         spender: Spender,
         config: Config,
         horizon: int,
-        watch: Callable[[str, Rollout | None], None],
+        features: Feature,
     ) -> None:
-        self._spec, self._spender, self._horizon, self._watch = spec, spender, horizon, watch
+        self._spec, self._spender, self._horizon, self._features = spec, spender, horizon, features
         self._journal = spender.journal
         self._seeds = Seeds(config.seed)
         self._repairs = min(1, config.repairs)
@@ -119,23 +122,28 @@ class Experimenter:
         self._allowed = allowance(config, spender.llm)
         self._most = self._allowed or Allowance(1, 0, 0, 1)
         self._system = experimenting.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
-        self._brought: dict[int, tuple[str, str]] = {}
+        self._candidates, self._offered = config.candidates, set[int]()
 
-    def offered(self, round_: int, rounds: int, steps_left: int | None) -> str:
-        """What an experiment may take, where the requests of a round offer one; else nothing.
+    def section(self, plan: Plan, where: Where) -> PromptSection | None:
+        """What an experiment may take, where the requests of a round offer one.
 
-        Args:
-            round_: Counted from 1; the first offers none, since there was a request of its own, nor does the last.
-            rounds: At most so many.
-            steps_left: Of the budget; None without a limit.
+        The first round offers none, since there was a request of its own, nor does the last.
         """
-        if self._allowed is None or not self._later or not 1 < round_ < rounds:
-            return ""
-        enough = steps_left is None or steps_left >= 2 * self._allowed.steps
-        return experimenting.in_words(self._allowed, self._horizon) if enough else ""
+        if self._allowed is None or not self._later or not 1 < plan.round < where.rounds:
+            return None
+        if where.steps_left is not None and where.steps_left < 2 * self._allowed.steps:
+            return None
+        self._offered.add(plan.round)
+        return PromptSection(experiment=experimenting.in_words(self._allowed, self._horizon))
 
-    async def prepare(self, history: History) -> None:
-        """Ask for experiments before the first round, and run them."""
+    async def before_round(self, number: int, history: History) -> None:
+        """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
+        if not number:
+            await self._prepare(history)
+        elif number - 1 in self._offered:
+            await self._run_brought(number - 1, history)
+
+    async def _prepare(self, history: History) -> None:
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
         if self._allowed is None or late:
             return
@@ -154,20 +162,16 @@ class Experimenter:
         done = await together(self._experiment(id_, source, ASKED) for id_, source in named)
         history.experiments += [one for one in done if one is not None]
 
-    def take(self, slot: int, text: str, call: str) -> None:
-        """Take an experiment out of an answer that was offered to bring one; `run` runs one a round."""
-        found = experiments.modules_in(text)
-        if found:
-            self._brought[slot] = (found[-1], call)
-
-    async def run(self, history: History) -> None:
-        """Run the experiment that the last round's answers brought: of several the one of the first sample."""
-        brought, self._brought = self._brought, {}
-        if not brought:
-            return
-        source, call = brought[min(brought)]
-        done = await self._experiment(f"p{history.rounds}.1", source, call)
-        history.experiments += [done] if done is not None else []
+    async def _run_brought(self, round_: int, history: History) -> None:
+        """Run the experiment that a round's answers brought: of several the one of the first sample."""
+        for slot in range(1, self._candidates + 1):
+            for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
+                answer = self._journal.find("completion", call)
+                found = experiments.modules_in(answer["text"]) if answer else ()
+                if found:
+                    done = await self._experiment(f"p{round_}.1", found[-1], call)
+                    history.experiments += [done] if done is not None else []
+                    return
 
     def _recorded(self, one: Experiment) -> Experiment:
         found = self._journal.find("experiment", one.id)
@@ -182,7 +186,7 @@ class Experimenter:
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
-                    self._watch(event.key, None)
+                    self._features.watch(event.key, "", None)
                     self._spender.told(event.key)  # where a killed process had not come to it
             return from_json(Experiment, found)
         trial = _Trial(id_, source)
@@ -236,7 +240,7 @@ class Experimenter:
             key = f"{trial.id}.{trial.repairs}.{n}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
-            self._watch(key, played.rollout)
+            self._features.watch(key, "", played.rollout)
             trial.keys.append(key)
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":

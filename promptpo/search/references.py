@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
+    from promptpo.search.hooks import Feature
     from sandbox import Rollout
 
 Space = spaces.Space[Any]
@@ -65,7 +66,7 @@ async def measured_at_start(
     action_space: Space,
     config: Config,
     horizon: int,
-    watch: Callable[[str, Rollout | None], None] | None = None,
+    features: Feature,
 ) -> dict[str, Evidence]:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
@@ -77,7 +78,7 @@ async def measured_at_start(
         action_space: What they return.
         config: Of the run.
         horizon: Longest episode, in steps.
-        watch: Is shown what random actions met on training seeds; None for a rollout of an earlier process.
+        features: See what random actions met on training seeds, where one learns from it.
     """
     steps, wanted, seeds = config.budget.steps, config.train_episodes, Seeds(config.seed)
     allowed = None if steps is None else int(SHARE * steps) // 2  # for each of the two
@@ -93,7 +94,7 @@ async def measured_at_start(
         if not certain and spender.journal.find("reference", name) is None:
             return None
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
-            watched = watch is not None and name == MARKS[0]
+            watched = features.learns and name == MARKS[0]
             played = await spender.roll_out(
                 "reference",
                 name,
@@ -104,8 +105,8 @@ async def measured_at_start(
                 go_on=are_short,
                 record=watched,
             )
-            if watch is not None and watched:
-                watch(LEARNT_FROM, _of_seeds(played.rollout, seeds.train(wanted)))
+            if watched:
+                features.watch(LEARNT_FROM, "", _of_seeds(played.rollout, seeds.train(wanted)))
                 spender.told(name)
             return played.evaluation
         return None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
-from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.control import together
 from promptpo.run.journal import from_json
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search import bad_start
+from promptpo.search.hooks import Hooks
 from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer, subject_of
 from promptpo.search.outlook import outlook
-from promptpo.search.probing import Experimenter
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
 from promptpo.spec.promises import promises
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
-    from sandbox import Rollout
 
 
 class Sampler:
@@ -51,37 +47,26 @@ class Sampler:
         horizon: Longest episode, in steps.
 
     Attributes:
+        horizon: Longest episode, in steps.
         summariser: Says in words what happened in episodes.
         measurer: Tries candidates out.
-        screen: Asked of each new program whether it is worth a step; what it says instead is the result.
+        features: What the run asks for beside the loop.
     """
 
     def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
         self._spec, self._system, self._spender = spec, system, spender
-        self._config, self._recipe, self._horizon = config, config.switches, horizon
+        self._config, self._recipe, self.horizon = config, config.switches, horizon
         self._journal = spender.journal
         self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
         self.measurer = Measurer(spender, config, horizon, self.summariser)
-        self._experimenter = Experimenter(spec, spender, config, horizon, self._watched)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
         self._known: Known | None = None
-        self.screen: Callable[[Candidate, History], Awaitable[Evaluation | None]] = _unscreened
-
-    def _watched(self, name: str, rollout: Rollout | None) -> None:
-        self.measurer.watch(name, rollout)
+        self.features = self.measurer.features = Hooks()
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """What policies see."""
         return self._spec.observation_space
-
-    async def prepare(self, history: History) -> None:
-        """Have the model write its feedback class and its experiments, where the recipe asks for them; run these."""
-        await together([self.summariser.prepare(), self._experimenter.prepare(history)])
-
-    async def experiment(self, history: History) -> None:
-        """Run the experiment that the last round's answers brought."""
-        await self._experimenter.run(history)
 
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
@@ -102,13 +87,12 @@ class Sampler:
             promises(self._spec.text),
             start_in_words(self._spec, texts=self._config.reveal == "named"),
             self._spec.one_start,
-            self._experimenter.offered(number, where.rounds, where.steps_left),
-            summaries.pictures,
+            pictures=summaries.pictures,
         )
 
     def _outlook(self, history: History, threshold: float | None) -> Where:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
-        return outlook(history, self._spender, self._config, horizon=self._horizon, threshold=untold)
+        return outlook(history, self._spender, self._config, horizon=self.horizon, threshold=untold)
 
     async def show_bad_start(self, history: History) -> None:
         """Look at the leader's worst start, where it is far worse than all that training has shown of it."""
@@ -119,7 +103,7 @@ class Sampler:
                 subject_of(best.candidate),
                 self._spender,
                 self.summariser,
-                horizon=self._horizon,
+                horizon=self.horizon,
                 needed=self.affordable * self._config.train_episodes,
             )
 
@@ -159,8 +143,6 @@ class Sampler:
         )
         if plan.may_revise:
             self.summariser.revise(text, key)
-        if self._known is not None and self._known.probe:
-            self._experimenter.take(plan.slot, text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
@@ -182,13 +164,14 @@ class Sampler:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
         if self._known is None:
             raise RuntimeError("begin the round first")
+        added = self.features.section(plan, self._known.where)
         prompt = prompting.policy_prompt(
-            plan, self._known, max_tokens=self._history_tokens, system_length=len(self._system)
+            plan,
+            replace(self._known, probe=added.experiment),
+            max_tokens=self._history_tokens,
+            system_length=len(self._system),
         )
-        filming = self.measurer.filming
-        stills = filming.stills(first=plan.direction == "first") if filming else ()
-        missing = filming.missing() if filming and plan.direction != "first" else ""
-        question = Message("user", f"{prompt}\n{missing}\n" if missing else prompt, stills)
+        question = Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(
             key,
@@ -202,8 +185,6 @@ class Sampler:
         final = bool(answer.problem and plan.may_end and replies.ceiling(completion.text))
         if not answer.problem or final or not self._spender.can("repair"):
             return completion.text, answer, (key,)
-        if self._known.probe:  # it stays, though the answer had no policy
-            self._experimenter.take(plan.slot, completion.text, key)
         retry = [question, *_once_more(completion, answer)]
         again = f"{key}.again"
         try:
@@ -227,9 +208,9 @@ class Sampler:
         )
 
     async def _screened(self, candidate: Candidate, history: History, prose: str) -> Attempt | None:
-        """What a world model has ruled out, without a step; None for what is to be measured."""
+        """What is ruled out without a step; None for what is to be measured."""
         candidate = replace(candidate, digest=Program.parse(candidate.source).digest)
-        evaluation = await self.screen(candidate, history)
+        evaluation = await self.features.screen(candidate, history)
         if evaluation is None:
             return None
         return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
@@ -294,10 +275,6 @@ class Sampler:
         except ProviderError:
             return ""
         return completion.text.strip()[:2000]
-
-
-async def _unscreened(_candidate: Candidate, _history: History) -> Evaluation | None:
-    return None
 
 
 def _read(completion: Completion) -> answers.Answer:

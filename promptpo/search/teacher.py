@@ -24,10 +24,12 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.program import Program
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.agents import play_agent
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
 from promptpo.run.untold import values_in
+from promptpo.search.hooks import Feature
 from promptpo.spec.reading import names_of, posture_of
 from promptpo.telling import feedback, prompting, scores
 from promptpo.telling.trace import trace
@@ -37,8 +39,9 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
-    from promptpo.run.evidence import Evidence
     from promptpo.run.spender import Spender
+    from promptpo.search.history import History
+    from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo.telling.summaries import Summariser
 
@@ -283,3 +286,48 @@ def _measured(evaluation: Evaluation) -> Measured:
 
 def _digest(path: Path) -> str:
     return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+
+
+class Pupil(Feature):
+    """Learns from a teacher: it plays first, and is told of, or imitated where no language model writes.
+
+    Args:
+        sampler: Measures what imitates it.
+        spender: Has the journal.
+        spec: With the spaces.
+        config: Of the run.
+    """
+
+    def __init__(self, sampler: Sampler, spender: Spender, spec: TaskSpec, config: Config) -> None:
+        self._sampler, self._spender, self._spec = sampler, spender, spec
+        self._config, self._horizon = config, sampler.horizon
+        self._taught: Rollout | None = None
+
+    async def before_round(self, number: int, history: History) -> None:
+        """Have it play before anything is asked; then have it told, or imitated, and its return among the marks."""
+        if number == 0:
+            self._taught = await learnt_from(self._spender, self._spec, self._config, self._horizon)
+        if number != 1 or self._taught is None:
+            return
+        evidence = Evidence.of(evaluation_of(self._taught).episodes)
+        history.references = {**history.references, TEACHER: evidence}
+        if self._spender.llm.language_model:
+            summariser = self._sampler.summariser
+            history.teacher = await told(self._taught, self._spender, self._spec, evidence, summariser)
+            return
+        for n, source in enumerate(self._distilled(self._taught), len(self._config.start) + 1):
+            attempt = await self._sampler.measurer.measure(
+                Candidate(f"r0c{n}", source, 0), history, prose="Distilled from the teacher."
+            )
+            history.attempts.append(self._sampler.measurer.recorded(attempt))
+
+    def _distilled(self, taught: Rollout) -> list[str]:
+        """Programs fitted to the teacher; decided once in a run."""
+        found = self._spender.journal.find("decision", "distilled")
+        if found is None:
+            from promptpo.search.distilling import distilled
+
+            spec = self._spec
+            sources = distilled(taught.episodes, spec.observation_space, spec.action_space)
+            found = self._spender.journal.add("decision", "distilled", sources).data
+        return list(found)

@@ -33,9 +33,12 @@ from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
 from promptpo.search.filming import Filming
 from promptpo.search.history import History
+from promptpo.search.hooks import PromptSection
+from promptpo.search.planning import Plan
 from promptpo.session import Session
 from promptpo.spec import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
+from promptpo.telling.standing import Where
 from sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model
@@ -92,6 +95,18 @@ def filming(
     return Filming(spec, spender, config, 100, camera)
 
 
+def section(film: Filming, *, first: bool = False) -> PromptSection | None:
+    """What is added to a request."""
+    return film.section(Plan(1, 0, "first" if first else "improve"), Where(1, 2))
+
+
+def shown(film: Filming, *, first: bool = False) -> PromptSection:
+    """The same where something is."""
+    found = section(film, first=first)
+    assert found is not None
+    return found
+
+
 def history() -> History:
     """With one candidate, which leads."""
     return History([leader()], rounds=1, leader_id="r1c1")
@@ -101,13 +116,13 @@ def test_the_worst_and_the_best_episode_are_shown(journal: Journal) -> None:
     """Each as a strip with who, what it earned and its steps; made once, on the disk before the journal names it."""
     camera = Camera()
     film = filming(journal, camera)
-    assert [still.caption[:5] for still in film.stills(first=True)] == ["`obs`", "The s"]
-    film.keep(SOURCE, rollout(5, 1, 9))
+    assert [still.caption[:5] for still in shown(film, first=True).stills] == ["`obs`", "The s"]
+    film.watch("", SOURCE, rollout(5, 1, 9))
     for _ in range(2):
-        asyncio.run(film.look(history()))
+        asyncio.run(film.before_round(2, history()))
     assert [one.return_ for one in camera.filmed] == [1, 9]
     assert all(len(one.trajectory.observations) == 0 for one in camera.filmed)
-    frame, worst, best = film.stills(first=False)
+    frame, worst, best = shown(film).stills
     assert frame.caption.startswith("`obs` at the start of an episode")
     assert worst.caption == "The worst training episode of r1c1 (return 1, 3 steps), after steps 0, 2, 3:"
     assert best.caption.startswith("The best training episode of r1c1 (return 9, 3 steps)")
@@ -115,23 +130,23 @@ def test_the_worst_and_the_best_episode_are_shown(journal: Journal) -> None:
     assert {path.name for path in folder.iterdir()} == {f"{worst.digest}.png", f"{best.digest}.png"}
     again = filming(journal, None)
     again._camera = Camera()
-    asyncio.run(again.look(history()))
-    assert again.stills(first=False) == film.stills(first=False)
+    asyncio.run(again.before_round(2, history()))
+    assert shown(again).stills == shown(film).stills
     assert again._camera.filmed == []
 
 
 def test_equal_episodes_are_shown_once(journal: Journal) -> None:
     """Where all earned the same, one is typical."""
     film = filming(journal, Camera())
-    film.keep(SOURCE, rollout(5, 5, 5))
-    asyncio.run(film.look(history()))
-    assert [still.caption.split(" (")[0] for still in film.stills(first=False)[1:]] == [
+    film.watch("", SOURCE, rollout(5, 5, 5))
+    asyncio.run(film.before_round(2, history()))
+    assert [still.caption.split(" (")[0] for still in shown(film).stills[1:]] == [
         "A typical training episode of r1c1"
     ]
 
 
 @pytest.mark.parametrize(
-    ("sees", "frames", "shown"),
+    ("sees", "frames", "pictures"),
     [
         (True, None, True),
         (True, False, False),
@@ -141,9 +156,11 @@ def test_equal_episodes_are_shown_once(journal: Journal) -> None:
         (False, None, False),
     ],
 )
-def test_who_is_shown_pictures(journal: Journal, sees: bool | None, frames: bool | None, shown: bool) -> None:
+def test_who_is_shown_pictures(
+    journal: Journal, sees: bool | None, frames: bool | None, pictures: bool
+) -> None:
     """By default models that are known to see; on demand those of which it is not known; never those that do not."""
-    assert bool(filming(journal, Camera(), sees=sees, frames=frames).stills(first=True)) is shown
+    assert bool(section(filming(journal, Camera(), sees=sees, frames=frames), first=True)) is pictures
 
 
 def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
@@ -153,16 +170,15 @@ def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.L
         raise RenderingError("it cannot be rendered.")
 
     film = filming(journal, broken)
-    film.keep(SOURCE, rollout(5, 1))
+    film.watch("", SOURCE, rollout(5, 1))
     with caplog.at_level(logging.WARNING):
-        asyncio.run(film.look(history()))
-        asyncio.run(film.look(history()))
+        asyncio.run(film.before_round(2, history()))
+        asyncio.run(film.before_round(2, history()))
     assert [record.getMessage() for record in caplog.records] == [
         "no film strips are shown: it cannot be rendered."
     ]
-    assert len(film.stills(first=False)) == 1
-    assert film.missing() == "No film strips are shown: it cannot be rendered."
-    assert filming(journal, Camera(), sees=False).missing() == ""
+    assert len(shown(film).stills) == 1
+    assert shown(film).note == "No film strips are shown: it cannot be rendered."
 
 
 def test_strips_show_what_was_before_and_after_rare_rewards() -> None:

@@ -25,6 +25,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
 from promptpo.run.untold import UNTOLD
 from promptpo.search.history import History
+from promptpo.search.hooks import Feature
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import describe
@@ -153,7 +154,7 @@ def spec() -> Any:
     return describe(Task("CartPole-v1"))
 
 
-class Bench:
+class Bench(Feature):
     """Experiments of a run with a scripted model and a real sandbox."""
 
     def __init__(
@@ -172,7 +173,7 @@ class Bench:
         self.requests[request.key] = request.messages[-1].content
         return self.answers[request.key]
 
-    def watch(self, key: str, rollout: Any) -> None:
+    def watch(self, key: str, _source: str, rollout: Any) -> None:
         """Note how many steps with trajectories are seen."""
         steps = sum(len(e.trajectory.rewards) for e in rollout.episodes if e.trajectory) if rollout else -1
         self.seen.append((key, steps))
@@ -186,8 +187,8 @@ class Bench:
             journal.listen(self.ledger.add)
             llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
             spender = Spender(llm, self.executor, self.config, journal, self.ledger)
-            made = Experimenter(self.spec, spender, self.config, self.horizon, self.watch)
-            asyncio.run(made.prepare(history))
+            made = Experimenter(self.spec, spender, self.config, self.horizon, self)
+            asyncio.run(made.before_round(0, history))
         return history.experiments
 
 

@@ -98,7 +98,6 @@ def studied(
         monkeypatch.setattr(search._dreamer, "curious", curious)
         asyncio.run(search.study(history))
         notes = {event.key: event.data for event in journal.of_kind("note")}
-        assert search.suffices(history) == any(a.evaluation.mean_return >= 100 for a in history.attempts)
     return history, notes, [key for key in probes if not key.startswith("w0.")]
 
 
