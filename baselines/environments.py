@@ -15,7 +15,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, PromptPOError, UnsupportedSpaceError
-from promptpo.run.config import UNBOUNDED_HORIZON
+from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 
 if TYPE_CHECKING:

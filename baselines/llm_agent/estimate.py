@@ -8,7 +8,7 @@ from baselines.icpi.estimate import CallEstimate, dollars_of
 from baselines.icpi.profile import CHARACTERS_PER_TOKEN
 from baselines.llm_agent.play import make_playable
 from baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, written
-from promptpo.run.config import UNBOUNDED_HORIZON
+from promptpo.run.budget import UNBOUNDED_HORIZON
 
 if TYPE_CHECKING:
     from baselines.llm_agent.run import AgentConfig, DescribedTask

@@ -20,7 +20,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.family import longest
 from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
-from promptpo.run.config import UNBOUNDED_HORIZON
+from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
 from sandbox import Failure, Limits, Sandbox, Trial
 

@@ -23,7 +23,7 @@ from promptpo.output.exporting import SEARCH, Provenance, exported
 from promptpo.program import Program
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.config import UNBOUNDED_HORIZON
+from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
 from promptpo.run.threads import run_async
 from sandbox import Failure, Limits, Rollout, Sandbox, Trial

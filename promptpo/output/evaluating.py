@@ -25,7 +25,7 @@ from promptpo.program.rewards import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.config import UNBOUNDED_HORIZON
+from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.threads import run_async
 from sandbox import Limits, Trial
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from promptpo.run.budget import units
+
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
     from promptpo.run.config import Config
@@ -12,14 +14,8 @@ if TYPE_CHECKING:
 FIRST = 3
 """Experiments of one answer, before the first round; later rounds may bring one each."""
 
-SHARE = 0.05
-"""Of the step budget, which all experiments together may take, unless the user sets the steps."""
-
 SHORT = 10
 """Episodes of one, where they end by themselves so early that its steps pay for more than were planned."""
-
-LEAST_STEPS = 100
-"""An experiment of fewer steps is not worth a call."""
 
 LEAST_CALLS = 10
 """Where fewer calls are allowed, all of them go into policies."""
@@ -70,7 +66,5 @@ def allowance(config: Config, llm: LLM) -> Allowance | None:
         return found
     if budget.calls is not None and budget.calls < LEAST_CALLS:
         return None
-    if budget.steps is not None:
-        share = int(SHARE * budget.steps) // found.experiments
-        found = replace(found, steps=min(found.steps, share))
-    return found if found.steps >= LEAST_STEPS else None
+    steps = units("experiments", budget.steps, found.experiments, found.steps)
+    return replace(found, steps=steps) if steps else None

@@ -35,7 +35,7 @@ TABLE: Mapping[Purpose, Allotment] = {
     "training": Allotment("try every policy", 0.2, 3, 10, "episodes of each"),
     "validation": Allotment("choose the best", 0.2, 5, 20, "episodes of each contender"),
     "tuning": Allotment(
-        "tune numbers, with what the others leave", 1.0, 30, 10_000, "episodes a round", optional=True
+        "tune numbers, with what the others leave", 1.0, 30, 40_000, "episodes a round", optional=True
     ),
     "experiments": Allotment("try things out", 0.05, 100, 1000, "steps of each", optional=True),
     "references": Allotment(
@@ -51,6 +51,9 @@ small enough that a run without them would not notice."""
 TINY_EPISODE, MANY = 10.0, {"training": 100, "validation": 1000}
 """Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
 nothing and each tells next to nothing, so there are so many."""
+
+UNLIMITED_STEPS = 100_000
+"""Steps of one round's tuning where the run has no step limit."""
 
 SHORT_EPISODE = 100
 """Steps that an episode without a horizon is taken to last, at least."""
@@ -87,28 +90,31 @@ def allotted(purpose: Purpose, steps: int | None) -> int | None:
     return None if steps is None else int(TABLE[purpose].share * steps)
 
 
-def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, ahead: bool) -> int:
+def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, learns: bool) -> int:
     """Steps for tuning one round's candidates.
 
-    Rounds get even parts of what the candidates of later rounds and their judging do not need; a part that is too small to
-    find anything stays for later rounds.
+    Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
+    stays for later rounds. Where nothing learns from the rounds, each gets half of what is left: going on is worth more than
+    beginning again.
 
     Args:
         left: Of the run; None without a limit.
         rounds: That are left, this one included.
-        coming: Steps that each later round's candidates need, and the last choice.
+        coming: Steps that the candidates of a round need in training and validation.
         length: Steps of an episode, about.
-        ahead: Whether later rounds know more than this one, as where a language model learns from them; else the first of
-            them get more: half of what is left each.
+        learns: Whether a language model learns from the rounds.
     """
-    part = TABLE["tuning"]
-    most = round(part.cap * length)
+    row = TABLE["tuning"]
     if left is None:
-        return most
-    rounds = max(1, rounds)
-    free = left - rounds * coming
-    paid = free // (rounds if ahead else min(2, rounds))
-    return min(most, paid) if paid >= part.floor * length else 0
+        return min(round(row.cap * length), UNLIMITED_STEPS)
+    last = rounds <= 1 or not learns
+    paid = (
+        (left - max(1, rounds) * coming) // max(1, rounds)
+        if learns
+        else left // min(2, max(1, rounds)) - coming
+    )
+    paid = max(paid, left // 2) if last else paid
+    return min(round(row.cap * length), paid) if paid >= row.floor * length > 0 else 0
 
 
 def longest_episode(steps: int | None, episodes: int, sampled: float) -> int:
@@ -136,14 +142,11 @@ def in_words(steps: int | None, purposes: Mapping[Purpose, int]) -> str:
     """
     if steps is None:
         return "Steps: no limit."
-    said = [
-        f"{min(most, steps):,} ({min(most, steps) / steps:.0%}) {TABLE[purpose].what}"
-        for purpose, most in purposes.items()
-        if most and purpose != "tuning"
-    ]
-    rest = max(0, steps - sum(most for purpose, most in purposes.items() if purpose != "tuning"))
-    if purposes.get("tuning"):
-        said.append(
-            f"the others tune numbers ({rest:,} at least)" if rest else "none is left for tuning numbers"
-        )
+    others = {purpose: most for purpose, most in purposes.items() if most and purpose != "tuning"}
+    said = [f"{most:,} ({most / steps:.0%}) {TABLE[purpose].what}" for purpose, most in others.items()]
+    rest = steps - sum(others.values())
+    if rest < 0:
+        text = f"{steps:,} pay for {steps / sum(others.values()):.0%} of that if episodes are as long as they can be"
+        return f"Steps: at most {', '.join(said)}; {text}."
+    said += ["the others tune numbers"] if purposes.get("tuning") else []
     return f"Steps: of {steps:,} at most {', '.join(said)}."

@@ -15,6 +15,7 @@ from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.llm.base import Effort
 from promptpo.llm.ensemble import ModelChoiceName
 from promptpo.run.adapters import adapter
+from promptpo.run.budget import MANY, SHORT_EPISODE, TABLE, TINY_EPISODE, longest_episode, units
 from promptpo.spec.levels import Reveal, SpecDetail
 
 CONFIG = "config.toml"
@@ -212,12 +213,12 @@ class Config:
     @property
     def train_episodes(self) -> int:
         """Training episodes per candidate, decided."""
-        return self.episodes or MOST_TRAINING_EPISODES
+        return self.episodes or TABLE["training"].cap
 
     @property
     def score_episodes(self) -> int:
         """Validation episodes, decided."""
-        return self.validation_episodes or MOST_VALIDATION_EPISODES
+        return self.validation_episodes or TABLE["validation"].cap
 
     def is_distilled(self, candidate: str) -> bool:
         """Whether a candidate was fitted to the teacher: of those of round 0 the ones after the user's own."""
@@ -243,24 +244,14 @@ class Config:
         return replace(RECIPES[self.recipe], **self.recipe_options)
 
 
-MOST_TRAINING_EPISODES = 10
-MOST_VALIDATION_EPISODES = 20
 PAPER_EPISODES = 5
-SHORT_EPISODE = 100
-
-TINY_EPISODE = 10.0
-"""Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost
-next to nothing and each tells next to nothing, so there are many."""
-MANY_TRAINING_EPISODES, MANY_VALIDATION_EPISODES = 100, 1000
+"""Training episodes in the published procedure."""
 
 
 def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf) -> Config:
-    """Decide how many episodes judge a candidate, where the user did not.
+    """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
 
-    Ten for training and twenty for validation, fewer where episodes are so long that either would take
-    more than a fifth of the step budget in the worst case; the rest of the budget is better spent on
-    finding numbers. The paper's recipe takes five, as published. A family of variants takes as many more as
-    let every variant be played equally often.
+    A family of variants takes as many more as let every variant be played equally often.
 
     Args:
         config: As the user gave it.
@@ -268,43 +259,26 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
         sampled: Mean steps of a few episodes of random actions.
     """
     tiny = horizon is None and sampled < TINY_EPISODE
-    most_training = MANY_TRAINING_EPISODES if tiny else MOST_TRAINING_EPISODES
-    most_validation = MANY_VALIDATION_EPISODES if tiny else MOST_VALIDATION_EPISODES
     if horizon is None:
         own = math.ceil(sampled) if math.isfinite(sampled) else 0
         horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, own)
-    budget, recipe = config.budget, config.switches
-    fifth = budget.steps // 5 if budget.steps is not None else None
-    train, validation = config.episodes, config.validation_episodes
-    if train is None:
-        train = PAPER_EPISODES if config.recipe == "paper" else most_training
-        if fifth is not None and config.recipe != "paper":
-            affordable = fifth // (budget.rounds * config.candidates * horizon)
-            train = min(train, max(3, affordable))
-    if validation is None:
-        validation = most_validation
-        if fifth is not None:
-            affordable = fifth // (budget.rounds * recipe.validate * horizon)
-            validation = min(validation, max(5, affordable))
-    if config.task.is_family:  # all variants equally often, where the numbers are ours to choose
-        turn = len(config.task.family)
-        train = config.episodes or -(-train // turn) * turn
-        validation = config.validation_episodes or -(-validation // turn) * turn
-    return replace(config, episodes=train, validation_episodes=validation)
+    rounds, steps = config.budget.rounds, config.budget.steps
 
+    def decided(purpose: Literal["training", "validation"], policies: int) -> int:
+        return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
 
-LEAST_EPISODES = 25
-"""So many episodes the step budget must pay for where they are cut by it."""
-
-UNBOUNDED_HORIZON, SHORTEST = 10_000, 100
-"""Steps between which the episodes of an environment without a time limit are cut in a search."""
+    train = PAPER_EPISODES if config.recipe == "paper" else decided("training", config.candidates)
+    validation = decided("validation", config.switches.validate)
+    turn = max(1, len(config.task.family))
+    return replace(
+        config,
+        episodes=config.episodes or -(-train // turn) * turn,
+        validation_episodes=config.validation_episodes or -(-validation // turn) * turn,
+    )
 
 
 def horizon_within(config: Config, horizon: int | None, sampled: float = math.inf) -> int:
     """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
-
-    Training all candidates may then take a fifth of the step budget; episodes may last ten times as long
-    as those of random actions in any case where a hundred of these are paid for, and twice as long where twenty-five are.
 
     Args:
         config: With its numbers of episodes decided.
@@ -313,13 +287,8 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
     """
     if horizon is not None:
         return horizon
-    steps, rounds = config.budget.steps, config.budget.rounds
-    if steps is None:
-        return UNBOUNDED_HORIZON
-    affordable = steps // (5 * rounds * config.candidates * config.train_episodes)
-    natural, twice = (math.ceil(n * sampled) if math.isfinite(sampled) else 0 for n in (10, 2))
-    longest = max(affordable, min(natural, steps // 100), min(twice, steps // LEAST_EPISODES))
-    return min(UNBOUNDED_HORIZON, max(SHORTEST, longest))
+    policies = config.budget.rounds * config.candidates
+    return longest_episode(config.budget.steps, policies * config.train_episodes, sampled)
 
 
 def save_config(config: Config, path: Path) -> None:

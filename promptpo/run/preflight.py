@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.llm.base import Usage
 from promptpo.llm.stills import Still, tokens_of
 from promptpo.run.allowance import allowance
+from promptpo.run.budget import Purpose, allotted, in_words
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -46,6 +47,7 @@ class Preflight:
         training_steps: What trying all policies out takes if every episode is as long as it can be.
         judging_steps: What looking at each round's best, and at the leader beside them, takes in the same case.
         probe_steps: What all experiments take, if there are as many as may be; 0 where none are offered.
+        division: Steps of each purpose of the budget's table that the run has, in the same case.
         evaluation_steps: One policy's training and validation in the same case.
         unknown: What the description of the task could not find out.
         calls: Of the language model, at most.
@@ -63,6 +65,7 @@ class Preflight:
     training_steps: int
     judging_steps: int
     probe_steps: int
+    division: Mapping[Purpose, int]
     evaluation_steps: int
     unknown: tuple[str, ...]
     calls: int
@@ -118,19 +121,31 @@ class Preflight:
                 f"Steps: {self.steps:,} may not pay for one full evaluation ({self.evaluation_steps:,}: {each}): "
                 "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
             )
-        trying, judging = self.training_steps, self.judging_steps
-        rest = max(0, self.steps - trying - judging - self.probe_steps)
-        experiments = f", {_share(self.probe_steps, self.steps)} try things out" if self.probe_steps else ""
-        if not rest:
-            paid = self.steps * self.policies // max(1, trying + judging)
-            return (
-                f"Steps: {self.steps:,} pay for about {paid} of {self.policies} policies if episodes are as long as "
-                f"they can be, and for no tuning; {each}."
-            )
-        return (
-            f"Steps: of {self.steps:,} at most {_share(trying, self.steps)} try {self.policies} policies, "
-            f"{_share(judging, self.steps)} choose the best{experiments}, the others tune numbers; {each}."
-        )
+        return f"{in_words(self.steps, self.division)[:-1]}; {each}."
+
+
+def division(config: Config, llm: LLM, horizon: int) -> dict[Purpose, int]:
+    """Steps of each purpose that a run has, if every episode is as long as it can be.
+
+    Args:
+        config: With its numbers of episodes decided.
+        llm: Who will be asked.
+        horizon: Longest episode in steps, decided.
+    """
+    steps, tried_out = config.budget.steps, allowance(config, llm)
+    shares: dict[Purpose, bool] = {
+        "references": True,
+        "teacher": config.teacher is not None,
+        "goal": bool(config.goal) and config.task.reward is None,
+        "world": config.switches.world,
+    }
+    return {
+        "training": config.budget.rounds * config.candidates * config.train_episodes * horizon,
+        "validation": _looking(config) * horizon,
+        "experiments": tried_out.all_steps if tried_out else 0,
+        **{purpose: allotted(purpose, steps) or 0 for purpose, wanted in shares.items() if wanted},
+        "tuning": int(config.tune != "none" and config.switches.tune),
+    }
 
 
 def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflight:
@@ -149,7 +164,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
     if budget.tokens is not None and given + written > budget.tokens:
         share = budget.tokens / (given + written)
         given, written = round(given * share), round(written * share)
-    tried_out = allowance(config, llm)
+    divided = division(config, llm, horizon)
     rate = spec.sample_rate or None
     test = config.test_episodes * horizon * (2 if config.task.held_out else 1)
     total = None if budget.steps is None else budget.steps + test
@@ -160,9 +175,10 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         episodes=(config.train_episodes, config.score_episodes, config.test_episodes),
         policies=policies,
         steps=budget.steps,
-        training_steps=policies * config.train_episodes * horizon,
-        judging_steps=_looking(config) * horizon,
-        probe_steps=tried_out.all_steps if tried_out else 0,
+        training_steps=divided["training"],
+        judging_steps=divided["validation"],
+        probe_steps=divided["experiments"],
+        division=divided,
         evaluation_steps=(config.train_episodes + config.score_episodes) * horizon,
         unknown=spec.gaps,
         calls=calls,
@@ -232,10 +248,6 @@ def _episodes(count: int, kind: str) -> str:
 
 def _steps(count: int) -> str:
     return f"{count:,} step{'' if count == 1 else 's'}"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part:,} ({part / whole:.0%})"
 
 
 def _duration(seconds: float) -> str:

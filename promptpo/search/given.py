@@ -13,7 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.agents import play_agent
-from promptpo.run.config import SHORTEST
+from promptpo.run.budget import SHORT_EPISODE
 from promptpo.telling.feedback import what_it_did
 from sandbox import Limits, Sandbox, Trial
 
@@ -32,7 +32,7 @@ def check_given(config: Config) -> None:
         PromptPOError: The environment cannot be built, or policies cannot be confined here.
     """
     if config.teacher is not None:
-        limit = config.task.max_episode_steps or SHORTEST
+        limit = config.task.max_episode_steps or SHORT_EPISODE
         play_agent(Path(config.teacher), replace(config.task, max_episode_steps=limit), ())
     if config.start:
         env = make_env(config.task)

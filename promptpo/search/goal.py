@@ -14,6 +14,7 @@ from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.rewards import reward_program
 from promptpo.rollouts import Job, roll_out
+from promptpo.run.budget import units
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Seeds
 from promptpo.search import references
@@ -38,9 +39,6 @@ AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
 ]
 """Given a pair's number, how many there are, and both episodes with their names."""
-
-SHARE, SHORTEST = 0.02, 50
-"""Share of the step budget that the episodes of one look at a reward may take; no episode is cut to fewer steps."""
 
 AT_ONCE = 5
 """Episodes of such a look."""
@@ -218,9 +216,7 @@ class GoalReward:
     @property
     def _length(self) -> int:
         """Longest of these episodes."""
-        steps = self._config.budget.steps
-        affordable = self._horizon if steps is None else max(SHORTEST, int(SHARE * steps) // AT_ONCE)
-        return min(self._horizon, affordable)
+        return units("goal", self._config.budget.steps, AT_ONCE, self._horizon)
 
     # Preferences
 

@@ -1,20 +1,21 @@
-"""Where a run is when a round begins, as its requests are told."""
+"""Where a run is when a round begins, as its requests are told, and what of its steps is for tuning."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from promptpo.search.judge import BLOCKS
-from promptpo.search.tuning.split import Round, kept_for_the_last, tuning_steps
+from promptpo.run.budget import in_words, tuning_steps
+from promptpo.run.preflight import division
 from promptpo.telling.standing import Where
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
     from promptpo.search.history import History
-
 
 FIRST_LOOK = 2
 """Candidates, the leader among them, whose first look at fresh episodes is kept back from the round's programs."""
@@ -32,48 +33,74 @@ def outlook(
         horizon: Longest episode, in steps.
         threshold: Return from which on the task counts as solved, where requests should say it.
     """
-    ledger = spender.ledger
-    best = history.best()
-    lengths = [
-        statistics.fmean(e.steps for e in a.evaluation.episodes)
-        for a in history.attempts
-        if a.evaluation.episodes
-    ]
-    episodes = history.evidence(best).episodes if best else ()
-    length = round(statistics.fmean(e.steps for e in episodes)) if episodes else horizon
-    left, calls = ledger.steps_left(), config.budget.calls
-    candidates = config.candidates
-    if left is not None and episodes:  # an answer that no steps are left to play is paid for nothing
-        block = -(-config.score_episodes // BLOCKS)
-        again = FIRST_LOOK * block * length  # who is not looked at again is worth little
+    ledger, budget = spender.ledger, config.budget
+    best, number = history.best(), history.rounds + 1
+    length = round(_length(history.evidence(best).episodes)) if best else horizon
+    left, candidates = ledger.steps_left(), config.candidates
+    if left is not None and best:  # an answer that no steps are left to play is paid for nothing
+        again = FIRST_LOOK * block_of(config) * length  # who is not looked at again is worth little
         candidates = max(1, min(candidates, (left - again) // max(1, config.train_episodes * length)))
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
-    part = Round(
-        number=history.rounds + 1,
-        left=config.budget.rounds - history.rounds,
-        lengths=[length],
-        measuring=(config.train_episodes + config.score_episodes) * horizon,
-        language_model=spender.llm.language_model,
-        coming=own + config.score_episodes * length,
-        closing=config.score_episodes * length,
-    )
-    rest = None if left is None else max(0, left - own)
-    planned = tuning_steps(part, rest)
     tunes = config.switches.tune and config.tune != "none"
-    kept = tunes and kept_for_the_last(part, rest)
+    planned = for_tuning(
+        history, (), spender, config, horizon, rounds=budget.rounds - history.rounds, own=own
+    )
     return Where(
-        round=history.rounds + 1,
-        rounds=config.budget.rounds,
+        round=number,
+        rounds=budget.rounds,
         candidates=candidates,
         starts=config.train_episodes,
-        steps=config.budget.steps,
+        steps=budget.steps,
         steps_left=left,
-        calls_left=None if calls is None else max(0, calls - ledger.calls),
+        calls_left=None if budget.calls is None else max(0, budget.calls - ledger.calls),
         tunes=tunes,
         tuning_steps=planned if tunes else 0,
-        kept=kept,
-        unless_early=kept
-        and not kept_for_the_last(replace(part, lengths=[round(min(lengths, default=length))]), rest),
         length=length,
         threshold=threshold,
+        divided=in_words(budget.steps, division(config, spender.llm, horizon)) if number == 1 else "",
     )
+
+
+def block_of(config: Config) -> int:
+    """Fresh starts that a race plays at once: a quarter of a round's, each variant of a family equally often."""
+    turn = len(config.task.family) or 1
+    return -(-config.score_episodes // (4 * turn)) * turn
+
+
+def for_tuning(
+    history: History,
+    attempts: Sequence[Attempt],
+    spender: Spender,
+    config: Config,
+    horizon: int,
+    *,
+    rounds: int,
+    own: int = 0,
+) -> int:
+    """Steps for tuning a round's candidates, as far as the steps that are left tell.
+
+    Args:
+        history: All that is known.
+        attempts: The round's; none where they are not known yet.
+        spender: Counts steps.
+        config: What decides the run.
+        horizon: Longest episode, in steps.
+        rounds: That are left, this one included.
+        own: Steps that the round's candidates will take before.
+    """
+    left, best = spender.ledger.steps_left(), history.best()
+    played = [_length(a.evaluation.episodes) for a in attempts if a.evaluation.episodes]
+    played += [_length(history.evidence(best).episodes)] if best else []
+    length = max(played, default=float(horizon))  # what comes may last as long as the best does
+    episodes = config.candidates * config.train_episodes + config.score_episodes
+    return tuning_steps(
+        None if left is None else max(0, left - own),
+        rounds=rounds,
+        coming=math.ceil(episodes * length),
+        length=length,
+        learns=spender.llm.language_model,
+    )
+
+
+def _length(episodes: Sequence[Any]) -> float:
+    return statistics.fmean(episode.steps for episode in episodes)

@@ -16,6 +16,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
+from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Seeds
 from promptpo.run.spender import Subject
@@ -31,9 +32,6 @@ Space = spaces.Space[Any]
 
 MARKS = ("random", "zero")
 """Their names."""
-
-SHARE = 0.02
-"""Share of the step budget that both may take at the start of a run, in the worst case."""
 
 LEARNT_FROM = "reference.random"
 """What the training episodes of random actions are called where a world model learns from them."""
@@ -81,8 +79,9 @@ async def measured_at_start(
         features: See what random actions met on training seeds, where one learns from it.
     """
     steps, wanted, seeds = config.budget.steps, config.train_episodes, Seeds(config.seed)
-    allowed = None if steps is None else int(SHARE * steps) // 2  # for each of the two
-    certain = 2 * wanted if allowed is None else min(2 * wanted, allowed // horizon)
+    room = allotted("references", steps)
+    allowed = None if room is None else room // len(MARKS)
+    certain = units("references", steps, len(MARKS) * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]
 

@@ -24,6 +24,7 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.program import Program
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.agents import play_agent
+from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate, inflate
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
 
 TEACHER = "teacher"
 """Its name among the references."""
-
-SHARE = 0.1
-"""Share of the step budget that its training episodes may take, in the worst case; one is played in any case."""
 
 MOST_VALUES = 400_000
 """Numbers of observations that are kept of its episodes; later episodes are kept without their steps."""
@@ -270,9 +268,7 @@ async def _played(path: Path, task: Task, seeds: Sequence[int]) -> Rollout:
 
 
 def _training(config: Config, horizon: int) -> tuple[int, ...]:
-    wanted, steps = config.train_episodes, config.budget.steps
-    affordable = wanted if steps is None else max(1, int(SHARE * steps) // horizon)
-    return Seeds(config.seed).train(min(wanted, affordable))
+    return Seeds(config.seed).train(units("teacher", config.budget.steps, horizon, config.train_episodes))
 
 
 def _limited(task: Task, spec: TaskSpec, horizon: int) -> Task:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import statistics
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -16,14 +14,13 @@ from promptpo.rollouts import Job, roll_out
 from promptpo.rollouts.evaluation import extremes
 from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import Attempt, Remark, Seeds
+from promptpo.search.outlook import for_tuning
 from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuned_before import Taken, agreed, inherited
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.patience import Patience
-from promptpo.search.tuning.split import Round, kept_for_the_last, tuning_steps
 from promptpo.telling.tuning import (
     AT_TARGET,
-    KEPT,
     NO_NUMBERS,
     NO_STEPS,
     NOT_PAID,
@@ -52,7 +49,6 @@ structures that were not, and later rounds build on the better of both."""
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
     NO_STEPS: "not tuned, as no steps were left",
-    KEPT: "not tuned, as the steps for it are kept for the last round",
     AT_TARGET: "not tuned, as it is at the threshold",
     NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
 }
@@ -99,8 +95,7 @@ class Tuner:
         starts = self._starts(history, [*attempts, *earlier], target)
         if self._config.tune == "none" or not self._recipe.tune:
             return []
-        none = KEPT if self._journal.find("decision", f"r{round_}.kept") else NO_STEPS
-        why = NOT_PAID if steps > 0 else none
+        why = NOT_PAID if steps > 0 else NO_STEPS
         self._tell_untuned(history, attempts, {start.id for start in starts}, why, target)
         if not starts or steps <= 0:
             return []
@@ -226,11 +221,7 @@ class Tuner:
         found = self._journal.find("decision", key)
         if found is not None:
             return int(found)
-        part = self._part(history, round_, attempts, rounds_left)
-        left = self._spender.ledger.steps_left()
-        if kept_for_the_last(part, left):
-            self._journal.add("decision", f"r{round_}.kept", {"kept": True})
-        steps = tuning_steps(part, left)
+        steps = for_tuning(history, attempts, self._spender, self._config, self._horizon, rounds=rounds_left)
         patience = self._patience(round_, attempts)
         if patience is not None:
             seconds = sum(attempt.evaluation.seconds for attempt in attempts)
@@ -238,32 +229,6 @@ class Tuner:
             steps = steps if in_time is None else min(steps, in_time)
         self._journal.add("decision", key, steps)
         return steps
-
-    def _part(self, history: History, round_: int, attempts: Sequence[Attempt], rounds_left: int) -> Round:
-        """What the round's part of the budget depends on."""
-        lengths = [episode.steps for attempt in attempts for episode in attempt.evaluation.episodes]
-        chosen = self._spender.llm.language_model
-        if (
-            chosen
-        ):  # the tuned policy is measured; it and the leader play about half of a round's fresh episodes
-            episodes = self._config.train_episodes + self._config.score_episodes
-        else:
-            episodes = self._config.train_episodes + self._recipe.validate * self._config.score_episodes
-        best = history.best()
-        leading = [episode.steps for episode in history.evidence(best).episodes] if best is not None else []
-        length = max(map(statistics.fmean, filter(None, (lengths, leading))), default=0.0)
-        looks = math.ceil(self._config.score_episodes * length)
-        # what comes may last as long as the best does
-        own = len(attempts) * self._config.train_episodes * length
-        return Round(
-            number=round_,
-            left=rounds_left,
-            lengths=lengths,
-            measuring=episodes * self._horizon,  # a tuned policy may last far longer
-            language_model=chosen,
-            coming=math.ceil(own) + looks,
-            closing=looks,
-        )
 
     async def _search(
         self,

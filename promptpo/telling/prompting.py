@@ -196,7 +196,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
-        judged="may be judged" if known.where.unless_early else "are judged",
+        judged="are judged",
         tuned=any(parent.candidate.tuned for parent in plan.parents),
         may_end=plan.may_end,
         earn=EARN,

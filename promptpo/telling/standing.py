@@ -45,10 +45,9 @@ class Where:
         calls_left: Model calls; None without a limit.
         tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
         tuning_steps: About so many steps are planned for tuning this round's numbers.
-        kept: Whether this round is not tuned since the steps for it are kept for the last one.
-        unless_early: Whether it is tuned all the same where its programs' episodes end early.
         length: Steps of an episode, about.
         threshold: Mean return at which the task counts as solved; None without one.
+        divided: How the step budget is divided, as a sentence; empty after the first round.
     """
 
     round: int
@@ -60,10 +59,9 @@ class Where:
     calls_left: int | None = None
     tunes: bool = False
     tuning_steps: int = 0
-    kept: bool = False
-    unless_early: bool = False
     length: float = 0.0
     threshold: float | None = None
+    divided: str = ""
 
     @property
     def tunable(self) -> bool:
@@ -88,6 +86,8 @@ class Where:
             left.append(f"{self.calls_left} model calls")
         if left:
             parts.append(f"Left: {' and '.join(left)}.")
+        if self.divided:
+            parts.append(self.divided)
         if self.tunes:
             parts.append(self._tuning())
         if self.starts > 1:
@@ -100,17 +100,6 @@ class Where:
 
     def _tuning(self) -> str:
         episodes = self.number_of_episodes
-        if self.kept and self.unless_early:
-            return (
-                f"This round's PARAMS are tuned only where its programs' episodes end well before those of the best "
-                f"({_steps(self.length)}); otherwise the steps for it are kept for the last round, for its programs and the best "
-                "until then. Write the values that you believe in, with honest bounds."
-            )
-        if self.kept:
-            return (
-                "This round's PARAMS are not tuned: the steps for it are kept for the last round, for its programs and the "
-                "best until then. Write the values that you believe in, with honest bounds."
-            )
         kept = self._kept_for()
         if episodes < WORTH and self.round == 1 and kept:  # how long they last is not known yet
             return (

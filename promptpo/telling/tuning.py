@@ -26,7 +26,6 @@ MOST_NUMBERS = 8
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned, as no steps were left"
-KEPT = "Not tuned, as the steps for it are kept for the last round"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"

@@ -14,7 +14,7 @@ from baselines.evaluation import Evaluator
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UnsupportedSpaceError
-from promptpo.run.config import UNBOUNDED_HORIZON
+from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
 
 

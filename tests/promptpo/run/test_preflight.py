@@ -46,7 +46,7 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
     said = capsys.readouterr().out
     assert "at most 500 steps, by its registered time limit" in said
-    assert "100,000 (20%) try 20 policies" in said
+    assert "100,000 (20%) try every policy" in said
     assert "Time: about" in said
     assert not list(tmp_path.iterdir())
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate", "--json"]) == 0
@@ -130,7 +130,7 @@ def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     )
     tight = ahead(steps=20_000)
     assert tight.fits
-    assert any("for no tuning" in line for line in tight.lines())
+    assert any("of that if episodes are as long" in line for line in tight.lines())
 
 
 def test_a_limit_of_the_user_or_none_is_told() -> None:
