@@ -28,6 +28,9 @@ OTHERS = (
     ("ppo", "PPO"),
     ("trpo", "TRPO"),
     ("sac", "SAC"),
+    ("crossq", "CrossQ"),
+    ("dqn", "DQN"),
+    ("qrdqn", "QR-DQN"),
 )
 CURVES = (
     (LLM, "language model (promptpo)", MODEL),

@@ -52,7 +52,7 @@ def by_task(scores: SuiteScores) -> Drawing:
         panel.set_xlabel("normalised held-out score (0: random actions, 1: reference; dotted: sufficient)")
         names = [
             (MODEL, "language model (promptpo)"),
-            (LEARNER, "best of PPO, TRPO, SAC"),
+            (LEARNER, "best learner (of seven)"),
             (SEARCH, "program search, no model"),
         ]
         handles = [

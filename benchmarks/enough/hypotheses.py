@@ -1,11 +1,11 @@
-"""The seven hypotheses of ``benchmarks/suites/proof.md``, held against the scores by the rules that stand there."""
+"""The hypotheses of ``benchmarks/suites/proof.md``, held against the scores by the rules that stand there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.enough.scores import LLM, SuiteScores
+from benchmarks.enough.scores import LEARNERS, LLM, NAMED, SuiteScores
 from benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, shared
 from benchmarks.statistics.bootstrap import Interval
 
@@ -31,11 +31,11 @@ class HypothesisFinding:
     verdict: str
 
 
-def against_learning(scores: SuiteScores) -> dict[str, int]:
+def against_learning(scores: SuiteScores, among: Sequence[str] = LEARNERS) -> dict[str, int]:
     """Task to 1 where the language model is better than the best learner by more than the intervals, -1 worse, 0 neither."""
     found = {}
     for task in scores.tasks:
-        learner, model = scores.learner(task), scores.found.get((LLM, task))
+        learner, model = scores.learner(task, among), scores.found.get((LLM, task))
         if learner is not None and model is not None:
             theirs = learner[1].spread
             found[task] = (model.spread.low > theirs.high) - (model.spread.high < theirs.low)
@@ -43,10 +43,11 @@ def against_learning(scores: SuiteScores) -> dict[str, int]:
 
 
 def answers(scores: SuiteScores) -> list[HypothesisFinding]:
-    """All seven, in order; those that have no runs are left out, those that others could still decide are undecided."""
+    """All seven in order, the second twice: against the learners named beforehand, and against all. Those that have no runs are left out, those that others could still decide are undecided."""
     asked: list[Callable[[SuiteScores], HypothesisFinding | None]] = [
         _sufficient,
-        _better,
+        lambda s: _better(s, NAMED, "better than the best of PPO, TRPO and SAC at the same steps"),
+        lambda s: _better(s, LEARNERS, "better than the best of all learners at the same steps"),
         lambda s: _improves(s, "feedback matters", "best-of-n"),
         lambda s: _improves(s, "what this project adds matters", "promptpo-paper"),
         _knowledge,
@@ -69,14 +70,14 @@ def _sufficient(scores: SuiteScores) -> HypothesisFinding | None:
     return HypothesisFinding("sufficient on most tasks", f"{n} of {len(known)}", verdict) if known else None
 
 
-def _better(scores: SuiteScores) -> HypothesisFinding | None:
-    known = against_learning(scores)
+def _better(scores: SuiteScores, among: Sequence[str], claim: str) -> HypothesisFinding | None:
+    known, unlearned = against_learning(scores, among), scores.unlearned(among)
     if not known:
         return None
     found = list(known.values())
     up, down = found.count(1), found.count(-1)
     missing = len(scores.tasks) - len(found)
-    settled = [sign for task, sign in known.items() if task not in scores.unlearned]
+    settled = [sign for task, sign in known.items() if task not in unlearned]
     sure, open_ = (
         settled.count(1),
         len(scores.tasks) - len(settled),
@@ -84,7 +85,7 @@ def _better(scores: SuiteScores) -> HypothesisFinding | None:
     holds = sure >= BETTER and settled.count(-1) + open_ <= WORSE
     verdict = HOLDS if holds else FAILS if up + missing < TOO_FEW_BETTER else OPEN
     text = f"better on {up}, worse on {down}, neither on {found.count(0)} of {len(found)}"
-    return HypothesisFinding("better than the best learner at the same steps", text, verdict)
+    return HypothesisFinding(claim, text, verdict)
 
 
 def _improves(scores: SuiteScores, claim: str, other: str) -> HypothesisFinding | None:

@@ -23,7 +23,11 @@ GROUPS = (
 )
 """The tasks of the suite ``proof`` in its order: what kind they are of, and how many of each."""
 
-LLM, LEARNERS = "promptpo", ("ppo", "trpo", "sac")
+LLM = "promptpo"
+NAMED = ("ppo", "trpo", "sac")
+"""The learners that hypothesis 2 named beforehand."""
+LEARNERS = (*NAMED, "tqc", "crossq", "dqn", "qrdqn")
+"""All learners, against the best of which it is decided anew."""
 FLOOR = 0.0
 
 
@@ -85,18 +89,17 @@ class SuiteScores:
             if (method, task) in self.found
         }
 
-    def learner(self, task: str) -> tuple[str, TaskScore] | None:
+    def learner(self, task: str, among: Sequence[str] = LEARNERS) -> tuple[str, TaskScore] | None:
         """The reinforcement learner that did best on a task."""
-        known = [(name, self.found[name, task]) for name in LEARNERS if (name, task) in self.found]
+        known = [(name, self.found[name, task]) for name in among if (name, task) in self.found]
         return max(known, key=lambda pair: pair[1].spread.value) if known else None
 
-    @property
-    def unlearned(self) -> set[str]:
+    def unlearned(self, among: Sequence[str] = LEARNERS) -> set[str]:
         """Tasks on which a learner that the suite has for them is still to be run."""
         return {
             task.label
             for task in self.suite.tasks
-            if any(self.suite.has(task, name) and (name, task.label) not in self.found for name in LEARNERS)
+            if any(self.suite.has(task, name) and (name, task.label) not in self.found for name in among)
         }
 
 
