@@ -131,21 +131,15 @@ class Diagnosis:
 
     Attributes:
         episodes: The best, the median and the worst, or all, as the recipe says.
-        trace: Consecutive steps of the worst episode around what went wrong in it, as a table.
+        trace: Steps of the worst episode, or of the one that failed, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
-        beginning: Some of the first steps of the worst episode, as a table; of the one that failed, if one did.
-        maps: Of image-like observations, a few small maps around the event; empty where there are none.
         rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
-        usual: A few steps from the middle of the median episode, as a table; empty where there is no such episode.
     """
 
     episodes: tuple[Told, ...] = ()
     trace: str = ""
     by: str = ""
-    beginning: str = ""
-    maps: str = ""
     rewards: tuple[float, ...] = ()
-    usual: str = ""
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""

@@ -85,4 +85,4 @@ def _merged(seen: Diagnosis, before: Diagnosis) -> Diagnosis:
     others = tuple(told for told in before.episodes if told.role not in {"worst", "low"})
     every = (*seen.rewards, *before.rewards)
     rewards = (min(every), max(every)) if every else ()
-    return replace(seen, episodes=(*worst, *others), rewards=rewards, usual=before.usual) if worst else before
+    return replace(seen, episodes=(*worst, *others), rewards=rewards) if worst else before

@@ -57,7 +57,6 @@ class Plan:
         places: Whether the first prompt says where the run is.
         asks_strategies: Whether the answer is to name strategies that suit the task.
         may_end: Whether the model may say that the task is at its ceiling.
-        may_revise: Whether the answer may bring a new feedback class.
     """
 
     round: int
@@ -77,7 +76,6 @@ class Plan:
     places: bool = False
     asks_strategies: bool = False
     may_end: bool = False
-    may_revise: bool = False
 
     @property
     def respect(self) -> str:
@@ -145,7 +143,6 @@ def plan_round(
     plans[0] = replace(
         first,
         asks_strategies=recipe.directions and first.direction == "first",
-        may_revise=recipe.feedback_class and recipe.feedback_sees_all and bool(first.parents),
     )
     return _apart(plans)
 

@@ -24,9 +24,8 @@ from promptpo.run.records import Experiment, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling import experimenting, experiments, feedback, prompting
-from promptpo.telling.experiments import MOST_REPORT
-from promptpo.telling.rows import of_every_episode
-from promptpo.telling.shortening import between_words
+from promptpo.telling.limits import REPORT
+from promptpo.telling.shortening import between_words, whole_lines
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -202,7 +201,7 @@ class Experimenter(Feature):
         done = Experiment(
             id_,
             trial.source,
-            report=report if len(report) <= MOST_REPORT else of_every_episode(report, MOST_REPORT),
+            report=whole_lines(report, REPORT),
             problem=fault.clause if fault is not None else "",
             episodes=len(trial.episodes),
             steps=trial.steps,
@@ -276,16 +275,16 @@ class Experimenter(Feature):
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break
             said = [*texts, result.value or ""]
-            if n > self._most.episodes and len(experiments.report_of(said)) > TOO_LONG * MOST_REPORT:
+            if n > self._most.episodes and len(experiments.report_of(said)) > TOO_LONG * REPORT:
                 break  # more than was planned may not cost what the others say
             texts = said
         long = len(experiments.report_of(texts))
         trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
         if fault is None and not any(map(experiments.tidy, texts)):
             return _Fault("failed in `report`", "it returned no text")
-        if fault is None and long > TOO_LONG * MOST_REPORT:  # a little too much is cut
+        if fault is None and long > TOO_LONG * REPORT:  # a little too much is cut
             return _Fault(
-                "reported too much", f"{long:,} characters, at most {MOST_REPORT:,} of all episodes are kept"
+                "reported too much", f"{long:,} characters, at most {REPORT:,} of all episodes are kept"
             )
         return fault
 

@@ -16,7 +16,6 @@ from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer, subject_of
 from promptpo.search.outlook import outlook
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
-from promptpo.spec.promises import promises
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
 from promptpo.telling.promises import EARN
@@ -71,7 +70,6 @@ class Sampler:
     def begin(self, history: History, threshold: float | None) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
         number = history.rounds + 1
-        self.summariser.begin(number)
         key = f"r{number}.where"
         found = self._journal.find("decision", key)
         where = from_json(Where, found) if found is not None else self._outlook(history, threshold)
@@ -81,12 +79,10 @@ class Sampler:
         self._known = Known(
             history,
             where,
-            summaries.legends,
-            summaries.since,
-            self._spec.reports_success,
-            promises(self._spec.text),
-            start_in_words(self._spec, texts=self._config.reveal == "named"),
-            self._spec.one_start,
+            legend=summaries.legend,
+            reports_success=self._spec.reports_success,
+            start=start_in_words(self._spec, texts=self._config.reveal == "named"),
+            one_start=self._spec.one_start,
             pictures=summaries.pictures,
         )
 
@@ -141,8 +137,6 @@ class Sampler:
             plan.parents[1].id if plan.direction == "merge" and len(plan.parents) > 1 else "",
             plan.strategy if said and plan.strategy != EARN else "",
         )
-        if plan.may_revise:
-            self.summariser.revise(text, key)
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
@@ -165,12 +159,8 @@ class Sampler:
         if self._known is None:
             raise RuntimeError("begin the round first")
         added = self.features.section(plan, self._known.where)
-        prompt = prompting.policy_prompt(
-            plan,
-            replace(self._known, probe=added.experiment),
-            max_tokens=self._history_tokens,
-            system_length=len(self._system),
-        )
+        known = replace(self._known, probe=added.experiment)
+        prompt = prompting.policy_prompt(plan, known, max_tokens=self._history_tokens)
         question = Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
         who = f"r{plan.round}c{plan.slot + 1}"
         completion = await self._spender.ask(

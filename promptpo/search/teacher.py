@@ -31,9 +31,9 @@ from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
 from promptpo.run.untold import values_in
 from promptpo.search.hooks import Feature
-from promptpo.spec.reading import names_of, posture_of
+from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
-from promptpo.telling.trace import trace
+from promptpo.telling.steps import table
 from sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:
@@ -112,10 +112,8 @@ async def told(
         score=scores.score(evidence),
         endings=feedback.endings(evidence.episodes),
         episodes=[feedback.episode_in_words(one, 700) for one in _few(diagnosis)],
-        legend=summariser.legends.get(diagnosis.by, ""),
-        table=trace(feedback.chosen(recorded)[-1][1], names_of(spec.text), posture_of(spec.text))
-        if recorded
-        else "",
+        legend=summariser.legend if diagnosis.by else "",
+        table=table(feedback.chosen(recorded)[-1][1], names_of(spec.text)) if recorded else "",
     )
     spender.journal.add("teacher", "told", text)
     return text

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
 from promptpo.run.allowance import FIRST
-from promptpo.telling.experiments import MOST_REPORT
+from promptpo.telling.limits import REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
         action_form=form_of(spec.action_space),
         allowance=in_words(allowed, horizon),
         form=form_of_trajectory(spec.reports_success, sees_all=True),
-        most=MOST_REPORT,
+        most=REPORT,
         example=example(spec.observation_space, spec.action_space).strip(),
     )
 

@@ -8,30 +8,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
-from promptpo.program.deeds import deeds
-from promptpo.telling.parts import Part
-from promptpo.telling.rows import of_every_episode
-from promptpo.telling.shortening import between_words, first_and_last
+from promptpo.telling.shortening import between_words, sentences, whole_lines
 from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment
 
-MOST_REPORT = 3000
-"""Characters that an experiment reports of all its episodes together."""
-
-MOST_TOLD, SHORTER = 9000, (4700, 3200, 1500, 750)
-"""Characters of a prompt that all experiments may take, those of a first request whole, and where room is short."""
-
 OFTEN = 3
 """Times in a row from which on a line is told once."""
 
-STALE, FRESH = 1500, 2
-"""Characters for each experiment that is older than so many rounds, once room is short."""
-
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 480, 160, 240
-"""Characters of what an experiment is about, of what went wrong with it, and of its report that are told in any case."""
+MOST_IDEA, MOST_PROBLEM, LEAST = 480, 160, 200
+"""Characters of what an experiment is about, of what went wrong with it, and of all of it that are worth telling."""
 
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 
@@ -107,46 +95,29 @@ def report_of(reports: Sequence[str]) -> str:
     return "\n".join(f"Episode {n}:\n{text}" for n, text in enumerate(texts, 1) if text)
 
 
-def section(experiments: Sequence[Experiment], most: int, *, before: int = 0, code: int = 0) -> str:
-    """All that experiments have shown, the newest first, in at most so many characters.
+def section(experiments: Sequence[Experiment], most: int) -> str:
+    """All that experiments have shown, the newest first, in about so many characters at most.
 
-    Those of the newest round are told whole as far as there is room, with what they did; earlier ones share what is left,
-    so that what the first ones showed, such as which action moves what, is not lost to later ones. Nothing is told where
-    there is room for hardly more than a title.
+    Those of the newest round are told whole as far as there is room; earlier ones share what is left, so that what the
+    first ones showed, such as which action moves what, is not lost to later ones. The same experiment is told once.
 
     Args:
         experiments: Oldest first.
         most: Characters.
-        before: Of those of earlier rounds than this one a few rows are told.
-        code: Of those of earlier rounds than this one no code is shown.
     """
-    told = [one for one in experiments if one.source] if most >= 2 * LEAST else []
-    room = most - len(TITLE) - 48
-    left_out = max(0, len(told) - max(1, room // LEAST))
-    told = told[left_out:]
-    newest = max((one.round for one in told), default=0)
-    stale = [one for one in told if one.round < before]
-    fresh = [one for one in told if one.round == newest and one not in stale]
-    others = [one for one in told if one not in stale and one not in fresh]
-    texts: dict[str, str] = {}
-    for group, each, kept in ((stale, STALE, fresh + others), (fresh, room, others), (others, room, [])):
-        share = each if group is not stale or not kept else min(each, room // (2 * len(group) or 1))
-        mine = min(room - LEAST * len(kept), share * len(group))
-        new = _shared(group, mine, code=group is fresh and newest >= code)
-        room -= sum(len(text) + 2 for text in new.values())
-        texts |= new
-    last = [f"({left_out} earlier ones are left out.)"] if left_out else []
-    shown = sorted(told, key=lambda one: -one.round)
-    return "\n\n".join([TITLE, *(texts[one.id] for one in shown), *last]) if texts else ""
-
-
-def _shared(group: Sequence[Experiment], room: int, *, code: bool) -> dict[str, str]:
-    """Some experiments by id, each with its share of the room; what a short report leaves goes to the others."""
-    texts: dict[str, str] = {}
-    for n, one in enumerate(sorted(group, key=lambda one: len(_in_words(one, room)))):
-        texts[one.id] = text = _in_words(one, room // (len(group) - n) - 2, code=code)
-        room -= len(text) + 2
-    return texts
+    different = {Program.parse(one.source).digest or one.id: one for one in experiments if one.source}
+    told = sorted(different.values(), key=lambda one: -one.round)
+    room, texts, left_out = most - len(TITLE), [], 0
+    for n, one in enumerate(told):
+        group = [other for other in told[n:] if other.round == one.round]
+        each = room // (len(group) if one.round == told[0].round else len(told) - n) - 2
+        if each < LEAST:
+            left_out += 1
+            continue
+        texts.append(whole_lines(_in_words(one), each))
+        room -= len(texts[-1]) + 2
+    last = [f"({left_out} earlier experiments are left out.)"] if left_out and texts else []
+    return "\n\n".join([TITLE, *texts, *last]) if texts else ""
 
 
 def one_line(one: Experiment) -> str:
@@ -163,7 +134,7 @@ def one_line(one: Experiment) -> str:
 def _idea(one: Experiment, most: int = 240) -> str:
     program = Program.parse(one.source)
     said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
-    return first_and_last(said, most)
+    return sentences(said, most)
 
 
 def _took(one: Experiment) -> str:
@@ -176,37 +147,8 @@ def _took(one: Experiment) -> str:
     return f"{took}; {len(one.ends)} ended by termination, after {after} steps"
 
 
-def _in_words(one: Experiment, most: int, *, code: bool = False) -> str:
-    """An experiment in at most so many characters: what was tried out, and what it reported or why it did not.
-
-    Args:
-        one: The experiment.
-        most: Characters.
-        code: Show how it acted, where its report leaves room for that.
-    """
-    idea = _idea(one, min(MOST_IDEA, most // 3))
+def _in_words(one: Experiment) -> str:
+    """An experiment: what was tried out, and what it reported or why it did not."""
+    idea = _idea(one, MOST_IDEA)
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
-    if not one.report:
-        return between_words(
-            f"{head} It gave no report: {between_words(tidy(one.problem), MOST_PROBLEM)}.", most
-        )
-    room = most - len(head) - 1
-    did = deeds(one.source) if code else ""
-    acted = f"\n```python\n{did}\n```" if did else ""
-    if len(one.report) + len(acted) <= room:
-        return f"{head}{acted}\n{one.report}"
-    text = one.report if len(one.report) <= room else of_every_episode(one.report, room)
-    return f"{head}\n{text}"
-
-
-def part(experiments: Sequence[Experiment], round_: int) -> Part:
-    """The section as a part of a prompt: it is shortened only where there is no room otherwise, and never left out.
-
-    Args:
-        experiments: Oldest first.
-        round_: Of the request: what is older than two rounds gives way first.
-    """
-    old, last = round_ - FRESH, round_ - 1
-    forms = [section(experiments, MOST_TOLD)]
-    forms += [section(experiments, most, before=old, code=last) for most in (MOST_TOLD, *SHORTER)]
-    return Part(forms, [48, 73, 76, 78, 84] if experiments else [])
+    return f"{head}\n{one.report or f'It gave no report: {tidy(one.problem)}.'}"

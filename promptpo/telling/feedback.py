@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import far_below
 from promptpo.run.records import Attempt, Told
-from promptpo.telling.shortening import at_items, between_words
+from promptpo.telling.limits import SUMMARY
+from promptpo.telling.shortening import between_words, whole_lines
 
 if TYPE_CHECKING:
     from sandbox import Episode
-
-MAX_SUMMARY = 1200
-"""Characters of one episode's summary that reach a prompt."""
 
 TINY = 1e-9
 """Entries of arrays below this are shown as 0."""
@@ -151,7 +149,7 @@ def one_line(attempt: Attempt) -> str:
 def told(role: str, episode: Episode, text: str, given: str = "") -> Told:
     """One episode's part of the feedback, with what it was given in words."""
     ending = "terminated" if episode.terminated else "reached the horizon"
-    shown = at_items(without_nones(text), MAX_SUMMARY)
+    shown = whole_lines(without_nones(text), 2 * SUMMARY)
     return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given)
 
 
@@ -176,7 +174,7 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
     earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
     given = f"{episode.given}, " if episode.given else ""
     head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
-    return f"{head}\n{at_items(episode.text, most)}".strip()
+    return f"{head}\n{whole_lines(episode.text, most)}".strip()
 
 
 def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:

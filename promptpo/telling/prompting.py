@@ -6,20 +6,18 @@ that every call shares one long prefix and providers' prompt caching pays it onc
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
 from promptpo.program import Program
-from promptpo.telling import experiments, feedback, scores
-from promptpo.telling.asked import guessed
+from promptpo.telling import experiments, feedback, limits, scores, sections
 from promptpo.telling.known import Known
-from promptpo.telling.later import AIM, LEAST, parts_of, taught_by
 from promptpo.telling.looking import on_looking
-from promptpo.telling.parts import Part, fitted
-from promptpo.telling.promises import EARN
-from promptpo.telling.shortening import at_items
-from promptpo.telling.standing import EPISODE_SECONDS, STEP_SECONDS
+from promptpo.telling.shortening import whole_lines
+from promptpo.telling.standing import LIMITS
+from sandbox.gate import names
 
 if TYPE_CHECKING:
     import jinja2
@@ -34,11 +32,16 @@ CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
 
 
+NOT_TOLD = frozenset({"__future__", "abc", "cmath", "looking", "numbers", "scipy", "types"})
+"""Modules that the gate lets pass and that prompts do not name: another section does, few programs gain by them, or they are
+not installed everywhere."""
+
+
 @cache
 def _templates() -> jinja2.Environment:
     import jinja2
 
-    return jinja2.Environment(
+    found = jinja2.Environment(
         loader=jinja2.PackageLoader("promptpo.telling", "prompts"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -46,12 +49,19 @@ def _templates() -> jinja2.Environment:
         keep_trailing_newline=False,
         autoescape=False,  # noqa: S701 - prompts are plain text
     )
+    found.globals["imports"] = imports()
+    return found
+
+
+def imports() -> str:
+    """Which modules untrusted code may import, as the sandbox's gate has them."""
+    modules = [name for name in names.MODULES if name not in NOT_TOLD and "." not in name]
+    parts = [name for name in names.MODULES if name.startswith("numpy.") and name != "numpy.typing"]
+    return f"{', '.join(sorted(modules))}; of numpy's submodules {', '.join(parts)} only."
 
 
 def render(template: str, **values: Any) -> str:
     """Fill ``promptpo/telling/prompts/TEMPLATE.md.j2``; a missing value is an error."""
-    import re
-
     text = _templates().get_template(f"{template}.md.j2").render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -101,8 +111,9 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
         looking=looking,
         once=once,
         tables=tables and not once,
-        step_seconds=STEP_SECONDS,
-        episode_seconds=EPISODE_SECONDS,
+        step_seconds=f"{LIMITS.step_seconds:g}",
+        build_seconds=f"{LIMITS.construct_seconds:g}",
+        episode_seconds=f"{LIMITS.episode_seconds:g}",
     )
 
 
@@ -159,30 +170,17 @@ def feedback_system_prompt(spec: TaskSpec) -> str:
     )
 
 
-def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: int = 0) -> str:
+def policy_prompt(plan: Plan, known: Known, *, max_tokens: int) -> str:
     """The request for one sample of a round.
 
     Args:
         plan: What is asked for.
         known: What may be told.
         max_tokens: Bound on the text; everything but the request itself gives way to it.
-        system_length: Characters of the system prompt, which count for the length that is aimed at.
     """
     bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
     if plan.direction == "first":
-        return render(
-            "first",
-            strategy=guessed(plan.strategy),
-            variant=plan.variant,
-            asks_strategies=plan.asks_strategies,
-            where=known.where.in_words() if plan.places else "",
-            start=known.start if plan.places else "",
-            teacher=at_items(known.history.teacher, bound - 2000),
-            experiments=experiments.section(
-                known.history.experiments,
-                min(experiments.MOST_TOLD, bound - 2000 - len(known.history.teacher)),
-            ),
-        )
+        return _first_prompt(plan, known, bound)
     if plan.winners:
         return _winners_prompt(plan, known, bound)
     request = render(
@@ -196,24 +194,34 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int, system_length: i
         leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
         final=plan.final,
-        judged="are judged",
         tuned=any(parent.candidate.tuned for parent in plan.parents),
         may_end=plan.may_end,
-        earn=EARN,
-        may_revise=plan.may_revise
-        and known.where.round + 1 < known.where.rounds,  # what it says is told two rounds on
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         probe=known.probe,
-        most_report=experiments.MOST_REPORT,
-        form=form_of_trajectory(known.reports_success, sees_all=True, pictures=known.pictures),
-        probe_form=form_of_trajectory(known.reports_success, sees_all=True),
+        most_report=limits.REPORT,
+        form=form_of_trajectory(known.reports_success, sees_all=True),
     )
-    parts = parts_of(plan, known, request)
-    code = (
-        0 if plan.direction in {"fresh", "different"} else sum(len(p.candidate.source) for p in plan.parents)
+    return render("later", sections=sections.fitted(sections.of(known, request, plan.parents), bound))
+
+
+def _first_prompt(plan: Plan, known: Known, bound: int) -> str:
+    teacher = whole_lines(known.history.teacher, bound - 2000)
+    room = min(limits.FIRST_EXPERIMENTS, bound - 2000 - len(teacher))
+    return render(
+        "first",
+        strategy=guessed(plan.strategy),
+        variant=plan.variant,
+        asks_strategies=plan.asks_strategies,
+        where=known.where.in_words() if plan.places else "",
+        start=known.start if plan.places else "",
+        teacher=teacher,
+        experiments=experiments.section(known.history.experiments, room),
     )
-    aim = max(AIM - system_length, code + LEAST + len(request))
-    return render("later", sections=fitted(parts, aim, bound))
+
+
+def guessed(strategy: str) -> str:
+    """A strategy's name in which what it may reach is told as what it is: its author's guess."""
+    return re.sub(r"\(up to (?=[-+\d])", "(guessed: up to ", strategy)
 
 
 def _perceives(source: str) -> bool:
@@ -223,29 +231,24 @@ def _perceives(source: str) -> bool:
 
 
 def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
-    """The published procedure's request: the best of each round with its code, and what was concluded."""
+    """The published procedure's request: the best of each round with its code, and what was concluded.
+
+    Where there is no room for all, the oldest programs go first, then what was concluded.
+    """
     history = known.history
-    shown = [
-        Part(
-            [
-                f"## {a.id}\n\n```python\n{a.candidate.source.strip()}\n```\n\n{_every_episode(a, history)}",
-                f"## {a.id}\n\nReturn {scores.score(history.evidence(a))}.",
-                "",
-            ],
-            [90 if a in plan.parents else 80, 85],
-        )
-        for a in plan.shown
-    ]
-    request = render("improve", best=plan.parents[0].id if plan.parents else "")
-    reflections = [Part([f"{n}. {text}", ""], [75]) for n, text in enumerate(plan.reflections, 1)]
-    parts = [
-        taught_by(known),
-        experiments.part(history.experiments, known.where.round),
-        Part(["# The best of each round, oldest first" if shown else ""]),
-        *shown,
-    ]
-    parts += [Part(["# What you concluded after each round" if reflections else ""]), *reflections]
-    return render("later", sections=fitted([*parts, Part([request])], bound, bound))
+    shown = {a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, history)}" for a in plan.shown}
+    concluded = "\n\n".join(f"{n}. {text}" for n, text in enumerate(plan.reflections, 1))
+    parts = {
+        "teacher": history.teacher if known.where.round == 1 else "",
+        "experiments": experiments.section(history.experiments, limits.SECTIONS["experiments"]),
+        "title": "# The best of each round, oldest first" if shown else "",
+        **shown,
+        "concluded": f"# What you concluded after each round\n\n{concluded}" if concluded else "",
+        "request": render("improve", best=plan.parents[0].id if plan.parents else ""),
+    }
+    best = [parent.id for parent in plan.parents]
+    order = ["experiments", "teacher", *(name for name in shown if name not in best), "concluded", *best]
+    return render("later", sections=sections.fitted(parts, bound, order))
 
 
 def _every_episode(attempt: Attempt, history: History) -> str:

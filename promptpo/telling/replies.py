@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from promptpo.program import Program
-from promptpo.telling.shortening import at_items, between_words
+from promptpo.telling.limits import LEGEND
+from promptpo.telling.shortening import between_words, whole_lines
 
 MOST_STRATEGIES, LONGEST = 5, 200
 """Strategies that are kept, and characters of each."""
 
-MOST_REASON, MOST_LEGEND = 300, 900
+MOST_REASON = 300
+"""Characters of a reason that are kept."""
 
 _FENCES = re.compile(r"(`{3,}|~{3,}).*?(\1|\Z)", re.DOTALL)
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -67,7 +69,7 @@ def legend(source: str) -> str:
     """What a feedback class says about its labels: ``LEGEND``, or a docstring; empty where it says nothing."""
     program = Program.parse(source)
     text = program.text("LEGEND") or next(iter(program.class_docstrings()), "")
-    return at_items(text, MOST_LEGEND)
+    return whole_lines(text, LEGEND)
 
 
 def _outside_code(text: str) -> str:

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.telling import scores
+from promptpo.telling import feedback, scores
 from promptpo.telling.feedback import number
+from sandbox import Limits
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
     from promptpo.run.records import Attempt
 
-STEP_SECONDS, EPISODE_SECONDS = 1, 60
-"""What the sandbox gives one call of `act`, and one episode's calls together."""
+LIMITS = Limits()
+"""What the sandbox gives a call of `act`, the building of a policy, and an episode."""
 
 QUICK = 10
 """Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
@@ -22,11 +23,9 @@ QUICK = 10
 WORTH = 10
 """Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
 
-ERRORS = "± is a standard error; differences are over the starts that both played"
-
 REFERENCES = {
     "random": "random actions earn",
-    "zero": "doing nothing earns",
+    "zero": "always the zero action (or what is nearest to it) earns",
     "teacher": "the trained agent earns",
 }
 
@@ -91,45 +90,22 @@ class Where:
         if self.tunes:
             parts.append(self._tuning())
         if self.starts > 1:
-            parts.append(
-                f"All programs play training starts 1 to {self.starts}, the better ones others too (v1, v2, ...). {ERRORS}."
-            )
+            parts.append(f"All programs play training starts 1 to {self.starts}.")
         if self.threshold is not None:
             parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")
         return " ".join(parts)
 
     def _tuning(self) -> str:
-        episodes = self.number_of_episodes
-        kept = self._kept_for()
-        if episodes < WORTH and self.round == 1 and kept:  # how long they last is not known yet
+        if not self.number_of_episodes:
             return (
-                f"Whether steps are left for tuning this round's PARAMS depends on how long episodes last: hardly any "
-                f"where they take {_steps(self.length)}, more where they end earlier. Write values that work as they are."
+                "No steps are planned for tuning this round's PARAMS: write the values that you believe in."
             )
-        if episodes < 1:
-            rest = f" ({kept[2:]})" if kept else ""
-            return f"No steps are left for tuning this round's PARAMS{rest}: write the values that you believe in."
-        many = f"{episodes:,} episodes" if episodes > 1 else "1 episode"
-        if episodes < WORTH:
-            return (
-                f"Hardly any steps are left for tuning this round's PARAMS (about {many}{kept}): write the values that "
-                "you believe in."
-            )
-        too = ", the best so far among them" if self.round > 1 else ""
+        too = " and of the best so far" if self.round > 1 else ""
+        each = "1 step" if round(self.length) == 1 else f"{round(self.length):,} steps"
         return (
-            f"Tuning of this round's PARAMS: about {many} of {_steps(self.length)}, or more shorter ones, for all programs "
-            f"together{too}: a brief look at each, then most for what gains."
+            f"At most {self.tuning_steps:,} steps ({feedback.episodes_in_words(self.number_of_episodes)} of {each}) will go "
+            f"into tuning the PARAMS of this round's programs{too}, most of them into what gains."
         )
-
-    def _kept_for(self) -> str:
-        """What the steps that are left are for, where they are enough for tuning and yet not for that."""
-        if not self.steps_left or self.steps_left < WORTH * self.length:
-            return ""
-        return "; the rest is kept for the episodes of new programs and for the last choice"
-
-
-def _steps(length: float) -> str:
-    return "1 step" if round(length) == 1 else f"{round(length):,} steps"
 
 
 def references_in_words(references: Mapping[str, Evidence]) -> str:
@@ -152,4 +128,4 @@ def seconds_in_words(attempt: Attempt) -> str:
     if each < QUICK:
         return ""
     took = f"about {number(float(f'{each:.1g}'))} ms"
-    return f"A call of `act` took {took} (allowed: {STEP_SECONDS} s, and {EPISODE_SECONDS} s an episode)."
+    return f"A call of `act` took {took} (allowed: {LIMITS.step_seconds:g} s, and {LIMITS.episode_seconds:g} s an episode)."

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.pictures import pictures_in
 from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components, words
-from promptpo.telling.maps import drawn
-from promptpo.telling.shortening import at_items, between_words
-from promptpo.telling.tables import LARGE, cell
+from promptpo.telling.shortening import between_words
+from promptpo.telling.steps import LARGE, cell, pictures
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
@@ -45,11 +44,9 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
         if spec.one_start
         else f"in brackets the range over {n}"
     )
-    listed = at_items(
-        ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())]), MOST
-    )
-    parts = [f"What `act` sees first in an episode ({how}): {listed}."] if listed else []
-    return "\n\n".join([*parts, *drawn(firsts[0], names)])
+    listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
+    parts = [f"What `act` sees first in an episode ({how}): {between_words(listed, MOST)}."] if listed else []
+    return "\n".join([*parts, *pictures(firsts[0], "obs", names)])
 
 
 def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:

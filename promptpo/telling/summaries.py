@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
-from promptpo.program import Program, answers
+from promptpo.program import answers
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Diagnosis, Told
-from promptpo.spec.reading import names_of, posture_of
-from promptpo.telling import feedback, prompting, replies
-from promptpo.telling.maps import maps
+from promptpo.spec.reading import names_of
+from promptpo.telling import feedback, limits, prompting, replies
 from promptpo.telling.start import given_in_words
-from promptpo.telling.trace import course, overview, trace, usual
+from promptpo.telling.steps import table
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
@@ -28,48 +27,38 @@ if TYPE_CHECKING:
 
 TARGET = "Feedback.summarize_trajectory"
 
-
-@dataclass(slots=True)
-class _Version:
-    """One feedback class.
-
-    Attributes:
-        by: Journal key of the call that wrote it.
-        source: Its module, repaired where that was needed.
-        repairs: How many repairs it has had.
-    """
-
-    by: str
-    source: str
-    repairs: int = 0
+CALL = "feedback"
+"""Journal key of the call that writes the class."""
 
 
 class Summariser:
     """Turns trajectories into text.
 
     The feedback class is untrusted code like every other: it runs in the sandbox, is repaired when it
-    crashes, and is given up for the one before it, in the end for the built-in summary, when it stays
-    broken. The model may replace it; a new class is in force from the next round on.
+    crashes, and is given up for the built-in summary when it stays broken.
 
     Args:
         spender: Asks the model for the class and its repairs, and knows where it runs.
         spec: What the model is told about the task.
         recipe: Which class to ask for, and for which episodes.
-        repairs: Repair calls at most, for each class.
+        repairs: Repair calls at most.
+
+    Attributes:
+        source: The class in force; empty while the built-in summary is.
+        legend: What its labels mean, in its words.
+        pictures: Whether observations are pictures, of which it is given what the policy perceived.
     """
 
     def __init__(self, spender: Spender, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
         self._spender, self._recipe = spender, recipe
         self._system = prompting.feedback_system_prompt(spec)
-        self._names, self._posture = names_of(spec.text), posture_of(spec.text)
+        self._names = names_of(spec.text)
         self._reports_success, self._firsts = spec.reports_success, spec.firsts
         self.pictures: bool = bool(pictures_in(spec.observation_space))
         self._most_repairs = repairs
-        self._versions: list[_Version] = []
-        self._coming: _Version | None = None
+        self._repairs = 0
         self._lock = asyncio.Lock()
-        self.legends: dict[str, str] = {}
-        self.since: dict[str, int] = {}
+        self.source = self.legend = ""
 
     @property
     def record(self) -> Record:
@@ -83,11 +72,6 @@ class Summariser:
             self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
         )
 
-    @property
-    def source(self) -> str:
-        """The class in force; empty while the built-in summary is."""
-        return self._versions[-1].source if self._versions else ""
-
     async def prepare(self) -> None:
         """Ask for the class, once, before the first round."""
         if not self._recipe.feedback_class or not self._spender.can("feedback"):
@@ -97,40 +81,19 @@ class Summariser:
             form=self._form,
             sees_all=self._recipe.feedback_sees_all,
             legend=self._recipe.history != "winners",
+            most=limits.SUMMARY,
         )
         try:
             completion = await self._spender.ask(
-                "feedback", "feedback", [Message("user", question)], system=self._system
+                CALL, "feedback", [Message("user", question)], system=self._system
             )
         except (ProviderError, BudgetSpentError):
             return
-        source = _class_in(completion.text)
-        if source:
-            self._put_in_force(_Version("feedback", source))
+        self._put_in_force(_class_in(completion.text))
 
-    def revise(self, text: str, key: str) -> None:
-        """Take a new class out of an answer that was offered to bring one; `begin` puts it in force."""
-        source = _class_in(text)
-        if source and Program.parse(source).is_python and source != self.source:
-            self._coming = _Version(key, source)
-
-    def begin(self, round_: int) -> None:
-        """Begin a round: a class that came with the one before is in force from now on."""
-        key = f"r{round_}.feedback"
-        found = self._spender.journal.find("decision", key)
-        if found is not None:
-            self._coming = _Version(found["by"], found["source"])
-        coming, self._coming = self._coming, None
-        if coming is None:
-            return
-        if found is None:
-            self._spender.journal.add("decision", key, {"by": coming.by, "source": coming.source})
-        self._put_in_force(coming)
-        self.since[coming.by] = round_
-
-    def _put_in_force(self, version: _Version) -> None:
-        self._versions.append(version)
-        self.legends[version.by] = replies.legend(version.source)
+    def _put_in_force(self, source: str) -> None:
+        self.source = source
+        self.legend = replies.legend(source) if source else self.legend
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Feedback on a candidate: as one text, and episode by episode."""
@@ -144,7 +107,7 @@ class Summariser:
             episodes.append(feedback.told(role, episode, text, given.get(episode.seed, "")))
         diagnosis = Diagnosis(tuple(episodes), by=by, rewards=feedback.extremes(rollout.episodes))
         if not every:
-            diagnosis = with_tables(diagnosis, rollout, self._names, self._posture)
+            diagnosis = with_steps(diagnosis, rollout, self._names)
         parts = [
             feedback.aggregate(evaluation),
             *map(feedback.episode_in_words, episodes),
@@ -166,30 +129,22 @@ class Summariser:
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """What the class in force says of an episode, and which class that is."""
         data = feedback.for_feedback_class(episode, sees_all=self._recipe.feedback_sees_all)
-        while self._versions:
-            version, source = self._versions[-1], self._versions[-1].source
+        while source := self.source:
             result = await self._spender.executor.call(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():
-                return result.value, version.by
+                return result.value, CALL
             error = result.failure.message if result.failure else "it returned no text"
             detail = result.failure.detail if result.failure else ""
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
-                    await self._repair(version, error, detail)
-        return overview(episode, self._names, self._posture), ""
+                    self._put_in_force(await self._repaired(source, error, detail))
+        return table(episode, self._names, end=False), ""
 
-    async def _repair(self, version: _Version, error: str, detail: str) -> None:
-        """Repair a class; where that cannot be, the one before it is in force again."""
-        broken, version.source = version.source, ""
-        if version.repairs < self._most_repairs and self._spender.can("repair"):
-            version.repairs += 1
-            version.source = await self._repaired(version, broken, error, detail)
-        if version.source:
-            self.legends[version.by] = replies.legend(version.source)
-        else:
-            self._versions.remove(version)
-
-    async def _repaired(self, version: _Version, broken: str, error: str, detail: str) -> str:
+    async def _repaired(self, broken: str, error: str, detail: str) -> str:
+        """The class without its fault; empty where it stays broken, or may not be repaired again."""
+        if self._repairs >= self._most_repairs or not self._spender.can("repair"):
+            return ""
+        self._repairs += 1
         question = prompting.render(
             "repair",
             subject="feedback class",
@@ -199,10 +154,9 @@ class Summariser:
             detail=detail[:2000].strip(),
             form=self._form,
         )
-        key = "feedback" if version.by == "feedback" else f"feedback.{version.by}"
         try:
             completion = await self._spender.ask(
-                f"{key}.repair{version.repairs}",
+                f"{CALL}.repair{self._repairs}",
                 "repair",
                 [Message("user", question)],
                 system=self._system,
@@ -212,29 +166,17 @@ class Summariser:
         return _class_in(completion.text)
 
 
-def with_tables(
-    diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str], posture: Collection[str]
-) -> Diagnosis:
-    """The same with steps of the episodes that tell most, as tables and maps.
+def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str]) -> Diagnosis:
+    """The same with steps of the episode that failed, or of the worst one, as a table.
 
     Args:
         diagnosis: What is known of them.
         rollout: The recorded episodes.
         names: From `promptpo.spec.reading.names_of`.
-        posture: From `promptpo.spec.reading.posture_of`.
     """
-    chosen = feedback.chosen(rollout.episodes)
-    shown = chosen[0][1] if chosen else None
     failed = next((e for e in rollout.episodes if e.failure is not None), None)
-    first = failed or shown
-    middle = next((e for role, e in chosen if role in {"median", "typical"}), None)
-    return replace(
-        diagnosis,
-        trace=trace(shown, names, posture) if shown else "",
-        maps=maps(shown, names) if shown else "",
-        beginning=course(first, names, posture) if first else "",
-        usual=usual(middle, names, posture) if middle else "",
-    )
+    shown = failed or next((e for _, e in feedback.chosen(rollout.episodes)), None)
+    return replace(diagnosis, trace=table(shown, names)) if shown is not None else diagnosis
 
 
 def _class_in(text: str) -> str:

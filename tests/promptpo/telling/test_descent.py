@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from promptpo.telling.descent import changed
+
 from promptpo.search.strategies import Asked
 from promptpo.telling import prompting
-from promptpo.telling.descent import changed
 from tests.promptpo.telling.examples import BEST, OLD, TUNABLE, attempt, known, plan
 
 BRAKES = TUNABLE.replace("return int(self.gain * obs[0] > 0)", "return int(self.gain * obs[0] + obs[1] > 0)")

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from promptpo.telling.maps import maps
+
 from sandbox import Episode, Trajectory
 
 

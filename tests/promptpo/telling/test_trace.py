@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from promptpo.telling.tables import cell, cells
+from promptpo.telling.trace import course, event, of_debug, overview, settled_from, shorter, trace, usual
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.history import History
 from promptpo.telling.feedback import extremes
 from promptpo.telling.scores import steps_earned
-from promptpo.telling.tables import cell, cells
-from promptpo.telling.trace import course, event, of_debug, overview, settled_from, shorter, trace, usual
 from sandbox import Episode, Trajectory
 
 NAMES = {"obs[0]": "height", "action": "push"}

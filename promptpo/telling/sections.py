@@ -1,0 +1,220 @@
+"""The sections of a later prompt, in their order, and how they are made to fit.
+
+All requests of a round share them; only the request itself, the last section, differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.telling import experiments, feedback, limits, scores
+from promptpo.telling.feedback import number
+from promptpo.telling.known import Known
+from promptpo.telling.programs import at_bounds, change, changes
+from promptpo.telling.shortening import between_words, whole_lines
+from promptpo.telling.standing import references_in_words, seconds_in_words
+from promptpo.telling.tuning import moved_in_words
+
+if TYPE_CHECKING:
+    from promptpo.run.records import Attempt, Told
+    from promptpo.search.history import History
+
+LABELS = "# What the labels in the summaries of episodes mean"
+
+Sections = dict[str, str]
+"""Name, as in `promptpo.telling.limits`, to text."""
+
+
+def of(known: Known, request: str, parents: Sequence[Attempt] = ()) -> Sections:
+    """The sections of a later prompt.
+
+    Args:
+        known: What may be told.
+        request: The last of them.
+        parents: The programs to build on; the best so far stands first where there are none.
+    """
+    history, leader = known.history, known.leader
+    shown = list(parents) or [a for a in [leader] if a is not None]
+    fell = scores.faster(history)
+    found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
+    if known.where.round == 1:
+        found["teacher"] = history.teacher
+    if leader is not None:
+        found["candidates"] = f"# All candidates so far\n\n{scores.table(history, leader)}"
+    for n, attempt in enumerate(shown):
+        if attempt is not fell or attempt is leader:
+            found[f"program {n}" if n else "program"] = _program(attempt, history, best=attempt is leader)
+    if shown:
+        found["numbers"] = _numbers(shown[0], history)
+        found["episodes"] = _episodes(shown[0], history)
+        found["steps"] = _steps(shown[0])
+    if leader is not None:
+        found["parting"] = _parting(history, leader)
+        found["faster"] = _faster(history, leader, fell) if fell is not None else ""
+    found["others"] = _others(known)
+    found["labels"] = f"{LABELS}\n\n{known.legend}" if known.legend else ""
+    cut = {name: whole_lines(text, limits.SECTIONS.get(name, len(text))) for name, text in found.items()}
+    size = len(request) + sum(len(part) for text in cut.values() for part in text.split("```")[::2])
+    left = min(limits.SECTIONS["experiments"], limits.TOTAL - size)
+    return {**cut, "experiments": experiments.section(history.experiments, left), "request": request}
+
+
+def fitted(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP) -> list[str]:
+    """The texts of sections; those that come first in `given_up` are left out until the rest fits into `bound`."""
+    kept = {name: text.strip() for name, text in sections.items() if text.strip()}
+    for name in given_up:
+        if sum(len(text) + 2 for text in kept.values()) <= bound:
+            break
+        kept.pop(name, None)
+    return list(kept.values())
+
+
+TOLD = frozenset({"worst", "best", "typical"})
+"""Roles of the leader's episodes that are told."""
+
+
+def code_of(attempt: Attempt) -> str:
+    """A program as prompts print it."""
+    return f"```python\n{attempt.candidate.source.strip()}\n```"
+
+
+def _where(known: Known) -> str:
+    history = known.history
+    earned = scores.steps_earned(history)
+    steps = (
+        f"Single steps have earned from {number(earned[0])} to {number(earned[-1])} so far; "
+        "where the task speaks of more, nothing has earned it yet."
+    )
+    thoughts, answers = history.thoughts
+    reasons = "; ".join(f'"{between_words(thought, 200)}"' for thought in dict.fromkeys(thoughts))
+    return " ".join(
+        filter(
+            None,
+            [
+                known.where.in_words(),
+                references_in_words(history.references),
+                "All episodes begin with the same observation." if known.one_start else "",
+                steps if earned else "",
+                f"{len(thoughts)} of {answers} answers of the last round saw no way to improve: {reasons}."
+                if thoughts
+                else "",
+            ],
+        )
+    )
+
+
+def _program(attempt: Attempt, history: History, *, best: bool) -> str:
+    """A program, how long its episodes are, how they end, and what it takes to act, where that is much."""
+    evidence = history.evidence(attempt)
+    about = " ".join(filter(None, [feedback.endings(evidence.episodes), seconds_in_words(attempt)]))
+    return f"# {attempt.id}{', the best so far' if best else ''}\n\n{about}\n\n{code_of(attempt)}"
+
+
+def _numbers(leader: Attempt, history: History) -> str:
+    """What came of tuning the leader's numbers."""
+    candidate = leader.candidate
+    written = history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
+    told = []
+    if written is not None:
+        difference = scores.difference(history.against(leader, written), written.id)
+        moved = changes(candidate.source, written.candidate.source)
+        told.append(f"These are {written.id}'s numbers tuned: {difference}. Before -> after: {moved}.")
+        matters = moved_in_words(candidate.sensitivity)
+        told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
+    if leader.id in history.tuning:
+        told.append(f"{history.tuning[leader.id]}.")
+    ends = at_bounds(candidate.source)
+    told.append(f"At a bound: {ends}." if ends and not any("at a bound" in one for one in told) else "")
+    return "\n".join(filter(None, told))
+
+
+def _episodes(leader: Attempt, history: History) -> str:
+    """The leader's worst and best episode, in the words of the feedback class."""
+    told = [t for t in leader.diagnosis.episodes if t.role in TOLD]
+    if not told:
+        return ""
+    names = scores.starts(history)
+    each = limits.SECTIONS["episodes"] // len(told) - 80
+    return "\n\n".join(
+        [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in told)]
+    )
+
+
+def _steps(leader: Attempt) -> str:
+    """Steps of the leader's worst episode; where no feedback class speaks, its summary is that already."""
+    if not leader.diagnosis.trace or not leader.diagnosis.by:
+        return ""
+    which = "the worst" if leader.diagnosis.of("worst") else "an"
+    return f"# Steps of {which} training episode of {leader.id}\n\n{leader.diagnosis.trace}"
+
+
+def _parting(history: History, leader: Attempt) -> str:
+    """One episode in which the leader and a program that is no clearly worse part: of those told of both, the most unequal."""
+    mine = {told.seed: told for told in leader.diagnosis.episodes}
+    found: list[tuple[float, Attempt, Told]] = []
+    for attempt in history.attempts:
+        if attempt is leader or not history.runs(attempt) or history.against(attempt, leader).verdict < 0:
+            continue
+        found += [
+            (abs(told.return_ - mine[told.seed].return_), attempt, told)
+            for told in attempt.diagnosis.episodes
+            if told.seed in mine and told.return_ != mine[told.seed].return_
+        ]
+    if not found:
+        return ""
+    _, attempt, theirs = max(found, key=lambda one: one[0])
+    ours, names = mine[theirs.seed], scores.starts(history)
+    both = [(attempt, theirs), (leader, ours)]
+    if ours.role in TOLD:
+        both.pop()
+    each = limits.SECTIONS["parting"] // len(both) - 130
+    shown = [f"{one.id}: {feedback.episode_in_words(told, each, names)}" for one, told in both]
+    same = f" ({leader.id} returned {number(ours.return_)} there, as told above)" if ours.role in TOLD else ""
+    return "\n\n".join([f"# An episode in which {attempt.id} and {leader.id} part{same}", *shown])
+
+
+def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
+    """A program that fell early and was far better per step: all of it, and its last steps."""
+    theirs, ours = history.evidence(attempt), history.evidence(leader)
+    table = attempt.diagnosis.trace.splitlines()
+    last = "\n".join([*table[:1], *table[1:][-11:]])
+    compared = (
+        f"A step of it earns {number(scores.per_step(theirs))}, one of {leader.id} {number(scores.per_step(ours))}. "
+        f"{feedback.endings(theirs.episodes)}"
+    )
+    steps = f"Its last steps:\n{whole_lines(last, limits.SECTIONS['last steps'])}" if table else ""
+    title = f"# {attempt.id}, whose steps earn far more until it ends"
+    return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
+
+
+def _others(known: Known) -> str:
+    """What the other candidates tried: those of the last round with what went wrong, earlier ones in a line, newest first."""
+    history, leader = known.history, known.leader
+    shown = [a for a in history.attempts if a is not leader and not a.candidate.duplicate_of]
+    shown = [
+        a
+        for a in shown
+        if leader is None or a.id not in leader.candidate.parents or not leader.candidate.tuned
+    ]
+    shown.sort(key=lambda a: -a.candidate.round)
+    lines = [line for attempt in shown for line in _other(attempt, history)]
+    return "\n".join(["# What the other candidates tried", "", *lines]) if lines else ""
+
+
+def _other(attempt: Attempt, history: History) -> Iterator[str]:
+    late = attempt.candidate.round == history.rounds
+    tuned = attempt.candidate.tuned and attempt.candidate.parents
+    said = (
+        f"{attempt.candidate.parents[0]} with tuned numbers."
+        if tuned
+        else change(attempt, limits.CHANGE if late else limits.EARLIER)
+    )
+    if attempt.evaluation.outcome != "ok":
+        yield f"- {attempt.id} {feedback.failure(attempt.evaluation)} It tried: {said}"
+        return
+    remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
+    yield " ".join(filter(None, [f"- {attempt.id}: {said}", f"{remark}." if remark else ""]))
+    worst = attempt.diagnosis.of("worst", "typical")
+    if late and worst is not None and worst.text and not attempt.candidate.tuned:
+        yield f"  Its worst episode: {between_words(worst.text.splitlines()[0], limits.CHANGE)}"

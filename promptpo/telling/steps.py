@@ -1,0 +1,136 @@
+"""Steps of an episode as a table: ten evenly spread and, where the environment ended it, the last ten."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.telling.columns import called, components, words
+from promptpo.telling.feedback import number
+from promptpo.telling.limits import COLUMNS
+
+if TYPE_CHECKING:
+    from sandbox import Episode, Trajectory
+
+EVEN, LAST = 10, 10
+"""Steps that are spread over the episode, and steps of its end."""
+
+OWN = 3
+"""Columns at most of the action, and of what the policy keeps in its ``debug``; the observation has the others."""
+
+LARGE = 40
+"""Entries of an array from which on it is a picture: shown as its rows, once, instead of as columns."""
+
+WIDEST = 32
+"""Rows and columns of a picture up to which it is shown."""
+
+MOST_EXACT, NOTHING = 1e6, 1e-4
+"""Whole numbers below the one are told exactly; numbers below the other as 0."""
+
+
+def table(episode: Episode, names: Mapping[str, str], *, end: bool = True) -> str:
+    """A heading and a row for each step; empty where no steps are recorded.
+
+    The columns keep their own order: observation, ``debug``, action, reward. Of the first two those are left out that
+    are the same in all rows. What the last observation holds of pictures is shown below, rows as rows.
+
+    Args:
+        episode: Recorded or not.
+        names: From `promptpo.spec.reading.names_of`.
+        end: Show the last steps of an episode that the environment ended.
+    """
+    seen = episode.trajectory
+    if seen is None or not len(seen.rewards):
+        return ""
+    last = len(seen.rewards) - 1
+    steps = {round(i * last / (EVEN - 1)) for i in range(EVEN)}
+    if end and (episode.terminated or episode.failure is not None):
+        steps |= set(range(max(0, last + 1 - LAST), last + 1))
+    at = sorted(steps)
+    done = _texts([seen.actions[t] for t in at], "action", names, OWN, constant=True)
+    kept = _debug(seen, at)
+    kind = "seen" if seen.perceived else "obs"
+    room = COLUMNS - 1 - len(done) - len(kept)
+    after = [last + 1] if last in at and last + 1 < len(seen.observations) else []
+    columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
+    done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
+    columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
+    rows = ["|".join(["step", *columns])]
+    for i, t in enumerate((*at, *after)):
+        rows.append(
+            "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
+        )
+    return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
+
+
+def cell(value: float) -> str:
+    """A number in a table: whole ones exactly, as codes are, others with three digits; next to nothing as 0."""
+    if abs(value) < MOST_EXACT and float(value).is_integer():
+        return f"{value + 0.0:.0f}"  # never "-0"
+    return "0" if abs(value) < NOTHING else number(float(value))
+
+
+def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
+    """What an observation holds of arrays with rows, each row as a line, the channels of an entry joined by commas."""
+    parts = value.items() if isinstance(value, dict) else [("", value)]
+    lines = []
+    for key, part in parts:
+        if not isinstance(part, np.ndarray) or part.ndim not in {2, 3} or part.size <= LARGE:
+            continue
+        if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > OWN):  # noqa: PLR2004 - channels
+            continue
+        label = called(f"{kind}[{key!r}]" if key else kind, names)
+        lines.append(f"{label}, {part.shape[0]} rows:")
+        lines += [
+            " ".join(",".join(map(cell, np.atleast_1d(entry).tolist())) for entry in row) for row in part
+        ]
+    return lines
+
+
+def _texts(
+    values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, constant: bool = False
+) -> dict[str, list[str]]:
+    """Name to one text for each step, of the first so many parts that are no picture."""
+    parts = [_small(value, kind) for value in values]
+    columns = {}
+    for label in dict.fromkeys(label for part in parts for label in part):
+        texts = [part.get(label, "") for part in parts]
+        if constant or len(set(texts)) > 1:
+            columns[called(label, names)] = texts
+    return dict(list(columns.items())[: max(most, 0)])
+
+
+def _small(value: Any, kind: str) -> dict[str, str]:
+    """The numbers and words of a value by label, but for those of pictures."""
+    if isinstance(value, np.ndarray) and value.size > LARGE:
+        return {}
+    if isinstance(value, dict):
+        found: dict[str, str] = {}
+        for key, item in value.items():
+            found |= _small(item, f"{kind}[{key!r}]")
+        return found
+    numbers = {label: cell(one) if math.isfinite(one) else "NaN" for label, one in components(value, kind)}
+    return numbers | {label: _flat(text) for label, text in words(value, kind)}
+
+
+def _debug(seen: Trajectory, steps: Sequence[int]) -> dict[str, list[str]]:
+    """What the policy kept in its ``debug`` at these steps."""
+    kept = [seen.debug[t] if t < len(seen.debug) else None for t in steps]
+    names = dict.fromkeys(name for one in kept if one for name in one)
+    columns = {
+        f"debug.{_flat(name)}": ["" if one is None or name not in one else _word(one[name]) for one in kept]
+        for name in names
+    }
+    return dict([(name, texts) for name, texts in columns.items() if len(set(texts)) > 1][:OWN])
+
+
+def _word(value: Any) -> str:
+    return _flat(value) if isinstance(value, str) else cell(float(value))
+
+
+def _flat(text: str) -> str:
+    """Text that stays inside its cell."""
+    return text.replace("|", "/").replace("\n", " ")
