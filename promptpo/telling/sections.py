@@ -83,8 +83,12 @@ def _where(known: Known) -> str:
     history = known.history
     earned = scores.steps_earned(history)
     steps = (
-        f"Single steps have earned from {number(earned[0])} to {number(earned[-1])} so far; "
-        "where the task speaks of more, nothing has earned it yet."
+        (
+            f"Single steps have earned from {number(earned[0])} to {number(earned[-1])} so far; where the task speaks of more, "
+            "nothing has earned it yet."
+        )
+        if earned
+        else ""
     )
     thoughts, answers = history.thoughts
     reasons = "; ".join(f'"{between_words(thought, 200)}"' for thought in dict.fromkeys(thoughts))
@@ -95,7 +99,7 @@ def _where(known: Known) -> str:
                 known.where.in_words(),
                 references_in_words(history.references),
                 "All episodes begin with the same observation." if known.one_start else "",
-                steps if earned else "",
+                steps,
                 f"{len(thoughts)} of {answers} answers of the last round saw no way to improve: {reasons}."
                 if thoughts
                 else "",
@@ -211,7 +215,7 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
         else change(attempt, limits.CHANGE if late else limits.EARLIER)
     )
     if attempt.evaluation.outcome != "ok":
-        yield f"- {attempt.id} {feedback.failure(attempt.evaluation)} It tried: {said}"
+        yield f"- {attempt.id}: {feedback.failure(attempt.evaluation)} It tried: {said}"
         return
     remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
     yield " ".join(filter(None, [f"- {attempt.id}: {said}", f"{remark}." if remark else ""]))

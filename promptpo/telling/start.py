@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.spec.reading import names_of
-from promptpo.telling.columns import called, components, words
+from promptpo.telling.columns import called, words
 from promptpo.telling.shortening import between_words
-from promptpo.telling.steps import LARGE, cell, pictures
+from promptpo.telling.steps import cell, numbers, pictures
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
@@ -72,14 +72,12 @@ def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[
 
 def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
     """``name value (low .. high)`` for each field; the entries of one field together."""
-    every = [dict(components(first, "obs")) for first in firsts]
+    every = [numbers(first, "obs") for first in firsts]
     fields: dict[str, list[str]] = {}
     for label in every[0]:
         fields.setdefault(called(label, names).split("[")[0], []).append(label)
     found = []
     for name, labels in fields.items():
-        if len(labels) > LARGE:
-            continue
         texts = [_value(label, every) for label in labels]
         found.append(f"{name} {texts[0]}" if len(texts) == 1 else f"{name} [{_list(texts)}]")
     return found

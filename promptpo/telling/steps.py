@@ -78,7 +78,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
     parts = value.items() if isinstance(value, dict) else [("", value)]
     lines = []
     for key, part in parts:
-        if not isinstance(part, np.ndarray) or part.ndim not in {2, 3} or part.size <= LARGE:
+        if not _picture(part) or part.ndim not in {2, 3}:
             continue
         if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > OWN):  # noqa: PLR2004 - channels
             continue
@@ -88,6 +88,12 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
             " ".join(",".join(map(cell, np.atleast_1d(entry).tolist())) for entry in row) for row in part
         ]
     return lines
+
+
+def _picture(value: Any) -> bool:
+    """Whether an array is shown by its rows rather than entry by entry."""
+    whole = isinstance(value, np.ndarray) and value.ndim > 1 and value.dtype.kind in "iu"
+    return whole or (isinstance(value, np.ndarray) and value.size > LARGE)
 
 
 def _texts(
@@ -103,17 +109,21 @@ def _texts(
     return dict(list(columns.items())[: max(most, 0)])
 
 
-def _small(value: Any, kind: str) -> dict[str, str]:
-    """The numbers and words of a value by label, but for those of pictures."""
-    if isinstance(value, np.ndarray) and value.size > LARGE:
+def numbers(value: Any, kind: str) -> dict[str, float]:
+    """The numbers of a value by label, but for those of pictures."""
+    if _picture(value):
         return {}
     if isinstance(value, dict):
-        found: dict[str, str] = {}
-        for key, item in value.items():
-            found |= _small(item, f"{kind}[{key!r}]")
-        return found
-    numbers = {label: cell(one) if math.isfinite(one) else "NaN" for label, one in components(value, kind)}
-    return numbers | {label: _flat(text) for label, text in words(value, kind)}
+        return {
+            label: one for k, part in value.items() for label, one in numbers(part, f"{kind}[{k!r}]").items()
+        }
+    return dict(components(value, kind))
+
+
+def _small(value: Any, kind: str) -> dict[str, str]:
+    """The numbers and words of a value by label, but for those of pictures."""
+    told = {label: cell(one) if math.isfinite(one) else "NaN" for label, one in numbers(value, kind).items()}
+    return told | {label: _flat(text) for label, text in words(value, kind)}
 
 
 def _debug(seen: Trajectory, steps: Sequence[int]) -> dict[str, list[str]]:

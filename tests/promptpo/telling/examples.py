@@ -80,7 +80,7 @@ def known(*attempts: Any, **more: Any) -> Any:
     where = Where(
         3, 5, 3, 3, 100_000, 60_000, 17, tunes=True, tuning_steps=9000, length=100.0, threshold=195.0
     )
-    return Known(history, where, {"feedback": "leans = the largest lean, rad"}, **more)
+    return Known(history, where, legend="leans = the largest lean, rad", **more)
 
 
 def plan(direction: Any, **more: Any) -> Any:

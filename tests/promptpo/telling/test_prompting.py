@@ -69,7 +69,7 @@ def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
 @pytest.mark.parametrize(
     ("direction", "more"),
     [
-        ("improve", {"aspect": "Robustness: it is worst on start 3 (20).", "may_revise": True}),
+        ("improve", {"aspect": "Robustness: it is worst on start 3 (20)."}),
         ("improve", {"parents": (), "may_end": False}),
         ("different", {"strategy": "planning"}),
         ("fresh", {"strategy": "planning"}),
@@ -119,8 +119,8 @@ def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
             "reflection",
             {"title": "r1c1", "code": "x = 1", "feedback": "Mean return 3.", "earlier": ["r1c2: 4"]},
         ),
-        ("feedback_class", {"form": "a list.", "sees_all": True, "legend": True}),
-        ("feedback_class", {"form": "a list.", "sees_all": False, "legend": False}),
+        ("feedback_class", {"form": "a list.", "sees_all": True, "legend": True, "most": 600}),
+        ("feedback_class", {"form": "a list.", "sees_all": False, "legend": False, "most": 600}),
         ("feedback_system", {"spec": SPEC, "observation_form": "an int", "action_form": "an int"}),
     ],
 )

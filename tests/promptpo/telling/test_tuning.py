@@ -62,13 +62,10 @@ def test_a_plan_of_few_steps_is_no_promise() -> None:
     assert Where(2, 4, tunes=True, tuning_steps=40_735, length=1000.0).tunable
     few = Where(4, 4, tunes=True, tuning_steps=4_100, length=1000.0)
     assert not few.tunable
-    assert "Hardly any steps are left for tuning this round's PARAMS (about 4 episodes)" in few.in_words()
+    assert "At most 4,100 steps (4 episodes of 1,000 steps) will go into tuning" in few.in_words()
     none = Where(4, 4, tunes=True, tuning_steps=145, length=1000.0)
     assert not none.tunable
-    assert "No steps are left" in none.in_words()
-    first = Where(1, 3, steps=50_000, steps_left=48_000, tunes=True, tuning_steps=0, length=1000.0)
-    assert "depends on how long episodes last" in first.in_words()
-    assert "No steps are left" not in first.in_words()
+    assert "No steps are planned for tuning" in none.in_words()
     never = Where(4, 4)
     assert never.tunable
     assert "tun" not in never.in_words()
