@@ -7,8 +7,6 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gymnasium import spaces
-
 from promptpo.program import Program
 from promptpo.program.literals import Range
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
@@ -38,25 +36,18 @@ def propose(situation: Situation) -> str:
     has not been tried: first the rest of the library, then random variants.
 
     Where a table fits, it is written with another planning horizon each round: any other program of the same
-    observation is a special case of it, and sharing the steps would only slow it. Only a decision list about
-    several numbers races it, since it need not see every state; the better of the two goes on.
+    observation is a special case of it, and sharing the steps would only slow it.
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
     if library[0].structure in {"tracker", "oscillator"} and situation.round == 1:
         situation = replace(situation, slot=situation.slot % FOCUS)
     if library[0].structure == "table":
-        best = _best(situation)
-        rules = situation.slot == 1 if best is None else best[0].structure == "agent"
-        if rules and Genome("agent") in library and not isinstance(observation, spaces.Discrete):
-            return write_program(Genome("agent", (), situation.round - 1), observation, action)
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None
     if parent is None or situation.slot >= REFINED_SLOTS:
         return write_program(_untried(situation, library, first=parent is None), observation, action)
     genome, tuned = parent
-    if genome.structure == "agent":  # its rules are evolved further, from where they are
-        return write_program(Genome("agent", (), situation.round - 1), observation, action)
     child = genome if situation.slot == 0 else _with_another_term(situation, genome)
     return write_program(child, observation, action, tuned)
 
@@ -95,7 +86,7 @@ def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Gen
 
 def _fresh(situation: Situation, library: list[Genome]) -> Genome:
     rng = _rng(situation)
-    base = rng.choice([genome for genome in library if genome.structure not in {"table", "agent"}])
+    base = rng.choice([genome for genome in library if genome.structure != "table"])
     terms = tuple(term for term in TERMS if term in base.terms or rng.random() < 1 / 3)
     return Genome(base.structure, terms, rng.randrange(1, 1000))
 

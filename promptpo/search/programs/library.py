@@ -9,11 +9,10 @@ import jinja2
 from gymnasium import spaces
 
 from promptpo.program.literals import Range, rounded
-from promptpo.search.programs.actions import MOST_SCORES, count_actions, write_action
+from promptpo.search.programs.actions import count_actions, write_action
 from promptpo.search.programs.features import Features, count_states, read_observation
 from promptpo.search.programs.genome import Genome
 from promptpo.search.programs.joints import guess_joints
-from promptpo.search.programs.leaves import leaves_of
 from promptpo.search.programs.tables import key_function
 from promptpo.search.programs.writer import Input, Writer
 
@@ -39,8 +38,6 @@ STRATEGIES: Mapping[str, str] = {
     "phase of its own, corrected by the body's posture.",
     "wave": "One clock drives all actuators: each follows a sine of its own offset, amplitude and phase, "
     "corrected by a few of the observation's numbers.",
-    "agent": "A decision list over what the observation shows: the first rule whose conditions hold says where to "
-    "go and what to do there. Ways lead around what has been in the way.",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
 }
 
@@ -65,8 +62,6 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
     found: list[Genome] = []
     if states is not None and states <= MOST_TABLE_STATES and actions:
         found.append(Genome("table"))
-    if actions and 2 < actions <= MOST_SCORES and leaves_of(observation) is not None:  # noqa: PLR2004
-        found.append(Genome("agent"))
     if head.continuous and head.outputs > 1 and len(features.names) >= 2 * head.outputs:
         jointed = guess_joints(observation, head.outputs) is not None
         found += _moving(observation) if jointed else [Genome("wave"), Genome("linear")]
@@ -105,10 +100,6 @@ def write_program(
     """
     if genome.structure == "table":
         return _table(genome, observation, action)
-    if genome.structure == "agent":
-        n, start = count_actions(action) or 1, int(getattr(action, "start", 0))
-        context = {"actions": tuple(range(start, start + n)), "variant": genome.variant}
-        return render_module(genome, "agent", context)
     features = read_observation(observation)
     head = write_action(action, ordered="ordered" in genome.terms)
     joints = (
@@ -129,12 +120,6 @@ def write_program(
     )
     params = {name: (tuned or {}).get(name, range_) for name, range_ in writer.params.items()}
     return _module(genome, features, head.helpers, body, params)
-
-
-def render_module(genome: Genome, template: str, context: Mapping[str, Any]) -> str:
-    """A policy module of one template, without features and parameters of its own."""
-    body = _templates().get_template(f"{template}.py.j2").render(**context)
-    return _module(genome, None, (), body, {})
 
 
 def _module(

@@ -11,7 +11,6 @@ from promptpo.search.tuning.batches import Batch, Finalist, SeedSource, Start, T
 from promptpo.search.tuning.choosing import FINALISTS, FinalChoice
 from promptpo.search.tuning.clock import Clock
 from promptpo.search.tuning.cma_search import CmaSearch
-from promptpo.search.tuning.evolution import Generation
 from promptpo.search.tuning.first_look import FirstLook
 from promptpo.search.tuning.foresight import EPISODES, IDLE_LOOKS, Foresight
 from promptpo.search.tuning.outcomes import TuningResults
@@ -238,7 +237,7 @@ class Tuning:
                 break
         self._keep(1)
 
-    def _generation(self, arms: Sequence[Arm], asks: Sequence[Batch | Generation]) -> Steps[bool]:
+    def _generation(self, arms: Sequence[Arm], asks: Sequence[Batch]) -> Steps[bool]:
         """Roll a generation out and learn from it; returns whether the steps paid for it.
 
         One that is too long in the worst case comes a few episodes at a time where what is left buys nothing else: most
@@ -394,7 +393,7 @@ class Tuning:
             found += [] if one in found else [one]
         return found[:n]
 
-    def _roll(self, asks: Sequence[Batch | Generation]) -> Steps[list[list[Episode | None]]]:
+    def _roll(self, asks: Sequence[Batch]) -> Steps[list[list[Episode | None]]]:
         """Cut what structures ask for into smaller batches, and put the episodes together again, one per trial."""
         batches, owners = [], []
         lanes = 8 * LANES if 0 < self._clock.longest < SHORT_EPISODES else LANES

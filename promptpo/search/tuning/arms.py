@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from promptpo.search.tuning.batches import Start, Tuned
 from promptpo.search.tuning.clock import SHORTEST
 from promptpo.search.tuning.cma_search import CmaSearch
-from promptpo.search.tuning.evolution import RuleSearch, grows
 from promptpo.search.tuning.tabular import TableSearch
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 NOTHING_FOUND = "tuning found no parameter values with which every episode runs to its end"
 
-Arm: TypeAlias = CmaSearch | TableSearch | RuleSearch
+Arm: TypeAlias = CmaSearch | TableSearch
 """One structure being tuned."""
 
 
@@ -31,8 +30,6 @@ def distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
 
 def arm_of(start: Start, seed: int, seeds: SeedSource) -> Arm | None:
     """The method for a candidate; None where it has nothing to tune."""
-    if start.observation_space is not None and grows(start.program.source):
-        return RuleSearch(start, seed, seeds)
     if start.program.table is not None and start.program.actions:
         return TableSearch(start, seeds)
     if any(high > low for _, low, high in start.program.params.values()):

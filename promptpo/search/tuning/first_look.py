@@ -10,7 +10,6 @@ from promptpo.search.tuning.cma_search import CmaSearch
 if TYPE_CHECKING:
     from promptpo.search.tuning.batches import Batch
     from promptpo.search.tuning.clock import Clock
-    from promptpo.search.tuning.evolution import Generation, RuleSearch
     from promptpo.search.tuning.tabular import TableSearch
 
 GENERATIONS = 3
@@ -39,7 +38,7 @@ class FirstLook:
         clock: The budget.
     """
 
-    def __init__(self, arms: Sequence[CmaSearch | TableSearch | RuleSearch], clock: Clock) -> None:
+    def __init__(self, arms: Sequence[CmaSearch | TableSearch], clock: Clock) -> None:
         self.arms, self._clock = list(arms), clock
         self._generations = 0
         while len(self.arms) > 1 and self._cost() > MOST * clock.steps:
@@ -70,7 +69,7 @@ class FirstLook:
         """Whether no number of any structure has made a difference yet."""
         return all(arm.flat for arm in self.arms)
 
-    def asks(self) -> list[Batch | Generation]:
+    def asks(self) -> list[Batch]:
         """A generation of each structure."""
         return [arm.ask(self._clock) for arm in self.arms]
 

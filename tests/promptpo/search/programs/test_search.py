@@ -138,14 +138,3 @@ def test_jointed_bodies_get_few_structures_at_first() -> None:
     assert {read_genome(source).structure for source in first} == {"tracker", "oscillator"}
     second = replace(body, round=2, tried=(tried(first[0], 10.0), tried(first[1], 5.0)))
     assert read_genome(propose(replace(second, slot=2))) == Genome("linear")
-
-
-def test_a_decision_list_races_a_table_of_several_numbers() -> None:
-    """In one sample of the first round; a single number has a table alone. The better of the two goes on."""
-    lift = replace(BOARD, observation_space=spaces.MultiDiscrete([6, 2, 2, 2, 2, 2, 2]))
-    first = [read_genome(propose(replace(lift, slot=slot))) for slot in range(3)]
-    assert first == [Genome("table"), Genome("agent"), Genome("table")]
-    assert read_genome(propose(replace(BOARD, slot=1))) == Genome("table")
-    agent = tried(propose(replace(lift, slot=1)), 5.0)
-    later = replace(lift, round=2, tried=(tried(propose(lift), 1.0, id_="r1c2"), agent))
-    assert read_genome(propose(later)) == Genome("agent", (), 1)
