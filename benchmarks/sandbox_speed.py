@@ -282,14 +282,14 @@ def _private_bytes(box: Sandbox, case: Case, envs: list[gymnasium.Env[Any, Any]]
     seen = [0]
 
     def look() -> None:
-        for zygote in box._zygotes.values():  # noqa: SLF001 - a measurement, not a use
-            guest = zygote._guest  # noqa: SLF001 - likewise
-            try:
-                text = Path(f"/proc/{guest.pid if guest else 0}/smaps_rollup").read_text(encoding="ascii")
-            except OSError:
-                continue
-            fields = [line.split() for line in text.splitlines()]
-            seen.append(1024 * sum(int(field[1]) for field in fields if field[0].startswith("Private_")))
+        zygote = box._zygote  # noqa: SLF001 - a measurement, not a use
+        guest = None if zygote is None else zygote._guest  # noqa: SLF001 - likewise
+        try:
+            text = Path(f"/proc/{guest.pid if guest else 0}/smaps_rollup").read_text(encoding="ascii")
+        except OSError:
+            return
+        fields = [line.split() for line in text.splitlines()]
+        seen.append(1024 * sum(int(field[1]) for field in fields if field[0].startswith("Private_")))
 
     box.rollout(case.source, [_Looking(envs[0], look)], [Trial(0, None, 10)])
     return max(seen)

@@ -76,8 +76,7 @@ class Sandbox:
         self.allow_weaker = allow_weaker
         self._core = core
         self._claim: CoreClaim | None = None
-        self._zygotes: dict[bool, Zygote] = {}
-        self._current: Zygote | None = None
+        self._zygote: Zygote | None = None
         self._status: SandboxStatus | None = None
         self._beside: Sandbox | None = None
 
@@ -97,7 +96,7 @@ class Sandbox:
             SandboxUnavailableError: Layers are missing and that was not accepted.
         """
         if self._status is None:
-            self._new_guest(scipy=False)
+            self._new_guest()
             self._end_guest()
         assert self._status is not None  # noqa: S101 - set with the first guest
         return self._status
@@ -323,35 +322,31 @@ class Sandbox:
 
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""
-        for zygote in self._zygotes.values():
-            zygote.close()
-        self._zygotes.clear()
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
         if self._claim is not None:
             self._claim.close()
             self._claim = None
-        self._current = None
         if self._beside is not None:
             self._beside.close()
             self._beside = None
 
     def _runner(self, source: str) -> Runner:
-        scipy = "scipy" in source
-        guests = Guests(lambda: self._new_guest(scipy=scipy), self._end_guest)
-        return Runner(guests, self.limits, source, gate=self.layers.gate)
+        return Runner(Guests(self._new_guest, self._end_guest), self.limits, source, gate=self.layers.gate)
 
-    def _new_guest(self, *, scipy: bool) -> Guest:
+    def _new_guest(self) -> Guest:
         for attempt in (1, 2):
-            zygote = self._zygotes.get(scipy)
+            zygote = self._zygote
             if zygote is None or not zygote.alive:
                 if zygote is not None:
                     zygote.close()
-                zygote = self._zygotes[scipy] = Zygote(self.limits, self.layers, scipy=scipy)
-            self._current = zygote
+                zygote = self._zygote = Zygote(self.limits, self.layers)
             try:
                 guest, active, missing = zygote.fork(None if self._claim is None else self._claim.core)
             except SandboxBrokenError:
                 zygote.close()
-                del self._zygotes[scipy]
+                self._zygote = None
                 if attempt == 2:  # noqa: PLR2004
                     raise
                 continue
@@ -361,9 +356,9 @@ class Sandbox:
 
     def _end_guest(self) -> GuestUsage | None:
         """End the guest; where its parent is gone, too, nobody knows what it used, and the next one gets another."""
-        if self._current is not None:
+        if self._zygote is not None:
             with contextlib.suppress(SandboxBrokenError):
-                return self._current.end()
+                return self._zygote.end()
         return None
 
     def _note_status(self, active: list[str], missing: list[str]) -> None:

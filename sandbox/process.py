@@ -63,10 +63,9 @@ class Zygote:
     Args:
         limits: What guests may use.
         layers: How they are confined.
-        scipy: Whether guests may import scipy.
     """
 
-    def __init__(self, limits: Limits, layers: Layers, *, scipy: bool = False) -> None:
+    def __init__(self, limits: Limits, layers: Layers) -> None:
         self._limits = limits
         self._guest: Guest | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -77,7 +76,6 @@ class Zygote:
             "directory": self._directory,
             "memory_bytes": limits.memory_bytes,
             "cpu_seconds": limits.cpu_seconds,
-            "scipy": scipy,
         }
         try:
             with theirs:

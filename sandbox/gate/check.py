@@ -7,11 +7,9 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from sandbox.gate.bindings import bindings_of
 from sandbox.gate.declared import params_problems
-from sandbox.gate.defined import defined_names
-from sandbox.gate.transformer import PolicyTransformer
-from sandbox.gate.uses import UseReview
+from sandbox.gate.review import Review
+from sandbox.gate.untyped import without_annotations
 
 MAX_NODES = 60_000
 MAX_BRACKETS = 60
@@ -39,63 +37,45 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
     Args:
         source: The module.
         source_bytes: Its greatest length in UTF-8.
-        gate: Whether to check and rewrite the tree; the limits on its size hold anyway.
+        gate: Whether to check the tree and drop its annotations; the limits on its size hold anyway.
 
     Returns:
         The tree to compile, or the reasons against it.
     """
-    problem = _size_problem(source, source_bytes)
+    problem = size_problem(source, source_bytes)
     if problem:
         return Rejected(problem)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
+            if not gate:
+                return tree
+            nodes = list(ast.walk(tree))
+            if len(nodes) > MAX_NODES:
+                return Rejected(
+                    f"the source has {len(nodes)} syntax nodes; write a shorter one (at most {MAX_NODES})"
+                )
+            review = Review(tree, nodes, source)
+            problems = {*review.problems(), *params_problems(tree)}
     except SyntaxError as error:
         line = (error.text or "").rstrip()
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])
     except (ValueError, RecursionError, MemoryError) as error:
         return Rejected(f"the source cannot be parsed: {error or 'it is nested too deeply'}")
-    if not gate:
-        return tree
-    nodes = sum(1 for _ in ast.walk(tree))
-    if nodes > MAX_NODES:
-        return Rejected(f"the source has {nodes} syntax nodes; write a shorter one (at most {MAX_NODES})")
-    return _transformed(tree)
-
-
-def _transformed(tree: ast.Module) -> ast.Module | Rejected:
-    defined, exceptions = defined_names(tree), _has_exceptions(tree)
-    bindings = bindings_of(tree)
-    review = UseReview(tree, bindings, defined, exceptions=exceptions)
-    transformer = PolicyTransformer(defined, bindings, review.keys.are_safe, exceptions=exceptions)
-    try:
-        problems = [*review.problems(), *params_problems(tree)]
-        result = transformer.visit(tree)
-    except RecursionError:
-        return Rejected("the source is nested too deeply; split long expressions into statements")
-    problems = sorted({*problems, *transformer.problems})
     if not problems:
-        return result  # type: ignore[no-any-return]
-    reasons = [f"line {line}: {info}" for line, info in problems[:MAX_REASONS]]
-    more = len(problems) - MAX_REASONS
+        return without_annotations(tree, nodes, review.bindings)
+    ordered = sorted(problems)
+    reasons = [f"line {line}: {info}" for line, info in ordered[:MAX_REASONS]]
+    more = len(ordered) - MAX_REASONS
     detail = f"and {more} more" if more > 0 else ""
     return Rejected("; also ".join(reasons), detail)
-
-
-def _has_exceptions(tree: ast.Module) -> bool:
-    """Whether some code of the module gets hold of an exception."""
-    return any(
-        (isinstance(node, ast.ExceptHandler) and node.name is not None)
-        or (isinstance(node, ast.FunctionDef) and node.name == "__exit__")
-        for node in ast.walk(tree)
-    )
 
 
 _PREFIX = re.compile(r"(?:[-+~]\s*|\bnot\b\s*|\blambda\s*:\s*)+")
 
 
-def _size_problem(source: str, source_bytes: int) -> str:
+def size_problem(source: str, source_bytes: int) -> str:
     """What could exhaust the parser itself, found by looking at characters alone."""
     try:
         size = len(source.encode())

@@ -1,132 +1,231 @@
-"""What ``import`` gives a policy: frozen stand-ins that hold the allowed names of a module and nothing else."""
+"""What ``import`` gives a policy: stand-ins that hold the members it names, and nothing that could be changed.
+
+A member is the library's own function where nobody can set its attributes; else it is the function's call, which
+has none. So nothing within reach keeps what one episode leaves for another.
+"""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import functools
+import hashlib
 import importlib
+import json
 import random
 import sys
+import types
 import typing
-from types import ModuleType
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from sandbox.gate.names import DISTRIBUTIONS, MODULES, OBJECTS
+from sandbox.gate.names import ANNOTATIONS, DISTRIBUTIONS, MODULES, UFUNC_METHODS
+
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
+_OURS = {"looking": "sandbox.guest.looking"}
+"""Modules that are part of the guest, by the names that policies import them by."""
+
+Make = Callable[[dict[str, Any]], "Facade"]
 
 
 class Facade:
     """A module as a policy sees it: attributes can be read, never set."""
 
-    def __init__(self, name: str, members: dict[str, Any]) -> None:
-        self.__dict__.update(members)
-        self.__dict__["__name__"] = name
+    __slots__ = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"the module {self.__dict__['__name__']} cannot be changed")
+        raise AttributeError("a module cannot be changed")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"the module {self.__dict__['__name__']} cannot be changed")
+        raise AttributeError("a module cannot be changed")
 
     def __repr__(self) -> str:
-        return f"<module {self.__dict__['__name__']}>"
+        return "<module>"
+
+
+def facade(members: dict[str, Any]) -> Facade:
+    """A stand-in with these members, each read as fast as an attribute of a plain object."""
+    return _maker(frozenset(members))(members)
+
+
+@functools.cache
+def _maker(names: frozenset[str]) -> Make:
+    """Makes stand-ins whose members have these names."""
+    kind = type("module", (Facade,), {"__slots__": tuple(names)})
+    put = [(name, vars(kind)[name].__set__) for name in names]
+
+    def make(members: dict[str, Any]) -> Facade:
+        made: Facade = kind()
+        for name, set_ in put:
+            set_(made, members[name])
+        return made
+
+    return make
+
+
+class _Ufunc:
+    """A ufunc of which methods are used: ``np.maximum.accumulate``."""
+
+    __slots__ = ("__call__", *UFUNC_METHODS)
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        for name in self.__slots__:
+            object.__setattr__(self, name, getattr(ufunc, name))
+
+    __setattr__ = Facade.__setattr__
+
+
+class _NamedTuple:
+    """The base of a class statement, nothing else."""
+
+    __slots__ = ()
+
+    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        entries: tuple[Any, ...] = typing.NamedTuple.__mro_entries__((typing.NamedTuple,))  # type: ignore[attr-defined]
+        return entries
+
+
+def frozen(value: Any) -> Any:
+    """A member as it is where nobody can set its attributes, else its call."""
+    if isinstance(value, type):
+        own = value.__flags__ & _HEAP_TYPE and not value.__flags__ & _IMMUTABLE_TYPE
+        return type.__call__.__get__(value) if own else value
+    return value.__call__ if callable(value) and hasattr(value, "__dict__") else value
+
+
+def _indexed(target: Any) -> Any:
+    """``np.s_`` and the like: something to put brackets behind."""
+    kind = type("index", (), {"__slots__": (), "__getitem__": lambda _, key: target[key]})
+    return kind()
+
+
+def _numbers(kind: Callable[[Any], Any], *members: str) -> Any:
+    """``np.finfo`` and the like, which numpy keeps, as fresh objects that hold numbers."""
+
+    def info(dtype: Any) -> Facade:
+        found = kind(dtype)
+        return facade({name: getattr(found, name) for name in members})
+
+    return frozen(info)
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if not isinstance(mode, str) or mode == "empty":
+        raise ValueError("the mode of np.pad is a text other than 'empty'")
+    return np.pad(array, pad_width, mode, **options)  # type: ignore[call-overload]
+
+
+def _loads(text: Any) -> Any:
+    return json.loads(text)
+
+
+_OWN: dict[str, dict[str, Any]] = {
+    "numpy": {
+        "empty": np.zeros,
+        "empty_like": np.zeros_like,
+        "pad": _pad,
+        "finfo": _numbers(np.finfo, "eps", "max", "min", "tiny", "resolution", "smallest_normal", "bits"),
+        "iinfo": _numbers(np.iinfo, "max", "min", "bits"),
+        **{name: _indexed(getattr(np, name)) for name in ("s_", "r_", "c_", "mgrid", "ogrid")},
+    },
+    "numpy.linalg": {"LinAlgError": ValueError},
+    "json": {"loads": _loads},
+    "typing": {"NamedTuple": _NamedTuple()},
+}
+"""Members that are not the libraries' own: those show memory that nobody has set, or keep what is written to them."""
 
 
 class Modules:
-    """All modules that a policy may import, loaded before the guest is confined.
+    """All modules that a policy may import, loaded before the guest is confined."""
 
-    Args:
-        scipy: Whether to load scipy too, which takes most of a second.
-    """
-
-    def __init__(self, *, scipy: bool = False) -> None:
+    def __init__(self) -> None:
         self._members: dict[str, dict[str, Any]] = {}
-        for name, allowed in MODULES.items():
-            if name.split(".")[0] != "scipy" or scipy:
-                module = _loaded(name)
-                members = {key: getattr(module, key) for key in allowed if hasattr(module, key)}
-                self._members[name] = {
-                    key: value
-                    for key, value in members.items()
-                    if not isinstance(value, ModuleType) and f"{name}.{key}" not in OBJECTS
-                }
-        self._members["numpy"] |= {"empty": np.zeros, "empty_like": np.zeros_like}
-        self._fixed = {
-            name: Facade(name, members)
-            for name, members in self._members.items()
-            if name not in {"random", "numpy", "numpy.random"} and name.split(".")[0] != "scipy"
-        }
-        self._nest(self._fixed, "collections", "abc")
-        if scipy:
-            self._add_scipy()
-
-    def _add_scipy(self) -> None:
-        names = sorted((name for name in self._members if name.split(".")[0] == "scipy"), reverse=True)
-        for name in names:  # the innermost first
-            inner = {
-                other.rpartition(".")[2]: facade
-                for other, facade in self._fixed.items()
-                if other.rpartition(".")[0] == name
+        for name in MODULES.keys() - (ANNOTATIONS.keys() - {"typing"}):
+            module = importlib.import_module(_OURS.get(name, name))
+            allowed = {"NamedTuple"} if name == "typing" else MODULES[name]
+            found = {
+                key: frozen(getattr(module, key))
+                for key in allowed
+                if hasattr(module, key) and not isinstance(getattr(module, key), types.ModuleType)
             }
-            functions = {k: v for k, v in self._members[name].items() if f"{name}.{k}" not in MODULES}
-            self._fixed[name] = Facade(name, functions | inner)
+            self._members[name] = found | {
+                key: frozen(value) for key, value in _OWN.get(name, {}).items() if key in allowed
+            }
 
-    @staticmethod
-    def _nest(facades: dict[str, Facade], outer: str, inner: str) -> None:
-        facades[outer].__dict__[inner] = facades[f"{outer}.{inner}"]
-
-    def for_episode(self, digest: bytes) -> EpisodeModules:
-        """The modules of one episode, with random generators of its own.
+    def episodes(self, code: types.CodeType) -> Callable[[bytes], EpisodeModules]:
+        """What makes the modules of one episode after another, from the bytes that decide its random numbers.
 
         Args:
-            digest: 32 bytes that decide all of the episode's random numbers.
+            code: The program: the modules have the members that it names.
         """
-        return EpisodeModules(self._fixed, self._members, digest)
+        named = frozenset(names_in(code))
+        members = {
+            name: {key: value for key, value in all_.items() if key in named}
+            for name, all_ in self._members.items()
+        }
+        if named & UFUNC_METHODS:
+            for key in members["numpy"]:
+                ufunc = getattr(np, key, None)
+                if isinstance(ufunc, np.ufunc):
+                    members["numpy"][key] = _Ufunc(ufunc)
+        shared: dict[str, Facade] = {}
+        return lambda digest: EpisodeModules(members, named, shared, digest)
 
 
-class EpisodeModules(dict[str, Facade]):
-    """Facades by name; those with random generators are built when they are first asked for."""
+def names_in(code: types.CodeType) -> Iterator[str]:
+    """Every name of an attribute or a global that a code uses."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from names_in(constant)
 
-    def __init__(self, fixed: dict[str, Facade], members: dict[str, dict[str, Any]], digest: bytes) -> None:
-        super().__init__(fixed)
-        self._all = members
-        self._digest = digest
 
-    def __missing__(self, name: str) -> Facade:
+class EpisodeModules:
+    """Facades by name, built when they are first asked for.
+
+    Args:
+        members: Of each module, those that the program names.
+        named: All names that it uses.
+        shared: Facades of which nothing belongs to one episode alone.
+        digest: 32 bytes that decide all of the episode's random numbers.
+    """
+
+    def __init__(
+        self,
+        members: dict[str, dict[str, Any]],
+        named: frozenset[str],
+        shared: dict[str, Facade],
+        digest: bytes,
+    ) -> None:
+        self._members, self._named, self._shared, self._digest = members, named, shared, digest
+        self._own: dict[str, Facade] = {}
+
+    def __getitem__(self, name: str) -> Facade:
+        found = self._shared.get(name) or self._own.get(name)
+        if found is None:
+            inner = {
+                part: self[f"{name}.{part}"]
+                for part in ("fft", "linalg", "random")
+                if name == "numpy" and part in self._named
+            }
+            own = self._made_for_the_episode(name)
+            found = facade(self._members[name] | inner | own)
+            (self._own if own or "random" in inner else self._shared)[name] = found
+        return found
+
+    def _made_for_the_episode(self, name: str) -> dict[str, Any]:
+        """Members that keep a state: random generators, and classes that can be written to."""
         if name == "random":
-            facade = Facade(name, self._all[name] | _random_members(self._digest))
+            members = _random_members(self._digest)
         elif name == "numpy.random":
-            facade = Facade(name, self._all[name] | _numpy_random_members(self._digest))
-        elif name == "numpy":
-            inner = {part: self[f"numpy.{part}"] for part in ("fft", "linalg", "typing")}
-            facade = _Numpy(name, self._all[name] | inner)
-            facade.__dict__["<random>"] = lambda: self["numpy.random"]
+            members = _numpy_random_members(self._digest)
+        elif name == "collections" and "Counter" in self._named:
+            members = {"Counter": type("Counter", (collections.Counter,), {"__module__": "collections"})}
         else:
-            raise KeyError(name)
-        self[name] = facade
-        return facade
-
-
-class _Numpy(Facade):
-    """numpy, whose ``random`` is built only for those who use it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "random":
-            raise AttributeError(f"numpy.{name} is not available to a policy")
-        self.__dict__["random"] = module = self.__dict__["<random>"]()
-        return module
-
-
-_OURS = {"looking": "sandbox.guest.looking"}
-"""Modules that are part of the guest, by the names that policies import them by."""
-
-
-def _loaded(name: str) -> Any:
-    """A namespace's module or object."""
-    if name in OBJECTS:
-        module, _, member = name.rpartition(".")
-        return getattr(importlib.import_module(module), member)
-    return importlib.import_module(_OURS.get(name, name))
+            members = {}
+        return {key: value for key, value in members.items() if key in self._named}
 
 
 def _random_members(digest: bytes) -> dict[str, Any]:
@@ -144,7 +243,7 @@ def _random_members(digest: bytes) -> dict[str, Any]:
     generator = Random(digest)
     names = MODULES["random"] - {"Random"}
     members = {name: getattr(generator, name) for name in names if hasattr(generator, name)}
-    return members | {"Random": Random}
+    return members | {"Random": frozen(Random)}
 
 
 def _numpy_random_members(digest: bytes) -> dict[str, Any]:
@@ -167,8 +266,8 @@ def _numpy_random_members(digest: bytes) -> dict[str, Any]:
         """As in numpy, but reproducible without a seed too."""
         return np.random.default_rng(_words(children.next_bytes()) if seed is None else seed)
 
-    aliases = {"ranf": legacy.random_sample, "sample": legacy.random_sample}
-    return members | aliases | {"default_rng": default_rng, "RandomState": RandomState}
+    own = {"default_rng": default_rng, "RandomState": RandomState}
+    return members | {name: frozen(value) for name, value in own.items()}
 
 
 def _words(digest: bytes) -> list[int]:
@@ -182,28 +281,15 @@ class _Children:
         self._digest, self._label, self._count = digest, label, 0
 
     def next_bytes(self) -> bytes:
-        import hashlib
-
         self._count += 1
         return hashlib.sha256(self._digest + self._label + self._count.to_bytes(8, "little")).digest()
 
 
 def preload() -> None:
     """Import what numpy would otherwise import later, when no file can be opened any more."""
-    module = ModuleType("policy")
-    module.__dict__.update({name: getattr(typing, name) for name in ("ClassVar", "Final", "Optional")})
-    module.__dict__.update(typing=typing, dataclasses=dataclasses, InitVar=dataclasses.InitVar)
-    sys.modules["policy"] = module  # where dataclasses look up annotations that are text
-    for name in (
-        "numpy.ma",
-        "numpy.linalg",
-        "numpy.fft",
-        "numpy.random",
-        "numpy.polynomial",
-        "numpy.typing",
-        "hashlib",
-    ):
+    for name in ("numpy.ma", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.polynomial"):
         importlib.import_module(name)
+    dataclasses.dataclass(type("warm", (), {}))
     warm = np.arange(6.0)
     np.median(warm), np.percentile(warm, 50), np.unique(warm), np.einsum("i,i", warm, warm)
     np.linalg.solve(np.eye(2), np.ones(2)), np.linalg.svd(np.eye(2))

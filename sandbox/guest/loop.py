@@ -20,7 +20,7 @@ from sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_
 from sandbox.guest.construct import construct
 from sandbox.guest.debug import kept_in
 from sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
-from sandbox.guest.facades import Modules
+from sandbox.guest.facades import EpisodeModules, Modules, names_in
 from sandbox.guest.namespace import Output, restricted, unrestricted
 from sandbox.guest.plain import decode, encode
 from sandbox.guest.seen import kept, watch
@@ -82,6 +82,8 @@ class GuestLoop:
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
         self.code: CodeType | None = None
+        self._modules_of: dict[CodeType, Callable[[bytes], EpisodeModules]] = {}
+        self._apart = False
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
@@ -129,7 +131,8 @@ class GuestLoop:
             return integers
         if not self.row_shape:
             return [np.array(number) for number in flat]
-        return list(flat.reshape(len(self.lanes), *self.row_shape).copy())
+        rows = flat.reshape(len(self.lanes), *self.row_shape)
+        return [row.copy() for row in rows] if self._apart else list(rows.copy())
 
     def _receive(self) -> tuple[int, bytes]:
         """The kind of the next message and the message, header included."""
@@ -200,6 +203,7 @@ class GuestLoop:
             text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
             send_failure("rejected", text, "")
             return
+        self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
         send(message(wire.READY))
 
@@ -210,7 +214,10 @@ class GuestLoop:
         if self.gate:
             sys.stdout = Prints(self._printing)
             sys.stderr = Prints(lambda: None)
-            namespace = restricted(self.modules.for_episode(digest), output)
+            episodes = self._modules_of.get(code)
+            if episodes is None:
+                episodes = self._modules_of[code] = self.modules.episodes(code)
+            namespace = restricted(episodes(digest), output)
         else:
             namespace = unrestricted()
             sys.stdout = sys.stderr = output

@@ -51,7 +51,7 @@ class _Zygote:
             cpu_seconds=int(str(config["cpu_seconds"])),
         )
         preload()
-        self.modules = Modules(scipy=bool(config["scipy"]))
+        self.modules = Modules()
         if "environment" in layers:
             os.environ.clear()
         confine.measure()

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import abc
 import builtins
 import collections
 import copy
 import dataclasses
-import decimal
-import enum
-import fractions
 import functools
 import importlib
-import importlib.util
 import itertools
 import random
 import types
-import typing
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from sandbox.gate.attributes import TAKEN
-from sandbox.gate.names import BUILTINS, MODULES, OBJECTS, READABLE_SPECIALS
-from sandbox.gate.uses import RULES
+from sandbox.gate.names import ANNOTATIONS, BUILTINS, MODULES
+from sandbox.gate.review import RESTRICTED
 
 DOORS = {
     id(getattr(builtins, name)): name for name in ("open", "exec", "eval", "compile", "__import__", "input")
@@ -40,7 +34,7 @@ def exposed(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
     for space, allowed in MODULES.items():
         for name in allowed:
             path = f"{space}.{name}"
-            if path in MODULES or path in OBJECTS:
+            if path in MODULES or space in ANNOTATIONS:
                 continue
             try:
                 yield path, member(space, name)
@@ -53,14 +47,7 @@ def exposed(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
 
 def real(space: str, name: str) -> Any:
     """What the real module has, as in an exported file."""
-    if space in OBJECTS:
-        module, _, owner = space.rpartition(".")
-        return getattr(getattr(importlib.import_module(module), owner), name)
-    return getattr(importlib.import_module(space), name)
-
-
-class _Phase(enum.Enum):
-    GO = 1
+    return getattr(importlib.import_module({"looking": "sandbox.guest.looking"}.get(space, space)), name)
 
 
 @dataclasses.dataclass
@@ -77,19 +64,8 @@ def _cached(x: int) -> int:
     return x
 
 
-@functools.wraps(_cached)
-def _wrapping(x: int) -> int:
-    return x
-
-
 def _generator() -> Iterator[int]:
     yield 1
-
-
-class _Context(abc.ABC):  # noqa: B024 - as policies write it
-    @functools.cached_property
-    def value(self) -> int:
-        return 1
 
 
 def _raised(function: Callable[[], Any]) -> BaseException:
@@ -117,8 +93,6 @@ def values() -> Iterator[tuple[str, Any]]:
         "finfo": np.finfo(float),
         "iinfo": np.iinfo(int),
         "ndindex": np.ndindex(2),
-        "vectorized": np.vectorize(_cached),
-        "errstate": np.errstate(),
         "ufunc": np.add,
         "generator of numbers": rng,
         "its method": rng.normal,
@@ -142,7 +116,6 @@ def values() -> Iterator[tuple[str, Any]]:
         "truth value": True,
         "none": None,
         "function": _generator,
-        "wrapping": _wrapping,
         "cached": _cached,
         "lambda": lambda: 0,
         "generator": _generator(),
@@ -154,23 +127,14 @@ def values() -> Iterator[tuple[str, Any]]:
         "property": property(_generator),
         "classmethod": classmethod(_generator),
         "staticmethod": staticmethod(_generator),
-        "cached_property": functools.cached_property(_generator),
-        "abstract": _Context,
         "super": super(_Point, _Point()),
         "partial": functools.partial(_cached, 1),
-        "partialmethod": functools.partialmethod(_cached, 1),
         "cmp_to_key": functools.cmp_to_key(lambda a, b: 0),
-        "enum": _Phase,
-        "member": _Phase.GO,
         "namedtuple": collections.namedtuple("Pair", ["a", "b"])(1, 2),  # type: ignore[call-arg]  # noqa: PYI024 - as policies write it
-        "simple": types.SimpleNamespace(a=1),
         "deque": collections.deque([1]),
         "defaultdict": collections.defaultdict(list),
         "Counter": collections.Counter("a"),
         "OrderedDict": collections.OrderedDict(a=1),
-        "ChainMap": collections.ChainMap({}),
-        "Fraction": fractions.Fraction(1, 2),
-        "Decimal": decimal.Decimal(1),
         "iterators": [zip([1]), map(abs, [1]), filter(None, [1]), enumerate([1]), reversed([1]), iter([1])],
         "more iterators": [
             itertools.count(),
@@ -179,9 +143,6 @@ def values() -> Iterator[tuple[str, Any]]:
             iter({1: 2}),
             iter("a"),
         ],
-        "generics": [typing.List[int], list[int], typing.Optional[int], int | str, typing.TypeVar("T")],  # noqa: UP006, UP045
-        "new type": typing.NewType("N", int),
-        "reference": typing.Optional["int"],
         "copied": copy.copy(_Point()),
         "exceptions": [
             _raised(lambda: [].missing),
@@ -195,47 +156,12 @@ def values() -> Iterator[tuple[str, Any]]:
             _raised(lambda: np.linalg.inv(np.zeros((2, 2)))),
         ],
     }.items()
-    if importlib.util.find_spec("scipy") is not None:
-        yield from _scipy_values()
-
-
-def _scipy_values() -> Iterator[tuple[str, Any]]:
-    from scipy import integrate, interpolate, optimize, signal, spatial
-    from scipy.spatial.transform import Rotation, Slerp
-
-    def cost(x: Any) -> float:
-        return float((np.asarray(x) ** 2).sum())
-
-    solution = integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True)
-    minimum = optimize.minimize(cost, [1.0])
-    yield from ((f"solve_ivp.{name}", value) for name, value in solution.items())
-    yield from ((f"minimize.{name}", value) for name, value in minimum.items())
-    line = np.arange(5.0)
-    plane = np.random.default_rng(0).normal(size=(8, 2))
-    turns = Rotation.from_rotvec([[0.0, 0, 0], [0, 0, 1]])
-    yield from {
-        "interp1d": interpolate.interp1d(line, line),
-        "CubicSpline": interpolate.CubicSpline(line, line),
-        "BSpline": interpolate.make_interp_spline(line, line),
-        "UnivariateSpline": interpolate.UnivariateSpline(line, line),
-        "grid": interpolate.RegularGridInterpolator((line,), line),
-        "KDTree": spatial.KDTree(plane),
-        "cKDTree": spatial.cKDTree(plane),
-        "hull": spatial.ConvexHull(plane),
-        "Delaunay": spatial.Delaunay(plane),
-        "Voronoi": spatial.Voronoi(plane),
-        "Rotation": turns,
-        "Slerp": Slerp([0, 1], turns),
-        "Bounds": optimize.Bounds([0], [1]),
-        "LinearConstraint": optimize.LinearConstraint(np.eye(1)),
-        "poles": signal.place_poles(np.eye(2), np.eye(2), [0.1, 0.2]),
-    }.items()
 
 
 def readable(value: Any, taken: frozenset[str]) -> Iterator[tuple[str, Any]]:
     """What can be had from a value: attributes with every name that any program may use, and items."""
     for name in dir(value):
-        if name in taken or (name.startswith("__") and name.endswith("__") and name not in READABLE_SPECIALS):
+        if name in taken or (name.startswith("__") and name.endswith("__") and name != "__name__"):
             continue
         try:
             yield f".{name}", getattr(value, name)
@@ -309,7 +235,7 @@ def walk(
 
 def is_restricted(path: str) -> bool:
     """Whether the gate allows a path in certain places only, never as a value."""
-    return path in RULES
+    return path in RESTRICTED
 
 
 __all__ = ["exposed", "is_restricted", "real", "values", "walk"]

@@ -71,11 +71,6 @@ def unharmed(box: Sandbox) -> list[float]:
     return control(box)
 
 
-def zygotes(box: Sandbox) -> dict[bool, int]:
-    """Process ids of the processes that guests are forked from."""
-    return {scipy: zygote.pid for scipy, zygote in box._zygotes.items()}
-
-
 def test_corpus_is_large_and_labelled() -> None:
     """At least 150 programs, each different, each saying what it tries and what must stop it."""
     sources = [path.read_text() for path in ATTACKS]
@@ -106,10 +101,10 @@ def test_attack_without_the_gate_comes_to_nothing(
 def attack(path: Path, box: Sandbox, canaries: Canaries, unharmed: list[float]) -> None:
     """Roll an attack out and look at everything that it must not touch."""
     envs = [CanaryEnv(), CanaryEnv()]
-    before = zygotes(box)
+    before = box._zygote
     rollout = box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])
     assert canaries.harm(texts_of(rollout), rollout.output, envs) == []
     assert len(rollout.output) <= TIGHT.output_bytes
     if rollout.failure is None or rollout.failure.kind != "rejected":  # where anything has run
         assert control(box) == unharmed
-    assert before.items() <= zygotes(box).items(), "the zygote had to be replaced"
+    assert before in (None, box._zygote), "the zygote had to be replaced"

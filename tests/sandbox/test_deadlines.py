@@ -242,26 +242,6 @@ class Policy:
         assert rollouts[0] == rollouts[1] == rollouts[2]
 
 
-def test_what_libraries_print_is_the_lanes_output(box: Sandbox) -> None:
-    """Python's prints are kept; C's lead nowhere; the protocol gets neither."""
-    pytest.importorskip("scipy")
-    source = """
-import numpy as np
-from scipy.optimize import linprog, minimize
-class Policy:
-    def act(self, obs):
-        one = minimize(lambda x: float((x[0] - 1) ** 2), np.zeros(1), options={"disp": True})
-        two = linprog([1.0, 1.0], A_ub=[[-1.0, -1.0]], b_ub=[-1.0], options={"disp": True})
-        return [0.0 * one.fun, 0.0 * two.fun]
-"""
-    trials = [Trial(n, None, 2) for n in range(3)]
-    one = box.rollout(source, [WalkEnv()], trials)
-    assert one.failure is None
-    assert "Optimization terminated successfully" in one.output
-    many = box.rollout(source, [WalkEnv() for _ in range(3)], trials)
-    assert outcome(many) == outcome(one)
-
-
 def test_layers_are_checked_for_every_guest() -> None:
     """A guest that lacks what the first one had is refused."""
     with Sandbox() as box:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import time
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,13 @@ from hypothesis import strategies as st
 
 from sandbox import Sandbox, check_source
 from sandbox.gate import Rejected, admit
-from sandbox.gate.exposed import EXPOSED
-from sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES, READABLE_SPECIALS
+from sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES
 
 BODY = (
     "import numpy as np\nimport math\nclass Policy:\n    def act(self, obs):\n        {}\n        return 0\n"
 )
 REFUSED = [
-    ("obs.__class__", "line 5: the attribute __class__ is not allowed; use type(x) instead"),
+    ("obs.__class__", "line 5: the special name __class__ is not allowed; use type(x) instead"),
     ("obs.tofile('x')", "line 5: the attribute .tofile is not allowed; policies have no files"),
     ("np.load('x')", "line 5: numpy.load is not available"),
     ("open('x')", "line 5: open is not available; policies have no files"),
@@ -61,19 +61,31 @@ def test_the_same_verdict_inside_a_guest(box: Sandbox) -> None:
         assert box.check(source) == check_source(source)
 
 
-def test_guards_are_elided_on_the_hot_path() -> None:
-    """Plain attribute access, subscripts, loops and unpacking compile to what was written."""
-    source = "class Policy:\n    def act(self, obs):\n        for i, v in enumerate(obs):\n            self.x[i] += v * self.x[0]\n        return max(*self.x)\n"
+def test_what_is_admitted_is_what_was_written() -> None:
+    """Nothing but annotations, and the modules that they come from, is taken out."""
+    source = "class Policy:\n    def act(self, obs):\n        self.x = self.data = [1]\n        for i, v in enumerate(obs):\n            self.x[i] += v * self.data[0]\n        return max(*self.x)\n"
     tree = admit(source)
     assert isinstance(tree, ast.Module)
     assert ast.unparse(tree) == ast.unparse(ast.parse(source))
+    typed = admit("from typing import List\nPair = List[int]\ndef f(x: List[int]) -> Pair:\n    return x\n")
+    assert isinstance(typed, ast.Module)
+    assert ast.unparse(typed) == "pass\nPair = None\n\ndef f(x):\n    return x"
 
 
-def test_names_that_arrays_have_are_guarded() -> None:
-    """`self.data` works on the policy's own objects, and the guard is in the tree."""
-    tree = admit("class Policy:\n    def act(self, obs):\n        self.data = 1\n        return self.data\n")
-    assert isinstance(tree, ast.Module)
-    assert "<read>(self, 'data')" in ast.unparse(tree)
+def test_the_gate_takes_time_in_proportion() -> None:
+    """Twice the source takes about twice the time."""
+
+    def seconds(source: str) -> float:
+        def once() -> float:
+            began = time.process_time()
+            assert check_source(source) is None
+            return time.process_time() - began
+
+        return min(once() for _ in range(3))
+
+    for line in ("print(type(x).__name__)", "a = lambda q: q", "def f(a, b): return [i for i in a if b]"):
+        few, many = (seconds("x = 1\n" + f"{line}\n" * n) for n in (300, 1200))
+        assert many < 9 * few, line
 
 
 def test_allowed_attributes_hold_nothing_dangerous() -> None:
@@ -98,7 +110,6 @@ def test_allowed_attributes_hold_nothing_dangerous() -> None:
         "setflags",
         "view",
         "tofile",
-        "tobytes",
         "dump",
         "dumps",
         "resize",
@@ -121,11 +132,8 @@ def test_allowed_attributes_hold_nothing_dangerous() -> None:
         "to_device",
         "mro",
     ]
-    assert not set(dangerous) & (ATTRIBUTES | READABLE_SPECIALS)
-    assert (
-        not {"eval", "exec", "open", "compile", "getattr", "type", "__import__", "globals", "memoryview"}
-        & BUILTINS
-    )
+    assert not set(dangerous) & ATTRIBUTES
+    assert not {"eval", "exec", "open", "compile", "__import__", "globals", "memoryview"} & BUILTINS
     numpy = MODULES["numpy"]
     doors = {
         "load",
@@ -145,7 +153,6 @@ def test_allowed_attributes_hold_nothing_dangerous() -> None:
         "poly1d",
     }
     assert not doors & numpy
-    assert {"base", "data", "tofile", "gi_frame", "f_globals", "ctypes"} <= EXPOSED
 
 
 SNIPPETS = st.sampled_from(

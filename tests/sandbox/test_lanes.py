@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sandbox import Limits, Rollout, Sandbox, Trial, check_source
 from tests.sandbox.canaries import Canaries, CanaryEnv
@@ -48,7 +50,7 @@ def outcomes(box: Sandbox, source: str, lanes: int) -> dict[int, object]:
 def test_the_gate_admits_attacks_to_try() -> None:
     """There is something to test."""
     names = {path.stem for path in ADMITTED}
-    assert {"cheat_function_memory", "cheat_class_memory", "cheat_entropy", "cheat_uninitialised"} <= names
+    assert {"cheat_class_memory", "cheat_memory_module", "cheat_entropy", "cheat_uninitialised"} <= names
 
 
 PROGRAMS = [
@@ -60,14 +62,93 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_lanes_and_guests_agree(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
-    """Two lanes, four, and a guest for each seed: equal returns wherever an episode was played."""
+    """One lane, two, eight, and a guest for each seed: equal returns wherever an episode was played."""
     source = canaries.arm(path.read_text())
-    if path.stem.startswith("scipy"):
-        pytest.importorskip("scipy")
-    two, four = (outcomes(lanes_box, source, lanes) for lanes in (2, 4))
+    one, two, eight = (outcomes(lanes_box, source, lanes) for lanes in (1, 2, 8))
     alone: dict[int, object] = {}
     for seed in SEEDS:
         alone |= returns(lanes_box.rollout(source, [CanaryEnv()], [Trial(seed)]))
-    for other in (two, four):
+    for other in (one, two, eight):
         assert all(alone[seed] == outcome for seed, outcome in other.items())
-    assert bool(two) == bool(four) == bool(alone)
+    assert bool(one) == bool(two) == bool(eight) == bool(alone)
+
+
+STATES = (
+    ("[]", "{0}.append(1)", "len({0})"),
+    ("{{}}", "{0}[len({0})] = 1", "len({0})"),
+    ("set()", "{0}.add(len({0}))", "len({0})"),
+    ("bytearray()", "{0}.append(1)", "len({0})"),
+    ("np.zeros(1)", "{0}[0] += 1", "{0}[0]"),
+    ("np.empty(64)", "{0}[:] += 1", "{0}.sum()"),
+    ("deque()", "{0}.append(1)", "len({0})"),
+    ("Counter()", "{0}.update('a')", "{0}['a']"),
+    ("defaultdict(int)", "{0}['a'] += 1", "{0}['a']"),
+    ("OrderedDict()", "{0}[len({0})] = 1", "len({0})"),
+    ("itertools.count()", "pass", "next({0})"),
+    ("itertools.cycle([0, 1, 2])", "pass", "next({0})"),
+    ("lru_cache(maxsize=None)(lambda q: q)", "{0}(step)", "{0}.cache_info().misses"),
+    ("Own()", "{0}.seen += 1", "{0}.seen"),
+    ("Own", "{0}.seen += 1", "{0}.seen"),
+    ("kept", "{0}.seen = getattr({0}, 'seen', 0) + 1", "{0}.seen"),
+    ("(lambda held=[]: held)", "{0}().append(1)", "len({0}())"),
+    ("steps()", "pass", "next({0})"),
+    ("Point(1.0, [])", "{0}.y.append(1)", "len({0}.y)"),
+    ("partial(kept, held=[])", "{0}().append(1)", "len({0}())"),
+    ("random.Random()", "pass", "int({0}.random() * 100)"),
+    ("random.random", "pass", "int({0}() * 100)"),
+    ("np.random.default_rng()", "pass", "int({0}.random() * 100)"),
+    ("np.random.RandomState()", "pass", "int({0}.rand() * 100)"),
+    ("np.random.rand", "pass", "int({0}() * 100)"),
+    *((f"{name}", "mark({0})", "seen({0})") for name in (
+        "np.sin", "np.mean", "np.linalg.norm", "math.sin", "heapq.nlargest", "Counter", "deque", "np.float32",
+        "np.finfo(float)", "np.s_", "np.ndindex", "random.Random", "np.random.RandomState", "print", "len", "int",
+        "np.linalg.LinAlgError", "ValueError", "itertools.chain", "partial", "copy.copy", "lru_cache",
+        "np.random.default_rng", "json.loads", "bisect.bisect",
+    )),
+)  # fmt: skip
+"""What may stand at the top of a module: a value, what changes it in a step, and what can be read off it."""
+PRELUDE = """
+import bisect, copy, heapq, itertools, json, math, random
+import numpy as np
+from collections import Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from functools import lru_cache, partial
+class Own:
+    seen = 0
+@dataclass
+class Point:
+    x: float
+    y: list
+def kept(held=None):
+    return held
+def steps():
+    n = 0
+    while True:
+        n += 1
+        yield n
+def mark(thing):
+    try:
+        thing.mark = getattr(thing, "mark", 0) + 1
+    except (AttributeError, TypeError):
+        pass
+def seen(thing):
+    return getattr(thing, "mark", 0)
+"""
+
+
+@given(st.lists(st.sampled_from(STATES), min_size=1, max_size=5), st.integers(0, 1000))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_state_of_every_kind_stays_in_its_episode(
+    lanes_box: Sandbox, drawn: list[tuple[str, str, str]], seed: int
+) -> None:
+    """Programs with state at the top of the module earn the same with one lane, two and eight."""
+    top = "".join(f"S{i} = {value.format('')}\n" for i, (value, _, _) in enumerate(drawn))
+    changes = "".join(f"        {change.format(f'S{i}')}\n" for i, (_, change, _) in enumerate(drawn))
+    told = " + ".join(read.format(f"S{i}") for i, (_, _, read) in enumerate(drawn))
+    source = f"{PRELUDE}{top}class Policy:\n    def act(self, obs):\n        step = float(obs[0])\n{changes}        return int({told}) % 3\n"
+    trials = [Trial(seed + n) for n in range(8)]
+    one, two, eight = (
+        lanes_box.rollout(source, [CanaryEnv() for _ in range(lanes)], trials) for lanes in (1, 2, 8)
+    )
+    assert one.failure is None, one.failure
+    assert returns(one) == returns(two) == returns(eight)

@@ -279,7 +279,7 @@ def test_a_dead_zygote_is_replaced(box: Sandbox) -> None:
     """Losing the process that guests come from costs nothing but time."""
     with Sandbox() as fragile:
         fragile.status  # noqa: B018 - starts it
-        zygote = fragile._zygotes[False]
+        zygote = fragile._zygote
         zygote._process.kill()
         zygote._process.wait()
         assert fragile.rollout(STATEFUL, [WalkEnv()], [Trial(0)]).failure is None

@@ -30,7 +30,7 @@ FORMAT = 1
 
 PACKAGES = (
     "promptpo", "gymnasium", "numpy", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env",
-    "RestrictedPython", "openai", "anthropic", "cma", "torch", "stable-baselines3", "sb3-contrib",
+    "openai", "anthropic", "cma", "torch", "stable-baselines3", "sb3-contrib",
 )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
-# Style: bisect, statistics, fractions.
+# Style: bisect and medians.
 
 import bisect
-import statistics
-from fractions import Fraction
+import numpy as np
 
 
 class Policy:
@@ -13,5 +12,5 @@ class Policy:
         self.xs.append(float(obs[0]))
         self.xs.sort()
         i = bisect.bisect_left(self.xs, 0.0)
-        m = statistics.mean(self.xs)
-        return (i + int(m > 0) + Fraction(1, 2).denominator) % 3
+        m = np.median(self.xs)
+        return (i + int(m > 0) + 2) % 3

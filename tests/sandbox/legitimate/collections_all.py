@@ -1,7 +1,7 @@
-# Style: Counter, defaultdict, OrderedDict, ChainMap.
+# Style: Counter, defaultdict, OrderedDict.
 
 import numpy as np
-from collections import ChainMap, Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 
 
 class Policy:
@@ -16,4 +16,4 @@ class Policy:
         self.order['a'] = 1
         self.order.move_to_end('a')
         best, n = self.seen.most_common(1)[0]
-        return (n + len(self.by) + ChainMap({'x': 1}, {})['x']) % 3
+        return (n + len(self.by)) % 3

@@ -1,8 +1,8 @@
-# Style: dataclasses with defaults, fields, post-init, replace and inheritance.
+# Style: dataclasses with defaults, fields, post-init and inheritance.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Optional
 
 import numpy as np
@@ -45,7 +45,7 @@ class Policy:
         self.gains.t += 1
         self.gains.history.append(float(obs[0]))
         self.gains.last = obs
-        target = replace(self.target, y=1.0)
-        total = sum(asdict(target).values()) + self.gains.ratio + self.gains.scale
+        target = Target(self.target.x, 1.0)
+        total = target.x + target.y + self.gains.ratio + self.gains.scale
         history = self.gains.history
         return int(total + history[-1] + self.gains.weights @ obs > 0)

@@ -1,6 +1,6 @@
 # Style: a dataclass for the state.
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Node:
 class Policy:
     def __init__(self):
         self.log = []
-        self.best = replace(Node(1.0), name='a')
+        self.best = Node(1.0, name='a')
 
     def act(self, obs):
         s = State(*[float(v) for v in obs])

@@ -1,12 +1,12 @@
-# Style: a decorator of its own with wraps.
+# Style: a decorator of its own .
 
 import functools
 
 
 def clipped(f):
-    @functools.wraps(f)
-    def inner(*args, **kwargs):
-        return max(0, min(2, f(*args, **kwargs)))
+    @functools.lru_cache(maxsize=8)
+    def inner(*args):
+        return max(0, min(2, f(*args)))
 
     return inner
 
@@ -18,4 +18,4 @@ def choose(obs, scale=10):
 
 class Policy:
     def act(self, obs):
-        return choose(obs)
+        return choose(tuple(obs.tolist()))

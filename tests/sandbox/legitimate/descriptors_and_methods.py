@@ -1,7 +1,5 @@
-# Style: properties with setters, static and class methods, slots, calls, context managers, iterators.
+# Style: properties with setters, static and class methods, calls, iterators.
 class Filter:
-    __slots__ = ("alpha", "_value", "count")
-
     def __init__(self, alpha):
         self.alpha = alpha
         self._value = 0.0
@@ -31,12 +29,6 @@ class Filter:
     def __iter__(self):
         yield from (self.alpha, self._value)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        return False
-
     def __repr__(self):
         return f"{type(self).__name__}(alpha={self.alpha:.3f}, value={self._value:+.2e})"
 
@@ -59,7 +51,7 @@ class Policy:
 
     def act(self, obs):
         values = [Filter.clamp(f(x)) for f, x in zip(self.filters, obs)]
-        with self.filters[0] as first:
-            alpha, value = first
+        first = self.filters[0]
+        alpha, value = first
         text = repr(first)
         return self.callbacks["left" if sum(values) < 0 or text == "" else "right"]() + int(alpha > 2)

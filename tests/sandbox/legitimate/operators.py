@@ -1,8 +1,6 @@
 # Style: a vector class with operators.
 
 class Vec:
-    __slots__ = ("x", "y")
-
     def __init__(self, x, y):
         self.x, self.y = x, y
 
@@ -15,7 +13,7 @@ class Vec:
     def __rmul__(self, k):
         return Vec(k * self.x, k * self.y)
 
-    def __matmul__(self, o):
+    def __truediv__(self, o):
         return self.x * o.x + self.y * o.y
 
     def __eq__(self, o):
@@ -41,4 +39,4 @@ class Vec:
 class Policy:
     def act(self, obs):
         v = Vec(obs[0], obs[1]) + 0.5 * Vec(1, 0) - Vec(0, 1)
-        return int(v @ v > 1) + int(v == Vec(0, 0)) + (len(v) - 2)
+        return int(v / v > 1) + int(v == Vec(0, 0)) + (len(v) - 2)

@@ -1,4 +1,4 @@
-# Style: leading underscores and name mangling.
+# Style: leading underscores.
 
 _LIMIT = 3
 
@@ -14,14 +14,14 @@ class _Inner:
 class Policy:
     def __init__(self):
         self._n = 0
-        self.__m = 1
+        self._m = 1
         self._inner = _Inner()
 
-    def __secret(self, obs):
-        self._n += _helper(obs[0]) + self.__m
+    def _secret(self, obs):
+        self._n += _helper(obs[0]) + self._m
         self._inner._count += 1
         return self._n
 
     def act(self, obs):
         _ = obs
-        return self.__secret(obs) % _LIMIT
+        return self._secret(obs) % _LIMIT

@@ -5,7 +5,6 @@ import heapq
 import itertools
 from collections import Counter, OrderedDict, defaultdict, deque
 from functools import cache, lru_cache, partial, reduce
-from operator import itemgetter, mul
 
 
 @lru_cache(maxsize=None)
@@ -46,9 +45,9 @@ class Policy:
         self.queue.append(round(float(obs[0]), 3))
         self.seen[len(self.queue)] += 1
         counts = Counter(x > 0 for x in self.queue)
-        best = max(counts.items(), key=itemgetter(1))[0]
+        best = max(counts.items(), key=lambda item: item[1])[0]
         i = bisect.bisect_left([-1, 0, 1], obs[0])
-        total = reduce(mul, [1, 2, 3], 1) + ways(10) + square(3) + self.add(3)
+        total = reduce(lambda a, b: a * b, [1, 2, 3], 1) + ways(10) + square(3) + self.add(3)
         self.table[i] = total
         self.table.move_to_end(i)
         window = collections.deque(itertools.islice(itertools.accumulate(range(5)), 3))

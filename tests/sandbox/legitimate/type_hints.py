@@ -1,21 +1,16 @@
-# Style: modern annotations, TypeVar and Protocol.
+# Style: modern annotations, aliases.
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Callable, ClassVar, Final, Generic, Literal, Optional, Protocol, TypeVar, Union, cast
+from typing import Any, Callable, ClassVar, Final, Literal, Optional, Union
 
-T = TypeVar("T")
 Mode = Literal["go", "stop"]
 LIMIT: Final = 3
 
 
-class Chooser(Protocol):
-    def pick(self, xs: Sequence[int]) -> int: ...
-
-
-class Box(Generic[T]):
-    def __init__(self, item: T) -> None:
+class Box:
+    def __init__(self, item: Any) -> None:
         self.item = item
 
 
@@ -26,7 +21,7 @@ class Policy:
 
     def pick(self, xs: Sequence[int]) -> int:
         f: Callable[[Union[int, float]], int] = int
-        return cast(int, f(sum(xs))) % LIMIT
+        return f(sum(xs)) % LIMIT
 
     def act(self, obs: Any) -> int:
         self.last = self.pick([int(v > 0) for v in obs])
