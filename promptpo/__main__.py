@@ -5,9 +5,13 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from promptpo.cli.app import run
+    try:
+        from promptpo.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before there is a command that could say more
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ are tuned in `promptpo.search.tuner`, and who is best is decided in `promptpo.se
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -100,17 +99,11 @@ async def optimize(
         RunError: The journal cannot be written.
     """
     loop = _Loop(spec, horizon, spender, config, observe, camera)
-    search = asyncio.ensure_future(loop.run())
-    control.watch(search)
     fault: RewardFaultError | None = None
     try:
-        stop = await asyncio.wait_for(search, config.budget.seconds)
+        stop = await control.until_stopped(loop.run(), config.budget.seconds) or control.reason
     except TimeoutError:
         stop = f"the limit of {config.budget.seconds:g} seconds is reached"
-    except asyncio.CancelledError:
-        if not control.reason:
-            raise
-        stop = control.reason
     except RewardFaultError as error:
         fault, stop = error, str(error).rstrip(".")
     await spender.receive()

@@ -75,6 +75,14 @@ class _Commands(TyperGroup):
             return command
         return None
 
+    def invoke(self, ctx: Any) -> Any:
+        """Do what is asked; whoever leaves by Ctrl-C is told how to go on."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            _complain(f"stopped; {stop}" if str(stop) else "stopped.")
+            raise typer.Exit(130) from stop
+
 
 app = typer.Typer(
     cls=_Commands,
@@ -101,12 +109,12 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
-    except PromptPOError as error:
-        _complain(str(error))
-        return 2 if isinstance(error, UsageError) else 1
     except (KeyboardInterrupt, typer.Abort):
         _complain("stopped.")
         return 130
+    except PromptPOError as error:
+        _complain(str(error))
+        return 2 if isinstance(error, UsageError) else 1
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -1,4 +1,4 @@
-"""Ending a search from outside: by a signal, a limit, or a caller's wish."""
+"""Ending a run from outside: by a signal, a limit, or a caller's wish."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Coroutine, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, NoReturn, TypeVar
+
+from promptpo.errors import RunError
 
 T = TypeVar("T")
 
@@ -19,33 +21,73 @@ GRACE_SECONDS = 10.0
 
 
 class Control:
-    """Ends a search from outside: by a signal, a limit, or a caller's wish."""
+    """Ends a run from outside: by a signal, a limit, or a caller's wish.
+
+    Attributes:
+        reason: Why it is to end; empty while it is not.
+        told: Called once, when the end is asked for.
+    """
 
     def __init__(self) -> None:
         self.reason = ""
-        self._task: asyncio.Task[Any] | None = None
-        self._stopped: asyncio.Event | None = None
+        self.told: Callable[[], object] = lambda: None
+        self._task: asyncio.Future[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped: asyncio.Event | None = None
         self._until: float | None = None
 
-    def watch(self, task: asyncio.Task[Any]) -> None:
-        """The task that `stop` cancels."""
-        self._task = task
-        if self.reason:
-            task.cancel()
-
     def stop(self, reason: str) -> None:
-        """End the search now, calls in flight included; the best so far is still tested and written."""
-        if not self.reason:
-            self.reason = reason
-            # whoever waits may be another thread
-            if self._task is not None:
-                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
-            if self._loop is not None and self._stopped is not None:
-                self._loop.call_soon_threadsafe(self._stopped.set)
+        """End the search now; the best so far is still tested and written."""
+        if self.reason:
+            return
+        self.reason = reason
+        self.told()
+        if self._loop is not None:  # whoever waits may be another thread
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        if self._stopped is not None:
+            self._stopped.set()
+
+    async def until_stopped(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T | None:
+        """The result of a search; None where its end was asked for before it was over.
+
+        Raises:
+            TimeoutError: It takes more than so many seconds.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.ensure_future(work)
+        if self.reason:
+            self._task.cancel()
+        try:
+            return await asyncio.wait_for(self._task, seconds)
+        except (asyncio.CancelledError, Exception):
+            whole = asyncio.current_task()
+            if not self.reason or (whole is not None and whole.cancelling()):
+                raise
+            return None  # what breaks while it is ended is not worth the best so far
+        finally:
+            self._task = None
+
+    async def begun(self, work: Coroutine[Any, Any, T], then: str) -> T:
+        """The result of what comes before a search.
+
+        Args:
+            work: What is done.
+            then: The command that goes on.
+
+        Raises:
+            RunError: The end was asked for meanwhile, so that there is nothing to report.
+        """
+        found = await self.until_stopped(work)
+        if found is None:
+            raise RunError(f"{self.reason} before any policy was tried; go on with: {then}")
+        return found
 
     async def finished(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """What comes after the search: its result, or None where the end was asked for and it takes too long.
+        """What comes after the search: its result, or None where the end was asked for and it takes too long or fails.
 
         From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it.
         """
@@ -59,7 +101,7 @@ class Control:
             if not task.done():
                 self._until = self._until or time.monotonic() + GRACE_SECONDS
                 await asyncio.wait([task], timeout=max(0.0, self._until - time.monotonic()))
-            if task.done():
+            if task.done() and not (self.reason and (task.cancelled() or task.exception())):
                 return task.result()
         finally:
             stopped.cancel()
@@ -86,10 +128,15 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class Interrupts:
-    """Ctrl-C once ends the search and reports the best so far; a second time it stops at once."""
+    """Ctrl-C once ends the search and reports the best so far; a second time it stops at once.
 
-    def __init__(self, control: Control) -> None:
-        self._control = control
+    Args:
+        control: Told of the first.
+        then: The command that goes on with the run, said after the second.
+    """
+
+    def __init__(self, control: Control, then: str) -> None:
+        self._control, self._then = control, then
         self._previous: Any = None
 
     def __enter__(self) -> None:
@@ -100,9 +147,13 @@ class Interrupts:
             self._loop = loop
 
     def _interrupted(self) -> None:
+        self._loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, self._leave)
         self._control.stop(INTERRUPTED)
-        self._loop.remove_signal_handler(signal.SIGINT)  # the next one is Python's own KeyboardInterrupt
+
+    def _leave(self, *_: object) -> NoReturn:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise KeyboardInterrupt(f"go on with: {self._then}")
 
     def __exit__(self, *_: object) -> None:
         if self._previous is not None:

@@ -109,6 +109,11 @@ class Ledger:
             return None
         return min(left, max(0, part - self.steps[COUNTED[purpose]]))
 
+    @property
+    def awaited(self) -> int:
+        """Calls that are being answered."""
+        return self._calls_in_flight
+
     def reserve_call(self) -> None:
         """Announce a call.
 

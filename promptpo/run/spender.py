@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from promptpo.run.journal import Journal
     from promptpo.run.ledger import Hold, Ledger
 
-RECEIVING_SECONDS = 30.0
+RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
 Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "revisit"]

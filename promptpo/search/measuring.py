@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
@@ -88,8 +88,14 @@ class Measurer:
         name = self.name_of(candidate)
         if name not in self._running:  # samples with the same program in one round share one rollout
             self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
+            self._running[name].add_done_callback(lambda task: self._keep(name, task))
         played, text, diagnosis = await self._running[name]
         return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
+
+    def _keep(self, name: str, task: asyncio.Task[Any]) -> None:
+        """What was cut short, or failed, is played again by whoever still wants it."""
+        if task.cancelled() or task.exception() is not None:
+            del self._running[name]
 
     def name_of(self, candidate: Candidate) -> str:
         """The name in the journal of a candidate's training rollout."""

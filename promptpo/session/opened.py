@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ class OpenRun:
     @property
     def resuming(self) -> str:
         """The command that goes on with it."""
-        return f"promptpo resume {self.directory}"
+        return f"promptpo resume {shlex.quote(str(self.directory))}"
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:

@@ -20,14 +20,14 @@ from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
-from promptpo.run.control import Control, Interrupts
+from promptpo.run.control import INTERRUPTED, Control, Interrupts
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
 from promptpo.run.ledger import Ledger
 from promptpo.run.observer import Observer
 from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
-from promptpo.run.spender import check_wishes
+from promptpo.run.spender import RECEIVING_SECONDS, check_wishes
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.given import check_given
 from promptpo.search.programs import SearchLLM
@@ -136,7 +136,8 @@ class Session:
                 spec = as_begun(journal, spec) if not config.goal else spec
                 ledger = Ledger(config.budget, journal.events)
                 run = OpenRun(directory, config, spec, llm, executor, journal, ledger, sandbox)
-                return await self._search(run, choice)
+                with Interrupts(self.control, run.resuming):
+                    return await self._search(run, choice)
             finally:
                 executor.close()
                 await llm.aclose()
@@ -161,8 +162,9 @@ class Session:
         told = run.config.goal and run.config.task.reward is None
         if told:
             self._told_before_the_reward(run, choice)
+        self.control.told = lambda: self._tell_the_end(run)
         if run.config.goal:
-            run = await with_goals_reward(run, self.observer)
+            run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
         self.observer.started(run.config, run.directory, choice, run.spec, run.ledger)
         if run.sandbox["missing"]:
             self.observer.warn(
@@ -172,7 +174,7 @@ class Session:
         ahead = preflight(run.spec, run.config, run.llm, horizon)
         if not told:
             self.observer.prepared(ahead)
-        with Interrupts(self.control), paid_for(run.directory, asked=run.llm.language_model):
+        with paid_for(run.directory, asked=run.llm.language_model):
             outcome = await search(
                 run.spec,
                 horizon=horizon,
@@ -197,6 +199,17 @@ class Session:
         write_page(run.directory, self.observer)
         self.observer.finished(written)
         return written
+
+    def _tell_the_end(self, run: OpenRun) -> None:
+        """Somebody wants the run to end: say what it waits for, at once."""
+        awaited = 0 if getattr(run.llm, "repeats", False) else run.ledger.awaited
+        what = (
+            f"waiting up to {RECEIVING_SECONDS:.0f} s for {awaited} answer{'s'[: awaited > 1]}, then "
+            if awaited
+            else ""
+        )
+        again = f"; again: leave now, {run.resuming}" if self.control.reason == INTERRUPTED else ""
+        self.observer.warn(f"ending: {what}testing the best so far{again}")
 
     def _told_before_the_reward(self, run: OpenRun, choice: str) -> None:
         """What the run may take is told before the first thing that costs: the reward of its goal."""

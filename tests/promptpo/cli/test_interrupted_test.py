@@ -97,3 +97,32 @@ def test_ctrl_c_ends_slow_references(tmp_path: Path) -> None:
     assert result["test"]["episodes"] == 5
     assert result["references"] == {}
     assert "were not played on the test seeds" in out
+
+
+def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
+    """What it waits for is said at once, and so is how to leave; the second Ctrl-C leaves, and says how to go on."""
+    model = "exec:sh -c 'touch asked; sleep 60'"
+    command = ["optimize", "CartPole-v1", "--model", model, "--out", "a run", *QUICK]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", *command, "--candidates", "2"],
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "asked").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said = next(line for line in process.stderr if line.startswith("ending"))
+    assert "waiting up to 10 s for 2 answers" in said
+    assert "again: leave now, promptpo resume 'a run'" in said
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    errors = process.stderr.read()
+    process.wait(60)
+    assert time.monotonic() - begun < 5
+    assert process.returncode == 130
+    assert "stopped; go on with: promptpo resume 'a run'" in errors
+    assert "Traceback" not in errors
