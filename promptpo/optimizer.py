@@ -169,7 +169,6 @@ class _Loop:
         before = history.best()
         choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
-        await self.sampler.show_bad_start(history)
         plans = plan_round(
             history,
             config.switches,

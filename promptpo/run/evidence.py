@@ -101,38 +101,6 @@ def bad_starts(evidence: Evidence) -> tuple[int, ...]:
     return tuple(episodes[i].seed for i in low) if 2 * len(low) < len(episodes) else ()
 
 
-def stratified(
-    mine: Evidence, theirs: Evidence, again: Sequence[EpisodeRecord]
-) -> tuple[float, float] | None:
-    """How one differs from another that had bad starts, where it has played all of these again.
-
-    The other's starts fall into two groups, bad ones and the rest; the difference in each group counts for as much as
-    the group has of them. So bad starts that were chosen for their outcome weigh no more than they would by chance.
-
-    Args:
-        mine: Of the one.
-        theirs: Of the other.
-        again: Episodes of the one on bad starts of the other.
-
-    Returns:
-        The mean difference and its standard error, that of a single bad start left out; None where there are no bad
-        starts, one was not played again, or no other start is shared.
-    """
-    bad = set(bad_starts(theirs))
-    their = {episode.seed: episode.return_ for episode in theirs.episodes}
-    own = {episode.seed: episode.return_ for episode in (*mine.episodes, *again)}
-    low = [own[seed] - their[seed] for seed in bad if seed in own]
-    rest = [value - their[seed] for seed, value in own.items() if seed in their and seed not in bad]
-    if not bad or len(low) < len(bad) or not rest:
-        return None
-    share = len(bad) / len(their)
-    errors = [0.0 if math.isnan(error := _standard_error(part)) else error for part in (low, rest)]
-    return (
-        share * statistics.fmean(low) + (1 - share) * statistics.fmean(rest),
-        math.hypot(share * errors[0], (1 - share) * errors[1]),
-    )
-
-
 def far_below(values: Sequence[float]) -> list[int]:
     """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
     if len(values) < 3:  # noqa: PLR2004 - no median to speak of

@@ -42,7 +42,6 @@ Kind = Literal[
     "attempt",  # a candidate with its training evaluation
     "remark",  # what became known of an attempt later
     "validation",
-    "revisit",  # the leader's bad starts, played by a candidate; no part of its score
     "test",
     "probe",  # rollouts of experiments, and those that a world model learns from
     "experiment",  # an experiment that the model wrote, and what it reported

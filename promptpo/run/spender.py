@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "revisit"]
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
 
-PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test", "revisit": "validation"}
+PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
 """What steps of a kind of event count for, where the purpose has another name."""
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.disappointment import Disappointment
-from promptpo.run.evidence import CLEAR, Difference, Evidence, ran, stratified
+from promptpo.run.evidence import Difference, Evidence, ran
 from promptpo.run.records import Attempt, Experiment, Remark
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class History:
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
         experiments: What the model has tried out to learn about the task, oldest first.
-        revisits: Candidate id to its episodes on bad starts of a leader, which are no part of its evidence.
+        changes: Every change of the best, with the paired difference, in a line; oldest first.
         earned: The least and the most that one step of an episode of tuning has earned; empty where that is not known.
     """
 
@@ -64,7 +64,7 @@ class History:
     teacher: str = ""
     experiments: list[Experiment] = field(default_factory=list)
     earned: tuple[float, ...] = ()
-    revisits: dict[str, tuple[EpisodeRecord, ...]] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
 
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark
@@ -114,50 +114,13 @@ class History:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
 
-    def near(self, one: Attempt, other: Attempt, share: float) -> bool:
-        """Whether two candidates behave nearly alike: no start on which their returns differ by more than a share.
-
-        Args:
-            one: A candidate.
-            other: Another.
-            share: Of the size of their returns.
-        """
-        difference = self.against(one, other)
-        if not difference.returns or difference.verdict or any(difference.successes):
-            return False
-        size = max(map(abs, (*self.evidence(one).returns, *self.evidence(other).returns)))
-        again = (*self.changed(one, other), *self.changed(other, one))
-        return max(map(abs, (*difference.returns, *again))) <= share * size
-
     def seeds_of(self, attempt: Attempt) -> set[int]:
-        """The starts that a candidate has played, bad ones of a leader included."""
-        return {e.seed for e in (*self.evidence(attempt).episodes, *self.revisits.get(attempt.id, ()))}
-
-    def changed(self, attempt: Attempt, leader: Attempt) -> tuple[float, ...]:
-        """How much more a candidate earned on each of a leader's bad starts that it played beyond its evidence."""
-        before = {e.seed: e.return_ for e in self.evidence(leader).episodes}
-        again = self.revisits.get(attempt.id, ())
-        return tuple(e.return_ - before[e.seed] for e in again if e.seed in before)
+        """The starts that a candidate has played."""
+        return {episode.seed for episode in self.evidence(attempt).episodes}
 
     def lead(self, one: Attempt, other: Attempt) -> float:
-        """More than 0 where one candidate is put before another, less where after it.
-
-        As `Evidence.lead` says; bad starts of the one that the other has played too count for as much as they are
-        among all that the one has played, where noise could explain the difference without them or not the one with them:
-        the starts that both played by chance may be those that the one is good on.
-        """
-        mine, theirs = self.evidence(one), self.evidence(other)
-        sure = mine.against(theirs).verdict
-        for first, second, sign in ((one, other, 1), (other, one, -1)):
-            again = self.revisits.get(first.id, ())
-            found = stratified(self.evidence(first), self.evidence(second), again) if again else None
-            if found is not None and (not sure or abs(found[0]) > CLEAR * found[1]):
-                return sign * found[0]
-        return mine.lead(theirs)
-
-    def clearly_worse(self, one: Attempt, other: Attempt) -> bool:
-        """Whether one candidate is behind another beyond noise, bad starts of the other that it has played counted."""
-        return self.against(one, other).verdict < 0 and self.lead(one, other) <= 0
+        """More than 0 where one candidate is put before another, less where after it."""
+        return self.evidence(one).lead(self.evidence(other))
 
     def better(self, one: Attempt, other: Attempt) -> bool:
         """Whether one candidate is put before another: by `lead`, then fewer steps, then the shorter source."""
@@ -221,9 +184,8 @@ class History:
         for attempt in self._running():
             for group in groups:
                 difference = self.against(attempt, group[0])
-                again = (*self.changed(attempt, group[0]), *self.changed(group[0], attempt))
                 whole = len(difference.returns) >= len(attempt.evaluation.episodes)
-                if difference.tie and whole and not any(again):
+                if difference.tie and whole:
                     group.append(attempt)
                     break
             else:
@@ -243,8 +205,6 @@ class History:
         if best is not None and before is not None and best.id != before.id:
             lead = self.against(best, before)
             gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
-            again = stratified(self.evidence(best), self.evidence(before), self.revisits.get(best.id, ()))
-            gained = gained or (again is not None and lead.verdict == 0 and again[0] > again[1])
         self.stalled = 0 if gained else self.stalled + 1
         self.rounds += 1
 
@@ -260,6 +220,7 @@ class History:
             "stalled": self.stalled,
             "reflection": self.reflections[-1] if self.reflections else "",
             "strategies": list(self.strategies),
+            "changes": list(self.changes),
         }
 
     def recall(self, state: RunState) -> None:

@@ -32,7 +32,7 @@ class Course:
         starts: Seeds, in the order in which all arms play them.
         block: Of these at once.
         steps: Environment steps that it may take beyond the first block; None without a limit.
-        first: Whether the first block is played whatever it costs, also by an arm that is alone.
+        first: Whether the first block is played whatever it costs, also by an arm that is alone and has played no start.
     """
 
     starts: Sequence[int]
@@ -133,7 +133,9 @@ class Race:
         if not self._next():
             return False
         if len(self.alive) == 1:
-            return (self._course.first and not self._begun) or self._unsure(self.evidence[self.alive[0]])
+            alone = self.evidence[self.alive[0]]
+            fresh = not any(episode.seed in self._course.starts for episode in alone.episodes)
+            return (self._course.first and fresh) or self._unsure(alone)
         size = max(map(abs, self.evidence[self.front].returns), default=0.0)
         others = (arm for arm in self.alive if arm != self.front)
         return any(self._ahead(arm).open(size) for arm in others)

@@ -152,8 +152,7 @@ def _elsewhere(history: History, attempt: Attempt, seed: int, own: float) -> tup
         level = statistics.median(evidence.returns) if evidence.returns else -math.inf
         if other.id in history.alike or middle - level > FAR * abs(middle):
             continue
-        episodes = (*evidence.episodes, *history.revisits.get(other.id, ()))
-        found += [(e.return_ - own, other.id) for e in episodes if e.seed == seed]
+        found += [(e.return_ - own, other.id) for e in evidence.episodes if e.seed == seed]
     if not found:
         return None
     more, name = max(found)

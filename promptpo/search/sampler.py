@@ -10,9 +10,8 @@ from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.run.journal import from_json
 from promptpo.run.records import Attempt, Candidate
-from promptpo.search import bad_start
 from promptpo.search.hooks import Hooks
-from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer, subject_of
+from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer
 from promptpo.search.outlook import outlook
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
 from promptpo.search.strategies import Asked
@@ -89,19 +88,6 @@ class Sampler:
     def _outlook(self, history: History, threshold: float | None) -> Where:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
         return outlook(history, self._spender, self._config, horizon=self.horizon, threshold=untold)
-
-    async def show_bad_start(self, history: History) -> None:
-        """Look at the leader's worst start, where it is far worse than all that training has shown of it."""
-        best = history.best()
-        if best is not None and self._recipe.feedback_episodes == "typical":
-            await bad_start.show(
-                history,
-                subject_of(best.candidate),
-                self._spender,
-                self.summariser,
-                horizon=self.horizon,
-                needed=self.affordable * self._config.train_episodes,
-            )
 
     @property
     def affordable(self) -> int:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import extremes
 from promptpo.run.evidence import SMALL
-from promptpo.search.judge import NEAR
 from sandbox.arrays import array_of
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
+
+NEAR = 0.02
+"""Programs whose returns differ by less than this share of their size earn the same."""
 
 
 def agreed(history: History) -> bool:

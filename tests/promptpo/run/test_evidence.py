@@ -2,8 +2,6 @@
 
 import math
 import random
-import statistics
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.rollouts.evaluation import EpisodeRecord
-from promptpo.run.evidence import Evidence, bad_starts, stratified
+from promptpo.run.evidence import Evidence
 
 
 def played(returns: Any, *, start: int = 0, success: Any = None) -> Any:
@@ -66,34 +64,3 @@ def test_comparing_is_antisymmetric_and_equals_tie(mine: Any, theirs: Any) -> No
     assert one.against(other).verdict == -other.against(one).verdict
     assert one.against(one).tie
     assert one.against(one).verdict == 0
-
-
-def test_bad_starts_count_for_as_much_as_there_are() -> None:
-    """A program that mends one start in ten gains a tenth of it, however the others are shared."""
-    leader = Evidence(tuple(EpisodeRecord(n, -100.0 if n == 7 else 200.0, 10) for n in range(10)))
-    child = Evidence(tuple(EpisodeRecord(n, 200.0, 10) for n in range(3)))
-    assert bad_starts(leader) == (7,)
-    assert stratified(child, leader, ()) is None
-    assert stratified(child, leader, (EpisodeRecord(7, 200.0, 10),)) == pytest.approx((30.0, 0.0))
-    assert stratified(Evidence(), leader, (EpisodeRecord(7, 200.0, 10),)) is None
-
-
-def test_playing_bad_starts_again_is_no_gain_by_itself() -> None:
-    """Programs that differ by luck alone, on starts where another had bad luck: better there, the same on the whole."""
-    rng = random.Random(0)
-
-    def played(seeds: Sequence[int]) -> tuple[EpisodeRecord, ...]:
-        return tuple(
-            EpisodeRecord(s, -100.0 if rng.random() < 0.15 else rng.gauss(200, 10), 10) for s in seeds
-        )
-
-    plain, weighed = [], []
-    for _ in range(600):
-        leader, child = Evidence(played(range(12))), Evidence(played(range(4)))
-        again = played([s for s in bad_starts(leader) if s >= 4])
-        found = stratified(child, leader, again)
-        if found is not None:
-            weighed.append(found[0])
-            plain.append(Evidence.of(child.episodes, again).against(leader).mean)
-    assert statistics.fmean(plain) > 25
-    assert abs(statistics.fmean(weighed)) < 3 * statistics.stdev(weighed) / len(weighed) ** 0.5

@@ -10,7 +10,6 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
@@ -145,26 +144,3 @@ def test_a_strategy_that_an_answer_passes_over_is_noted(tmp_path: Path, spec: An
     asyncio.run(bench.sampler.sample(plan, bench.history))
     asked = bench.history.asked["r1c1"]
     assert (asked.strategy, asked.dealt) == ("lean on the wall", "relay on the pitch")
-
-
-def test_a_bad_start_that_training_never_showed_is_looked_at_once(tmp_path: Path, spec: Any) -> None:
-    """One episode, counted as validation, told as the worst; a start that is not far worse costs nothing."""
-    bench = Bench(tmp_path, spec, lambda _: GOOD)
-    attempt = bench.sample()
-    bench.history.attempts.append(attempt)
-    bench.history.rounds = 1
-    for returns, rolled in (((490.0, 480.0, 500.0), 1), ((490.0, 30.0, 500.0), 2)):
-        records = tuple(EpisodeRecord(10_000_000 + n, r, 10) for n, r in enumerate(returns))
-        bench.history.looks = {attempt.id: [Evaluation("ok", records, 30)]}
-        for _ in range(2):
-            asyncio.run(bench.sampler.show_bad_start(bench.history))
-        assert len(bench.executor.asked) == rolled
-    best = bench.history.best()
-    assert [told.seed for told in best.diagnosis.episodes if told.role == "worst"] == [10_000_001]
-    assert len(list(bench.journal.of_kind("validation"))) == 1
-    bench.journal.close()
-    again = Bench(tmp_path, spec, lambda _: GOOD)
-    again.history = History([attempt], looks=bench.history.looks, rounds=1)
-    asyncio.run(again.sampler.show_bad_start(again.history))
-    assert again.history.best().diagnosis == best.diagnosis
-    assert not again.executor.asked
