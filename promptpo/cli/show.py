@@ -22,7 +22,6 @@ from promptpo.output.report.result import (
 )
 from promptpo.output.report.variants import by_variant, table
 from promptpo.output.run_view import RunView, read_view
-from promptpo.output.world import use_of_world
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
@@ -31,7 +30,6 @@ from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line, with_noise
 from promptpo.telling.world import in_words as disappointed
-from promptpo.world import words
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -81,6 +79,11 @@ def overview(run: Path) -> str:
 
 def _world(view: RunView) -> list[str]:
     """How well the world is understood, where a model of it was made."""
+    if not (view.state.worlds or view.state.studies):
+        return []
+    from promptpo.output.world import use_of_world
+    from promptpo.world import words
+
     newest = view.state.worlds[-1:]
     found = [
         f"World model after {data['steps']:,} recorded steps: {words.in_words(data['score'])[0]}"

@@ -18,7 +18,6 @@ from promptpo.output.report.result import scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
-from promptpo.output.world import MODEL, model_module, usable_world
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
 from promptpo.run.models import brought
@@ -57,10 +56,20 @@ def write_results(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) 
             )
             write_atomically(run.directory / BEST, text)
         write_result(run.directory, content)
-        world = usable_world(list(run.journal.of_kind("world")))
-        if world is not None:
-            write_atomically(run.directory / MODEL, model_module(world, run.config.task.name))
+        _write_world(run)
     return RunResult(run.directory, content, source)
+
+
+def _write_world(run: OpenRun) -> None:
+    """The best world model as a module, where there is one that may be used."""
+    learnt = list(run.journal.of_kind("world"))
+    if not learnt:
+        return
+    from promptpo.output.world import MODEL, model_module, usable_world
+
+    world = usable_world(learnt)
+    if world is not None:
+        write_atomically(run.directory / MODEL, model_module(world, run.config.task.name))
 
 
 def write_page(directory: Path, observer: Observer) -> None:
@@ -105,6 +114,9 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["references"] = {name: scored(one) for name, one in outcome.references.items()}
     content["verdict"] = verdict(facts)
+    if config.switches.world and not state.imagined:
+        why = state.studies[-1] if state.studies else "no model was made"
+        content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
     if config.teacher is not None:
         fidelity = dict(outcome.fidelity) if outcome.fidelity else None
         content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}

@@ -14,7 +14,6 @@ from promptpo.errors import RunError
 from promptpo.llm import describe_choice, make_models
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
-from promptpo.output.film.strip import camera
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
@@ -29,10 +28,8 @@ from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, check_wishes
 from promptpo.run.threads import run_async, run_beside
-from promptpo.search.given import check_given
 from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
-from promptpo.session.goals import judged, with_goals_reward
 from promptpo.session.opened import OpenRun, keep
 from promptpo.session.results import write_page, write_results
 from promptpo.session.task import as_begun, described, settings_for
@@ -41,6 +38,7 @@ from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+    from promptpo.search.filming import Camera
 
 
 class Session:
@@ -113,7 +111,10 @@ class Session:
         Raises:
             UsageError: It does not fit the task.
         """
-        if not (self.directory / CONFIG).exists():  # else the run has it already
+        given = self.config.teacher is not None or self.config.start
+        if given and not (self.directory / CONFIG).exists():  # else the run has it already
+            from promptpo.search.given import check_given
+
             check_given(self.config)
 
     async def _run(self) -> RunResult:
@@ -164,6 +165,8 @@ class Session:
             self._told_before_the_reward(run, choice)
         self.control.told = lambda: self._tell_the_end(run)
         if run.config.goal:
+            from promptpo.session.goals import with_goals_reward
+
             run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
         self.observer.started(run.config, run.directory, choice, run.spec, run.ledger)
         if run.sandbox["missing"]:
@@ -182,10 +185,13 @@ class Session:
                 config=run.config,
                 control=self.control,
                 observe=self.observer.progress,
-                camera=camera(run.config.task),
+                camera=_camera(run),
                 tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
             )
-            outcome = await judged(run, outcome, self.control, horizon)
+            if run.config.goal:
+                from promptpo.session.goals import judged
+
+                outcome = await judged(run, outcome, self.control, horizon)
         if self.control.reason and not outcome.stop.startswith(self.control.reason):
             outcome = replace(
                 outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
@@ -229,3 +235,12 @@ class Session:
                 "which the budget pays for; --max-episode-steps sets another limit."
             )
         return replace(run, spec=spec), horizon
+
+
+def _camera(run: OpenRun) -> Camera | None:
+    """What makes film strips, where somebody is shown any."""
+    if not run.config.shows_frames(run.llm):
+        return None
+    from promptpo.output.film.strip import camera
+
+    return camera(run.config.task)

@@ -25,16 +25,13 @@ from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
 from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions
 from promptpo.output.report.svg import RIGHT
-from promptpo.output.report.world_chart import world_chart
 from promptpo.output.run_view import RunView, read_view
-from promptpo.output.world import use_of_world
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
-from promptpo.world import words
 
 if TYPE_CHECKING:
     import jinja2
@@ -145,7 +142,7 @@ def page(run: RunView, shown: Shown | str) -> str:
                 (experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments
             ],
             world=run.state.worlds[-1] if run.state.worlds else None,
-            world_chart=world_chart(run.state.worlds[-1]) if run.state.worlds else None,
+            world_chart=_world_chart(run),
             world_words=_world_words(run),
             lineage_chart=lineage_chart(run) if candidates else None,
             episode=shown if not isinstance(shown, str) else None,
@@ -162,8 +159,22 @@ def page(run: RunView, shown: Shown | str) -> str:
     )
 
 
+def _world_chart(run: RunView) -> Markup | None:
+    """A held-out episode as it went and as the newest world model predicted it."""
+    if not run.state.worlds:
+        return None
+    from promptpo.output.report.world_chart import world_chart
+
+    return world_chart(run.state.worlds[-1])
+
+
 def _world_words(run: RunView) -> list[str]:
     """How good the newest world model is, and what models were used for."""
+    if not run.state.worlds:
+        return []
+    from promptpo.output.world import use_of_world
+    from promptpo.world import words
+
     told = [line for world in run.state.worlds[-1:] for line in words.in_words(world["score"])]
     return told + list(filter(None, [use_of_world(run)]))
 
