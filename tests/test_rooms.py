@@ -26,7 +26,7 @@ def sizes(root: Path = ROOT) -> Counter[str]:
 
 def budgets() -> dict[str, int]:
     """The table in pyproject.toml."""
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["promptpo"]["rooms"]
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["rooms"]
     return dict(table)
 
 
