@@ -17,7 +17,7 @@ from promptpo.telling.known import Known
 from promptpo.telling.looking import on_looking
 from promptpo.telling.shortening import whole_lines
 from promptpo.telling.standing import LIMITS
-from sandbox.gate import names
+from sandbox.gate.names import allowed_modules
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,11 +32,6 @@ CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
 
 
-NOT_TOLD = frozenset({"__future__", "abc", "cmath", "looking", "numbers", "scipy", "types"})
-"""Modules that the gate lets pass and that prompts do not name: another section does, few programs gain by them, or they are
-not installed everywhere."""
-
-
 @cache
 def _templates() -> jinja2.Environment:
     import jinja2
@@ -49,15 +44,8 @@ def _templates() -> jinja2.Environment:
         keep_trailing_newline=False,
         autoescape=False,  # noqa: S701 - prompts are plain text
     )
-    found.globals["imports"] = imports()
+    found.globals["imports"] = f"{allowed_modules()}."
     return found
-
-
-def imports() -> str:
-    """Which modules untrusted code may import, as the sandbox's gate has them."""
-    modules = [name for name in names.MODULES if name not in NOT_TOLD and "." not in name]
-    parts = [name for name in names.MODULES if name.startswith("numpy.") and name != "numpy.typing"]
-    return f"{', '.join(sorted(modules))}; of numpy's submodules {', '.join(parts)} only."
 
 
 def render(template: str, **values: Any) -> str:
