@@ -65,7 +65,7 @@ class PlainDisplay(Observer):
         self._state: RunState | None = None
         self._ledger: Ledger | None = None
         self._directory: Path | None = None
-        self._tuned = 0
+        self._tuned = self._changes = 0
 
     def line(self, text: str) -> None:
         """Print one line."""
@@ -112,6 +112,9 @@ class PlainDisplay(Observer):
             self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}")
             if event.data.get("untuned"):
                 self.line(f"  {event.data['untuned']}")
+            for change in event.data.get("changes", ())[self._changes :]:
+                self.line(f"  {change}")
+            self._changes = len(event.data.get("changes", ()))
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")

@@ -58,6 +58,7 @@ def respects(
     evidence = history.evidence(attempt)
     names = scores.starts(history)
     found = [
+        _mend(history),
         _success(evidence, names),
         "" if one_start else _robustness(history, attempt, names),
         _length(evidence, hopeful=_above_nothing(history, evidence)),
@@ -67,6 +68,17 @@ def respects(
         "" if final else _simplicity(attempt),
     ]
     return [text for text in found if text]
+
+
+def _mend(history: History) -> str:
+    """A program that fell early and was far better per step than the leader is to be kept from falling."""
+    fell = scores.faster(history)
+    if fell is None:
+        return ""
+    return (
+        f"Mending: {fell.id} ended early, and a step of it earned far more than one of the best. Keep what {fell.id} does and "
+        "find out what ends its episodes; change that alone, so that it lasts."
+    )
 
 
 def merger(history: History, one: Attempt, other: Attempt) -> str:

@@ -155,3 +155,17 @@ def test_starts_on_which_another_did_better_come_first() -> None:
     text = _asked(other)
     assert "4 (-40; r1c2 earns 2140 more)." in text
     assert "Every program of its level is bad on start 3 (-31)." in text
+
+
+def test_a_program_that_fell_early_and_earned_far_more_per_step_is_to_be_mended() -> None:
+    """One request of a round asks for that, before others; one that lasts is nothing to mend."""
+
+    def one(id_: str, return_: float, steps: int, *, ended: bool) -> Attempt:
+        records = tuple(EpisodeRecord(n, return_ + n, steps, terminated=ended) for n in range(4))
+        return Attempt(Candidate(id_, f"x = '{id_}'\n", 1), Evaluation("ok", records, 4 * steps))
+
+    slow, quick = one("r1c1", 1000.0, 1000, ended=False), one("r1c2", 900.0, 90, ended=True)
+    [text] = [t for t in respects(History([slow, quick]), slow) if t.startswith("Mending")]
+    assert "r1c2 ended early" in text
+    lasting = one("r1c2", 900.0, 900, ended=False)
+    assert not any(t.startswith("Mending") for t in respects(History([slow, lasting]), slow))
