@@ -159,15 +159,14 @@ def test_the_strategies_that_the_model_named_are_dealt_out() -> None:
 
 
 def test_only_the_first_request_asks_for_more_than_a_policy() -> None:
-    """Strategies in the first round, a better feedback class later; the published procedure asks for neither."""
+    """Strategies in the first round; the published procedure asks for none."""
     first = plan_round(history(rounds=0), RECIPES["default"], candidates=3, seed=0)
     assert [p.asks_strategies for p in first] == [True, False, False]
-    assert not any(p.may_revise or p.may_end for p in first)
+    assert not any(p.may_end for p in first)
     later = plan_round(history(attempt("r1c1", 1.0)), RECIPES["default"], candidates=3, seed=0)
-    assert [p.may_revise for p in later] == [True, False, False]
     assert all(p.may_end and not p.asks_strategies for p in later)
     for plan in plan_round(history(attempt("r1c1", 1.0)), RECIPES["paper"], candidates=3, seed=0):
-        assert not any((plan.may_revise, plan.may_end, plan.asks_strategies))
+        assert not any((plan.may_end, plan.asks_strategies))
 
 
 def test_islands_take_parents_from_home_and_migrants_now_and_then() -> None:
@@ -256,8 +255,6 @@ def test_where_strategies_ran_out_a_structure_unlike_the_tried_ones_is_asked_for
     assert fresh
     assert all(not plan.strategy for plan in fresh)
     assert fresh[0].unlike == ("hop on one leg", past.strategies[0])
-    said = prompting.policy_prompt(fresh[0], Known(past, Where(4, 5)), max_tokens=9000)
-    assert "unlike each of these:\n- hop on one leg\n- roll over on the back" in said
     past.strategies = ()
     named = [plan.strategy for plan in plan_round(past, RECIPES["default"], candidates=9, seed=0)[1:]]
     assert named[0] in STRATEGIES
@@ -296,27 +293,10 @@ def test_a_round_that_cannot_be_tuned_asks_for_no_structure_that_needs_it(stalle
     past = history(tuned, rounds=3, stalled=stalled)
     plans = plan_round(past, RECIPES["default"], candidates=4, seed=0, tunable=False)
     assert [p.direction in {"fresh", "different"} for p in plans] == [False, False, False, True]
-    known = Known(past, Where(4, 4))
-    told = [" ".join(prompting.policy_prompt(p, known, max_tokens=9000).split()) for p in plans]
-    assert all("Its numbers are judged as you write them" in text for text in told)
-    assert "a program whose few numbers follow from the task" in told[3]
-    assert "requests of this round ask for something of a different kind" not in told[3]
     simple = history(attempt("r1c1", 1.0, 5.0), rounds=3, stalled=2)
     plans = plan_round(simple, RECIPES["default"], candidates=4, seed=0, tunable=False)
     assert [p.direction for p in plans] == ["improve", "fresh", "fresh", "fresh"]
     assert not any(p.final for p in plans)
-
-
-def test_a_fresh_request_speaks_of_programs_that_it_shows() -> None:
-    """Their idea and not their code, so nothing is "above"; and what nobody tried may be named by the answer."""
-    past = history(attempt("r1c1", 1.0, 5.0), rounds=2, stalled=2)
-    past.asked = {"r1c1": Asked("first", "", "walk on the toes")}
-    plan = plan_round(past, RECIPES["default"], candidates=1, seed=0)[0]
-    text = prompting.policy_prompt(plan, Known(past, Where(3, 4)), max_tokens=9000)
-    assert "programs above" not in text
-    assert "def r1c1" not in text
-    assert '"walk on the toes" (r1c1): 3 ± 2 over 2 episodes' in text
-    assert "STRATEGY: what it does" in text
 
 
 PROMISING = '''"""A board."""
@@ -338,6 +318,3 @@ def test_a_promised_reward_that_nobody_has_earned_comes_first() -> None:
         assert respected == [n == 0, False, False]
         assert (plans[2].strategy == EARN) == (n == 0)
         assert all(p.may_end == (n == 1) for p in plans)
-        said = prompting.policy_prompt(plans[2], Known(past, Where(2, 4)), max_tokens=9000)
-        assert ("did not earn it count as what has been tried" in said) == (n == 0)
-        assert ("take one that nothing has tried" in said) == (n == 1)
