@@ -1,7 +1,7 @@
 """What a world model is used for in every round, where a language model writes the policies.
 
 It rules out hopeless candidates before they cost a step, tunes the numbers of others, and plans. What it promises
-is held against what is earned, and where several models disagree a few real episodes say who is right.
+is held against what is earned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from promptpo.program import Program
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Seeds
-from promptpo.search.doubting import EPISODES, STEPS, Doubts
 from promptpo.search.dreaming import DREAM_STRUCTURES, Dreamer, better, plans
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.references import programs
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from promptpo.search.paid_steps import PaidSteps
     from promptpo.search.sampler import Sampler
     from promptpo.world.dreams import Dream
-
-DOUBTED = 908_000
-"""Episodes that say which of several models is right use training seeds from here on."""
 
 
 class ModelRounds:
@@ -71,7 +67,6 @@ class ModelRounds:
         self._horizon, self._threshold = paid.horizon, threshold
         self._journal, self._spaces = spender.journal, modeller.spaces
         self._seeds = Seeds(config.seed)
-        self._doubts = Doubts(modeller, dreamer, spender.executor, spender.journal)
         self.screen = Screen(dreamer, spender.journal)
 
     def _reached(self, mean: float) -> bool:
@@ -102,8 +97,6 @@ class ModelRounds:
         found: list[Attempt] = []
         with contextlib.suppress(BudgetSpentError):
             proposed = await self._proposed(number, world, history, attempts)
-            running = [attempt.candidate.source for attempt in attempts if history.runs(attempt)]
-            await self._look_where_doubtful(number, world, [*(one.source for one, _ in proposed), *running])
             for candidate, promised in proposed:
                 prose = f"From the world model, which promised {promised:.4g}."
                 attempt = await self._sampler.measurer.measure(
@@ -112,17 +105,6 @@ class ModelRounds:
                 found.append(self._sampler.measurer.recorded(attempt))
                 await self._held_against(attempt, promised, world, history)
         return found
-
-    async def _look_where_doubtful(self, number: int, world: Modelled, sources: Sequence[str]) -> None:
-        """Real episodes of the policy along which the models disagree most, where they do."""
-        source, apart = await self._doubts.most(f"r{number}.doubt", world, sources)
-        if not source:
-            return
-        seeds = self._seeds.train(EPISODES, start=DOUBTED + 1000 * number)
-        await self._paid.play(f"r{number}.doubt", source, seeds, min(self._horizon, STEPS // EPISODES))
-        self._paid.note(
-            number, f"the models were {apart:.2g} usual changes apart: looked at who is right", "d"
-        )
 
     async def _trusted(self, number: int, world: Modelled) -> bool:
         """Whether a model has learnt from what earlier ones promised; decided once in a run."""
