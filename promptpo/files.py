@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 from pathlib import Path
 
 from promptpo.errors import PromptPOError, RunError, UsageError
@@ -37,12 +38,18 @@ def cannot_write(path: Path, error: OSError) -> PromptPOError:
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that a kill leaves the old one or the new one, never half of either.
 
+    What is written through is always a new file: a link that waits under its name is not followed.
+
     Raises:
         OSError: It cannot be written; the old one is still there.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666
+    )
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

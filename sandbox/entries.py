@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sandbox.arrays import read_array
@@ -15,7 +16,10 @@ TRIPLE = 3
 """Value, lower bound, upper bound."""
 
 DEEPEST = 5
-"""Names that stand for names, at most."""
+"""Names that stand for names, at most, and dicts spread into others."""
+
+MOST_ENTRIES = 4096
+"""Entries that one statement is read for."""
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -131,7 +135,7 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
         target, added = _target(statement), _added(statement)
         if isinstance(target, ast.Name) and isinstance(statement, ast.Assign | ast.AnnAssign):
             found, unread = {}, []
-        pairs = list(_pairs(added, constants)) if added is not None else []
+        pairs = list(islice(_pairs(added, constants), MOST_ENTRIES)) if added is not None else []
         if isinstance(target, ast.Subscript) and isinstance(statement, ast.Assign):
             pairs = [(target.slice, statement.value)]
         for key, item in pairs:
@@ -170,19 +174,24 @@ def _added(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _pairs(node: ast.expr, constants: Constants) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+def _pairs(
+    node: ast.expr, constants: Constants, depth: int = DEEPEST
+) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """Keys and values of an expression that makes a dict; what cannot be read off comes without a value."""
     node = constants.resolved(node)
+    if not depth:
+        yield node, None
+        return
     call = node if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
     if isinstance(node, ast.Dict):
         for key, item in zip(node.keys, node.values, strict=True):
-            yield from [(key, item)] if key is not None else _pairs(item, constants)
+            yield from [(key, item)] if key is not None else _pairs(item, constants, depth - 1)
     elif call is not None and isinstance(call.func, ast.Name) and call.func.id == "dict":
         for argument in call.args:
-            yield from _pairs(argument, constants)
+            yield from _pairs(argument, constants, depth - 1)
         for word in call.keywords:
             if word.arg is None:
-                yield from _pairs(word.value, constants)
+                yield from _pairs(word.value, constants, depth - 1)
             else:
                 yield ast.copy_location(ast.Constant(word.arg), word.value), word.value
     else:

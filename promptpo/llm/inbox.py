@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
+from promptpo.files import write_atomically
 from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
 from promptpo.llm.command import as_text
 from sandbox.text import clean
@@ -144,9 +145,7 @@ class InboxLLM:
         found = (item for item in questions(self._directory) if (item.run, item.call, item.digest) == same)
         question = next(found, None) or self._numbered(request, digest)
         if not question.path.exists():
-            partial = question.path.with_suffix(".part")
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(question.path)
+            write_atomically(question.path, text)
         return question
 
     def _numbered(self, request: Request, digest: str) -> WaitingRequest:
@@ -245,9 +244,7 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
         raise UsageError(f"no question {number} waits in {directory}; those that do: {numbers}.")
     if not text.strip():
         raise UsageError("the answer is empty; give it on standard input.")
-    partial = question.answer.with_suffix(".part")
-    partial.write_text(clean(text), encoding="utf-8")
-    partial.replace(question.answer)
+    write_atomically(question.answer, clean(text))
     return question.answer
 
 

@@ -13,11 +13,12 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import PromptPOError, UsageError
+from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.inlining import inlined
 from promptpo.program.options import constant, option_defaults
+from sandbox import Limits, check_source
 
 if TYPE_CHECKING:
     import gymnasium
@@ -92,7 +93,13 @@ def exported(
         provenance: For the header.
         action_space: Its bounds are applied by ``predict``, as they were during evaluation.
         filename: For the usage line.
+
+    Raises:
+        RunError: The gate refuses the program or its reward.
     """
+    gated(source)
+    if provenance.task.reward is not None:
+        gated(provenance.task.reward.source)
     program, task = inlined(Program.parse(source)), portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
@@ -111,6 +118,21 @@ def exported(
         program = program.renamed(name)
     header = _header(program.docstring, provenance, filename)
     return f'"""{header}\n"""\n{program.without_docstring.strip(chr(10))}\n\n\n{MARKER}\n{added}'
+
+
+LARGEST = 1 << 24
+"""Bytes of a program that is exported: trained networks are long."""
+
+
+def gated(source: str) -> None:
+    """Nothing becomes a file to be run that the gate does not let pass, wherever it comes from.
+
+    Raises:
+        RunError: It refuses the source.
+    """
+    refused = check_source(source, Limits(source_bytes=LARGEST))
+    if refused is not None:
+        raise RunError(f"the program is not exported, since the gate refuses it: {refused.message}")
 
 
 def portable(task: Task) -> Task:

@@ -8,8 +8,10 @@ from typing import Any
 
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.output.exporting import gated
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
+from promptpo.program.expressions import is_plain_expression
 from promptpo.run.journal import Event, read_run
 from promptpo.world.space_text import expression, restored
 from promptpo.world.words import in_words, use_in_words
@@ -106,8 +108,9 @@ def environment_module(data: Mapping[str, Any], task: str) -> str:
     """A world model as a Gymnasium environment.
 
     Raises:
-        RunError: Its observations or actions are not of a kind that can be written down here.
+        RunError: Its observations or actions are not of a kind that can be written down here, or the gate refuses it.
     """
+    gated(data["source"])
     observation, action, start = _written(data)
     starts = [one for one in data["starts"] if one is not None]
     if not observation or not action or not starts:
@@ -146,6 +149,9 @@ def _written(data: Mapping[str, Any]) -> tuple[str, str, str]:
     """Expressions of both spaces and of an observation to start from, which older runs have as records of spaces."""
     if "written" in data:
         observation, action = data["written"]
+        for text in (observation, action, data["start"]):
+            if text and not is_plain_expression(text):
+                raise RunError("the world model is not exported: its spaces are no plain expressions.")
         return observation, action, data["start"]
     kinds = [space_of(one) if one["kind"] != "other" else None for one in data["spaces"]]
     texts = ["" if space is None else expression(space) for space in kinds]

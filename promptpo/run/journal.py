@@ -9,9 +9,11 @@ returned, what is not is done.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -102,10 +104,23 @@ def read_events(path: Path) -> list[Event]:
     return [event for event, _ in _scan(path)]
 
 
+def read_regular(path: Path) -> bytes:
+    """The content of a file; a device or a pipe, which has no end, is none.
+
+    Raises:
+        OSError: It cannot be read, or is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        return file.read()
+
+
 def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     """Yield each event with the offset at which its line ends."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path)
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."

@@ -328,13 +328,6 @@ def test_policies_are_made_as_in_the_sandbox(tmp_path: Path, source: str, expect
     assert load(path).predict(np.zeros(1))[0] == expected
 
 
-def test_the_file_says_which_packages_it_needs() -> None:
-    """Numpy only, or what else the policy imports."""
-    text = exported("import math, scipy.linalg\n" + BARE, provenance("E"), action_space=None)
-    assert "Needs numpy, scipy; gymnasium to play." in text
-    assert "Needs numpy only; gymnasium" in exported(BARE, provenance("E"), action_space=None)
-
-
 REWARD = """import math
 
 
