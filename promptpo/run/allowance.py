@@ -37,6 +37,10 @@ class Allowance:
     rounds: int
     short: int
 
+    def longest(self, horizon: int) -> int:
+        """Steps of an episode at most: all of it where the steps pay for one; else they are shared out."""
+        return horizon if horizon <= self.steps else self.steps // self.episodes
+
     @property
     def experiments(self) -> int:
         """How many there may be in the whole run."""

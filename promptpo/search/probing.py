@@ -254,14 +254,13 @@ class Experimenter(Feature):
     def _length(self, trial: _Trial, n: int) -> int:
         """Steps that the n-th episode may take; 0 where there is to be none."""
         left = self._most.steps - trial.steps
-        share = left // max(1, self._most.episodes - n + 1)
         if n > self._most.episodes:  # one more of those that end by themselves, if it is likely to end too
             lengths = [episode.steps for episode in trial.episodes]
             whole = self._horizon if experiments.asks_for_episode(trial.source) else math.inf
             over = all(one.terminated or one.steps >= whole for one in trial.episodes)
             if not over or left < max(lengths, default=1):
                 return 0
-        return min(self._horizon, max(1, share), left)
+        return min(max(1, self._most.longest(self._horizon)), left)
 
     async def _report(self, trial: _Trial) -> _Fault | None:
         """What it says of its episodes; what it has said stays where a later one makes it fail."""

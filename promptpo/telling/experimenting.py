@@ -47,20 +47,13 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
 
 def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
-    each = allowed.steps // allowed.episodes
-    if horizon < each:  # no episode takes its share, so that there are more
-        n = min(allowed.short, allowed.steps // horizon)
-        more = f"; with `__init__(self, episode)` {n}" if n > allowed.episodes else ""
-        few = f"{allowed.episodes} episode{'' if allowed.episodes == 1 else 's one after the other'}"
-        return f"{few}, of {horizon:,} steps at most{more}"
-    if allowed.episodes == 1:
-        return f"1 episode of {allowed.steps:,} steps at most"
-    more = (
-        f"; up to {allowed.short} where they end by themselves sooner"
-        if allowed.short > allowed.episodes
-        else ""
+    longest = allowed.longest(horizon)
+    sure = min(allowed.episodes, allowed.steps // longest)
+    many = f"{sure}" if sure == allowed.short else f"{sure} to {allowed.short}"
+    return (
+        f"{many} episode{'' if many == '1' else 's, one after the other'}, none longer than {longest:,} steps, "
+        f"{allowed.steps:,} steps at most in all"
     )
-    return f"{allowed.episodes} episodes one after the other, of about {each:,} steps each ({allowed.steps:,} in all{more})"
 
 
 def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:
