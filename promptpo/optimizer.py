@@ -194,24 +194,23 @@ class _Loop:
             new = [*new, *more]
         hopeful = history.may_reach(self.threshold, new)
         if not hopeful:
-            await self._tune(new, samples)
+            await self._tune(new)
         tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
         await self.judge.judge(history, tried, number)
         if hopeful and history.reaches(self.threshold):
             self.tuner.spare(history, new)
         elif hopeful:  # it was luck on a few starts, and the steps for tuning are still there
-            await self.judge.judge(history, await self._tune(new, samples), number, part=".tuned")
+            await self.judge.judge(history, await self._tune(new), number, part=".tuned")
         await self._end(samples, before)
         if config.switches.stop_when_solved and self.history.reaches(self.threshold):
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
         return f"the model sees no way to do noticeably better: {history.ceiling}" if history.ceiling else ""
 
-    async def _tune(self, attempts: Sequence[Attempt], samples: Sequence[Sample]) -> list[Attempt]:
+    async def _tune(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune a round's candidates; what came of it is in the history."""
         history = self.history
         left, target = self.config.budget.rounds - history.rounds, self.threshold
-        ceiling = bool(ceiling_of(history, samples, history.rounds + 1, target))
-        tuned = await self.tuner.tune(history, attempts, rounds_left=left, target=target, ceiling=ceiling)
+        tuned = await self.tuner.tune(history, attempts, rounds_left=left, target=target)
         history.attempts.extend(tuned)
         return tuned
 

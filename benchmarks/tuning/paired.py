@@ -60,8 +60,6 @@ def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
             seeds=lambda start, n: seeds.train(n, start=start),
             horizon=horizon,
             seed=seed,
-            earning=True,
-            elsewhere="anywhere",
         )
         while tuning.batches:
             rollouts = [

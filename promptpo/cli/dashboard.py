@@ -99,11 +99,9 @@ class RunProgress:
         return "choosing what to tune and to validate"
 
     def _tuning(self, tuning: TuningState) -> str:
-        """For example "tuning r2c1: 41 of 120 evaluations, best 1,204, about 25 s left"."""
+        """For example "tuning r2c1: 4,100 of 12,000 steps, best 1,204, about 25 s left"."""
         names = ", ".join(tuning.candidates) or "numbers"
-        if tuning.evaluations is not None:
-            parts = [f"{tuning.evaluations[0]:,} of {tuning.evaluations[1]:,} evaluations"]
-        elif tuning.planned_steps:
+        if tuning.planned_steps:
             parts = [f"{tuning.steps:,} of {tuning.planned_steps:,} steps"]
         else:
             parts = [f"{tuning.steps:,} steps"]

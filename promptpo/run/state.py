@@ -282,8 +282,6 @@ class RunState:
         tuning = self.tuning
         tuning.steps += sum(data["spent"].values())
         tuning.candidates = tuple(data.get("candidates") or tuning.candidates)
-        if data.get("of"):
-            tuning.evaluations = (int(data["done"]), int(data["of"]))
         if data.get("best_return") is not None:
             tuning.best_return = max(data["best_return"], tuning.best_return, key=_nan_last)
 

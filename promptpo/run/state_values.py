@@ -174,7 +174,6 @@ class TuningState:
         planned_steps: Environment steps that it may take.
         steps: Environment steps that it has taken.
         candidates: Whose numbers are tuned, where that is recorded.
-        evaluations: (done, planned), where that is recorded.
         best_return: The best return of any episode; NaN before the first.
     """
 
@@ -183,14 +182,12 @@ class TuningState:
     planned_steps: int = 0
     steps: int = 0
     candidates: tuple[str, ...] = ()
-    evaluations: tuple[int, int] | None = None
     best_return: float = math.nan
 
     @property
     def share(self) -> float:
         """How much of it is done, from 0 to 1."""
-        done, of = self.evaluations or (self.steps, self.planned_steps)
-        return min(1.0, done / of) if of > 0 else 0.0
+        return min(1.0, self.steps / self.planned_steps) if self.planned_steps > 0 else 0.0
 
 
 def pooled(looks: list[Evaluation]) -> Evaluation | None:

@@ -72,7 +72,6 @@ class Dreamer:
         self._modeller, self._executor, self._horizon, self._seed = modeller, executor, horizon, seed
         self._spaces, self._seeds = modeller.spaces, Seeds(seed)
         self.imagined = self.work = self._written = 0
-        self._favoured: dict[str, list[dict[str, float]]] = {}
 
     @property
     def planned(self) -> tuple[int, int]:
@@ -191,22 +190,13 @@ class Dreamer:
         return None
 
     async def _tuned(self, n: int, dream: Dream, steps: int) -> Tuned | None:
-        """The library's structures with numbers tuned in the model; None where no numbers made a difference.
-
-        Numbers that earlier models favoured are places to begin at.
-        """
+        """The library's structures with numbers tuned in the model; None where no numbers made a difference."""
         written = (
             Program.parse(write_program(genome, *self._spaces)) for genome in structures_for(*self._spaces)
         )
         programs = [program for program in written if program.params][:DREAM_STRUCTURES]
-        starts = [
-            Start(f"d{i}", program, math.nan, tuple(self._favoured.get(program.skeleton, ())[-3:]))
-            for i, program in enumerate(programs)
-        ]
-        best = await self.tuning(n, dream, starts, steps)
-        if best is not None and best.program.values:
-            self._favoured.setdefault(best.program.skeleton, []).append(best.program.values)
-        return best
+        starts = [Start(f"d{i}", program, math.nan) for i, program in enumerate(programs)]
+        return await self.tuning(n, dream, starts, steps)
 
     async def tuning(
         self, n: int, dream: Dream, starts: Sequence[Start], steps: int | None = None
@@ -221,7 +211,9 @@ class Dreamer:
         def fresh(start: int, count: int) -> tuple[int, ...]:
             return self._seeds.train(count, start=DREAM_START + start)
 
-        tuning = Tuning(starts, steps=steps, seeds=fresh, horizon=self._horizon, seed=self._seed + n)
+        tuning = Tuning(
+            starts, steps=steps, seeds=fresh, horizon=self._horizon, seed=self._seed + n, thorough=True
+        )
         while tuning.batches:
             jobs = [
                 Job(batch.source, batch.trials, record=batch.record, stop_on_failure=False)

@@ -93,8 +93,11 @@ def for_tuning(
     played += [_length(history.evidence(best).episodes)] if best else []
     length = max(played, default=float(horizon))  # what comes may last as long as the best does
     episodes = config.candidates * config.train_episodes + config.score_episodes
+    if left is not None:  # with tuned numbers an episode may last as long as any, and somebody has to look
+        left = max(0, left - own)
+        left -= min(left // 4, (config.train_episodes + config.score_episodes) * horizon)
     return tuning_steps(
-        None if left is None else max(0, left - own),
+        left,
         rounds=rounds,
         coming=math.ceil(episodes * length),
         length=length,

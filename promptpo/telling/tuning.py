@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
-
-from promptpo.program.blocks import blocks
-from promptpo.run.evidence import FAR
-from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity
@@ -20,9 +14,6 @@ MOST_NAMED = 5
 
 FEW = 5
 """Episodes for each number below which tuning in vain says little of the numbers."""
-
-MOST_NUMBERS = 8
-"""Numbers that are told of an outstanding episode."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned, as no steps were left"
@@ -55,53 +46,6 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     few = "; so few do not show that they are at their best"
     gain = f"no gain{few if tuned.evaluations < FEW * numbers else ''}"
     return f"Tuning {tried}: {gain}" + (f"; {matters}" if matters else "")
-
-
-def peak_in_words(tuned: Tuned, shown: Sequence[float], own: Sequence[float] = ()) -> str:
-    """That an episode of tuning returned far more than what is told else, with what numbers, and what these gave again.
-
-    The mean of its numbers hides such an episode where it was rare, though it shows what is possible.
-
-    Args:
-        tuned: The result.
-        shown: Returns of all candidates' episodes.
-        own: Those of the candidate, where its tuning brought nothing: then an episode is told that is far above these.
-    """
-    peak, values = tuned.peak.return_, tuned.peak.values
-    if not shown or not math.isfinite(peak):
-        return ""
-    every, mine = _far_above(peak, shown), bool(own) and _far_above(peak, own)
-    if not (every or mine):
-        return ""
-    arrays = tuned.program.arrays
-    named = sorted(
-        blocks(values, arrays),
-        key=lambda name: -tuned.sensitivity[name].share if name in tuned.sensitivity else 0.0,
-    )
-    numbers = ", ".join(
-        f"other numbers in {name}" if name in arrays else f"{name} {values[name]:.4g}"
-        for name in named[:MOST_NUMBERS]
-    )
-    more = " and others" if len(named) > MOST_NUMBERS else ""
-    above = (
-        f"the {number(max(shown))} that is the most any candidate has had"
-        if every
-        else f"the {number(max(own))} that is the most of its own"
-    )
-    others = tuned.peak.others
-    again = ""
-    if others:
-        n = len(others)
-        again = f"; {f'{n} other whole episodes' if n > 1 else 'another whole episode'} with these numbers returned "
-        again += number(statistics.fmean(others)) + (" on average" if n > 1 else "")
-    return (
-        f"one episode of its tuning returned {number(peak)}, far above {above}, with {numbers}{more}{again}"
-    )
-
-
-def _far_above(peak: float, returns: Sequence[float]) -> bool:
-    best, size = max(returns), max(map(abs, returns[-20:]))
-    return peak > best + max(FAR * abs(best), FAR * min(size, abs(peak)))
 
 
 def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:

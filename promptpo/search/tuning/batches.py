@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
-from promptpo.search.tuning.peaks import Peak
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from sandbox import Episode, Trial
 
 
@@ -50,26 +48,14 @@ class Start:
         id: The candidate's id.
         program: Its policy, with ``PARAMS`` or ``TABLE``.
         score: Mean training return with the values it came with; NaN when unknown.
-        warm: Parameter values that did well in a relative, under the names that both declare: other
-            places to begin at.
-        observation_space: What the policy sees, for methods that make out what it shows.
-        earlier: Sources of earlier candidates that such a method may build on.
-        again: Whether it is the best of earlier rounds, tuned beside new programs.
-        spread: How wide an earlier search for these numbers was when it ended, per number; empty without one.
     """
 
     id: str
     program: Program
     score: float
-    warm: tuple[Mapping[str, float], ...] = ()
-    observation_space: gymnasium.Space[Any] | None = None
-    earlier: tuple[str, ...] = ()
-    again: bool = False
-    spread: tuple[float, ...] = ()
 
 
-NO_PEAK: tuple[float, Mapping[str, float]] = (-math.inf, {})
-"""Where no episode was rolled out."""
+Outcome = Literal["better", "none", "alike", "given up", "nothing ran"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +66,13 @@ class Tuned:
         id: The candidate's id.
         program: The policy with the tuned literal; the original where nothing better was found.
         changes: Parameter name to (value before, value after), where it changed.
-        score: Mean training return on the seeds of the final choice, or of the search where that was not
-            reached; of the candidate as it came where nothing was tried or nothing better was found.
+        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
-        peak: The best single whole episode of tuning.
         evaluations: Episodes that were rolled out for it, whole or short.
         outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
             "nothing ran" to its end.
-        spread: How wide its search was when it ended, per number as a share of its range; empty where nobody searched.
     """
 
     id: str
@@ -99,14 +82,8 @@ class Tuned:
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
-    peak: Peak = field(default_factory=Peak)
     evaluations: int = 0
-    outcome: Literal["better", "none", "alike", "given up", "nothing ran"] = "none"
-    spread: tuple[float, ...] = ()
-
-
-SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]
-"""(start, n) to n training seeds, from the start-th on."""
+    outcome: Outcome = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +94,66 @@ class Finalist:
     params: Mapping[str, float]
 
 
+SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]
+"""(start, n) to n training seeds, from the start-th on."""
+
 Episodes: TypeAlias = "Sequence[Episode | None]"
 """One entry per trial; None where a trial gave no episode, as when the source was rejected."""
 
+Score: TypeAlias = tuple[float, float]
+"""Success rate, then mean return: what a run reports first counts first."""
 
-def return_of(episode: Episode | None) -> float:
-    """An episode's return; minus infinity for a missing, failed or non-finite one."""
-    if episode is None or episode.failure is not None or not math.isfinite(episode.return_):
-        return -math.inf
-    return float(episode.return_)
+WORST: Score = (-math.inf, -math.inf)
 
 
-def steps_of(episodes: Episodes) -> int:
-    """Environment steps of some episodes."""
-    return sum(episode.steps for episode in episodes if episode is not None)
+def failed(episode: Episode | None) -> bool:
+    """Whether an episode is missing, failed or has no finite return."""
+    return episode is None or episode.failure is not None or not math.isfinite(episode.return_)
+
+
+def score(episodes: Episodes) -> Score:
+    """Of some episodes with the same numbers; the worst where one failed."""
+    ran = [episode for episode in episodes if episode is not None and not failed(episode)]
+    if not ran or len(ran) < len(episodes):
+        return WORST
+    return (
+        statistics.fmean(episode.success is True for episode in ran),
+        statistics.fmean(episode.return_ for episode in ran),
+    )
+
+
+@dataclass
+class Purse:
+    """The steps of a tuning.
+
+    Attributes:
+        steps: That it may take in all.
+        horizon: Longest episode, in steps.
+        spent: Taken so far.
+        longest: The longest episode so far; one that was cut may last as long as any.
+        kept: Steps that are kept for later.
+    """
+
+    steps: int
+    horizon: int
+    spent: int = 0
+    longest: int = 0
+    kept: int = 0
+
+    @property
+    def left(self) -> int:
+        """Steps that are left."""
+        return max(0, self.steps - self.kept - self.spent)
+
+    def cost(self, episodes: int, length: int | None = None) -> int:
+        """The most that some episodes are likely to take."""
+        length = length or self.horizon
+        return episodes * max(1, min(length, 2 * self.longest or length))
+
+    def pay(self, batch: Batch, episodes: Episodes) -> None:
+        """Count what was rolled out."""
+        for trial, episode in zip(batch.trials, episodes, strict=True):
+            steps = episode.steps if episode is not None else 0
+            self.spent += steps
+            cut = steps == trial.horizon and not (episode and episode.terminated)
+            self.longest = max(self.longest, self.horizon if cut else steps)

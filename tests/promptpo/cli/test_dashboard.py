@@ -131,17 +131,10 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
 
 
 def test_tuning_says_how_far_it_is() -> None:
-    """By evaluations where they are told, by steps where not; the time left follows the pace."""
-    batch = {
-        "spent": {"tune": 500},
-        "best_return": 1204.0,
-        "rollouts": "",
-        "candidates": ["r2c1"],
-        "done": 40,
-        "of": 120,
-    }
+    """By its steps; the time left follows the pace."""
+    batch = {"spent": {"tune": 1000}, "best_return": 1204.0, "rollouts": "", "candidates": ["r2c1"]}
     told = composed((0, "decision", "r2.tuning_steps", 4000), (20, "tuning", "r2.t1", batch))
-    assert told.doing == "tuning r2c1: 40 of 120 evaluations, best 1,204, about 40 s left"
+    assert told.doing == "tuning r2c1: 1,000 of 4,000 steps, best 1,204, about 60 s left"
     old = {"spent": {"tune": 1000}, "best_return": None, "rollouts": ""}
     guessed = composed((0, "decision", "r2.tuning_steps", 4000), (10, "tuning", "r2.t1", old))
     assert guessed.doing == "tuning numbers: 1,000 of 4,000 steps, about 30 s left"

@@ -13,18 +13,15 @@ from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
-from promptpo.run.evidence import Evidence
-from promptpo.run.journal import Journal, from_json, read_run, to_json
+from promptpo.run.journal import Journal, from_json, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.packing import inflate
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state
 from promptpo.search.history import History
-from promptpo.search.tuned_before import inherited
 from promptpo.search.tuner import Tuner
-from promptpo.search.tuning import Batch, Start, Tuned, patience
-from promptpo.search.tuning.patience import Patience
+from promptpo.search.tuning import Batch, Tuned
 from promptpo.telling.tuning import NO_NUMBERS, SPARED
 from sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, attempts_of, optimize
@@ -35,26 +32,15 @@ IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] >
 
 @pytest.mark.slow
 def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
-    """Evaluations done rise to those planned; what mattered is kept with the candidate."""
+    """Whose numbers, and what was earned; what mattered is kept with the candidate."""
     run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
     events = read_run(run.directory)
     batches = [event.data for event in events["tuning"]]
-    done = [batch["done"] for batch in batches]
-    assert done == sorted(done)
-    assert all(batch["of"] >= batch["done"] > 0 for batch in batches)
-    assert all(batch["seconds"] > 0 for batch in batches)
+    assert all(batch["candidates"] == ["r1c1"] for batch in batches)
     assert all(batch["earned"] == [1.0, 1.0] for batch in batches)
     tuned = from_json(Attempt, events["attempt"][-1].data).candidate
     assert tuned.id == "r1c1t"
     assert set(tuned.sensitivity) == {"angle", "rate"}
-
-
-def test_old_journals_have_candidates_without_sensitivity() -> None:
-    """A run of an earlier version loads."""
-    data = to_json(Candidate("r1c1", "x = 1", 1, sensitivity={"a": Sensitivity(0.5, "lower")}))
-    assert from_json(Candidate, data).sensitivity["a"] == Sensitivity(0.5, "lower")
-    del data["sensitivity"]
-    assert from_json(Candidate, data).sensitivity == {}
 
 
 def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) -> None:
@@ -126,7 +112,7 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
         executor: Any = HalfDone()
         spender = Spender(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
         nobody: Any = None
-        work = asyncio.ensure_future(Tuner(nobody, spender, config, 10)._batch("r1.t1", [batch, batch], []))
+        work = asyncio.ensure_future(Tuner(nobody, spender, config, 10)._rolled("r1.t1", [batch, batch], []))
         await executor.waiting.wait()
         await asyncio.sleep(0)
         work.cancel()
@@ -153,7 +139,6 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     """To people with the round, and to the model of each program that could have been tuned."""
     tuner, history = Tuner.__new__(Tuner), History([], leader_id="")
     tuner._config = Config(Task("CartPole-v1"))
-    tuner._recipe = tuner._config.switches
     played = (EpisodeRecord(1, 5.0, 10),)
     idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
     numbers = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n"
@@ -173,81 +158,12 @@ def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
-    monkeypatch.setattr(History, "may_reach", lambda *_: True)
+    monkeypatch.setattr(History, "may_reach", lambda _, __, attempts: bool(attempts))
     run = optimize(
         Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
     )
     assert run.data["steps"]["tune"] > 0
     assert run.data["best"]["candidate"] == "r1c1t"
-
-
-def test_a_child_begins_at_what_its_parent_was_tuned_to() -> None:
-    """Where names agree; also where the prompt showed the untuned parent; strangers leave nothing."""
-
-    def attempt(id_: Any, params: Any, **more: Any) -> Any:
-        source = f"PARAMS = {params!r}\n"
-        return Attempt(Candidate(id_, source, 1, **more), Evaluation("ok", (), 0))
-
-    old = attempt("r1c1", {"kp": (1.0, 0.0, 9.0), "kd": (1.0, 0.0, 9.0)})
-    tuned = attempt(
-        "r1c1t",
-        {"kp": (5.0, 0.0, 9.0), "kd": (2.0, 0.0, 9.0)},
-        parents=("r1c1",),
-        tuned={"kp": (1.0, 5.0), "kd": (1.0, 2.0)},
-    )
-    params = {"kp": (1.0, 0.0, 9.0), "new": (3.0, 0.0, 9.0)}
-    for parent, expected in [("r1c1t", [{"kp": 5.0}]), ("r1c1", [{"kp": 5.0}]), ("r1c2", [])]:
-        child = attempt("r2c1", params, parents=(parent,))
-        history = History([old, tuned, child])
-        assert list(inherited(Program.parse(child.candidate.source), child, history)) == expected
-
-
-def test_a_child_begins_at_tuned_arrays_of_its_shape() -> None:
-    """An array is inherited whole where its shape is the same, and not at all where it is another."""
-
-    def attempt(id_: str, params: str, **more: Any) -> Attempt:
-        return Attempt(Candidate(id_, f"PARAMS = {{{params}}}\n", 1, **more), Evaluation("ok", (), 0))
-
-    tuned = attempt(
-        "r1c1t",
-        "'W': ([[1.0, 2.0]], -9, 9), 'V': ([3.0, 4.0], -9, 9)",
-        parents=("r1c1",),
-        tuned={"W[0,0]": (0.0, 1.0)},
-    )
-    child = attempt("r2c1", "'W': (np.zeros((1, 2)), -9, 9), 'V': (np.zeros(3), -9, 9)", parents=("r1c1t",))
-    program = Program.parse(child.candidate.source)
-    assert list(inherited(program, child, History([tuned, child]))) == [{"W[0,0]": 1.0, "W[0,1]": 2.0}]
-
-
-def test_time_ends_tuning_and_a_resumed_run_decides_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Out of time in the first batch: the decision is journaled and replayed, whatever the clock says then."""
-    monkeypatch.setattr(patience, "LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "REST", 1e-6)
-    monkeypatch.setattr(patience, "FASTER", 1e12)
-    model = Model(default=TUNABLE)
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
-    events = read_run(run.directory)
-    decisions = {event.key: event.data for event in events["decision"]}
-    assert decisions["r1.tuning_time"] == 2
-    spent = run.data["steps"]["tune"]
-    assert 0 < spent < 0.5 * decisions["r1.tuning_steps"]
-    monkeypatch.undo()
-    again = promptpo.resume(run.directory, llm=ScriptedLLM(model))
-    assert again.data["steps"]["tune"] == spent
-    assert again.data["best"] == run.data["best"]
-
-
-def test_patience_grows_with_what_the_round_cost_and_while_there_is_gain() -> None:
-    """A minute at least, five times the rest of the round, and longer only while it gains."""
-    assert Patience(1.0).seconds == 60.0
-    assert Patience(100.0).seconds == 500.0
-    assert Patience(1.0).over(61.0, gaining=False)
-    assert not Patience(1.0).over(61.0, gaining=True)
-    assert Patience(1.0).over(181.0, gaining=True)
-    assert Patience(0.0).steps(0.0, 0) is None
-    assert Patience(0.0).steps(10.0, 1_000) < 20_000
 
 
 @pytest.mark.slow
@@ -286,10 +202,10 @@ def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
     model = Model({"r1.c1": TUNABLE}, default=other)
     run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=80_000)
     events = read_run(run.directory)
-    begun = {event.key: event.data for event in events["decision"] if event.key.endswith(".tuned")}
+    begun = {event.key: event.data["candidates"] for event in events["tuning"] if event.key.endswith(".t1")}
     standing = {event.key: event.data["best"] for event in events["round"]}
-    assert begun["r1.tuned"] == ["r1c1"]
-    assert standing["r1"] in begun["r2.tuned"]
+    assert begun["r1.t1"] == ["r1c1"]
+    assert standing["r1"] in begun["r2.t1"]
     first, second = ({e.seed for e in _tuned_in(events, n)} for n in (1, 2))
     assert first
     assert second
@@ -303,18 +219,6 @@ def _tuned_in(events: Any, round_: int) -> Any:
             yield from (
                 episode for rollout in inflate(event.data["rollouts"]) for episode in rollout.episodes
             )
-
-
-def test_a_tuning_of_an_earlier_version_is_taken_up_as_it_was_begun(tmp_path: Path) -> None:
-    """Its batches are of the candidates that it names, so the best of earlier rounds does not join them."""
-    starts = [Start(id_, Program.parse(TUNABLE), 1.0) for id_ in ("r2c1", "r1c1t")]
-    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
-    with Journal(tmp_path) as journal:
-        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        tuner = Tuner(nobody, spender, config, 10)
-        assert tuner._as_begun(1, starts) == (starts, False)
-        journal.add("tuning", "r2.t1", {"spent": {"tune": 0}, "candidates": ["r2c1"]})
-        assert tuner._as_begun(2, starts) == (starts[:1], True)
 
 
 @pytest.mark.parametrize(("model", "tuned"), [(False, ["r1c1"]), (True, ["w1c1", "r1c1"])])
@@ -351,33 +255,6 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(nobody, spender, config, 10)
-        assert tuner._more_is_possible(history)
-        assert tuner._earlier(history, [new]) == [best]
-        assert tuner._earlier(history, [best, new]) == []
         tuned = asyncio.run(tuner._measured(better, history, 2))
     assert tuned is not None
     assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))
-
-
-@pytest.mark.parametrize(
-    ("best", "other", "chance", "agreed"),
-    [((0.92, 0.93), (0.92, 0.93), 0.1, True), ((0.92, 0.93, 0.1), (0.92, 0.93), 0.1, False), ((0.9, 0.5), (0.5, 0.9), 0.1, False), ((0.9, 0.5), (0.5, 0.5), 0.1, False),
-     ((-200.0, -200.0), (-200.0, -200.0), -200.0, False)],
-)  # fmt: skip
-def test_two_structures_that_earn_the_same_end_the_last_search(
-    best: Any, other: Any, chance: float, agreed: bool, tmp_path: Path
-) -> None:
-    """What unlike programs agree on is likely all there is; not where chance earns it, nor on good starts of the best."""
-
-    def attempt(id_: str, source: str, returns: Any) -> Attempt:
-        played = tuple(EpisodeRecord(i, one, 10) for i, one in enumerate(returns))
-        return Attempt(
-            Candidate(id_, Program.parse(source).source, 1, digest=id_), Evaluation("ok", played, 20)
-        )
-
-    history = History([attempt("r1c1", TUNABLE, best), attempt("r1c2", IDLE, other)], leader_id="r1c1")
-    history.references = {"random": Evidence((EpisodeRecord(9, chance, 10),))}
-    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
-    with Journal(tmp_path) as journal:
-        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        assert Tuner(nobody, spender, config, 10)._more_is_possible(history) != agreed

@@ -7,9 +7,8 @@ import pytest
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning import Tuned
-from promptpo.search.tuning.peaks import Peak
 from promptpo.telling.standing import Where
-from promptpo.telling.tuning import NOT_PAID, moved_in_words, outcome_in_words, peak_in_words
+from promptpo.telling.tuning import NOT_PAID, moved_in_words, outcome_in_words
 
 
 def tuned(**more: Any) -> Tuned:
@@ -69,26 +68,3 @@ def test_a_plan_of_few_steps_is_no_promise() -> None:
     never = Where(4, 4)
     assert never.tunable
     assert "tun" not in never.in_words()
-
-
-def test_an_outstanding_episode_of_tuning_is_told() -> None:
-    """A rare reward that a mean hides: what it was, and with which numbers; not where it is about what others have."""
-    lucky = tuned(peak=Peak(984.0, {"via": 0.7098, "gain": 2.0}))
-    told = peak_in_words(lucky, [-11.5, -20.0, -13.0])
-    assert told == (
-        "one episode of its tuning returned 984, far above the -11.5 that is the most any candidate has had, with "
-        "via 0.7098, gain 2"
-    )
-    assert peak_in_words(lucky, [900.0, 20.0]) == ""
-    assert peak_in_words(tuned(), [1.0]) == ""
-
-
-def test_an_episode_of_a_tuning_in_vain_is_told_where_it_is_far_above_its_own() -> None:
-    """With what the same numbers gave again, though another program has earned as much."""
-    lucky = tuned(peak=Peak(410.0, {"gain": 2.0}, (80.0, 100.0)))
-    assert peak_in_words(lucky, [500.0, 90.0], [90.0, 95.0]) == (
-        "one episode of its tuning returned 410, far above the 95 that is the most of its own, with gain 2; "
-        "2 other whole episodes with these numbers returned 90 on average"
-    )
-    assert peak_in_words(lucky, [500.0, 90.0]) == ""
-    assert peak_in_words(lucky, [500.0, 400.0], [400.0]) == ""

@@ -13,7 +13,9 @@ from sandbox import Episode, Failure, Rollout, Trial
 Return = Callable[[Trial], float]
 
 
-def episode(trial: Trial, return_: float, steps: int, *, terminated: bool = False) -> Episode:
+def episode(
+    trial: Trial, return_: float, steps: int, *, terminated: bool = False, success: bool | None = None
+) -> Episode:
     """A finished episode; a NaN return stands for a failed one."""
     failure = Failure("crashed", "the policy crashed") if math.isnan(return_) else None
     return Episode(
@@ -22,17 +24,30 @@ def episode(trial: Trial, return_: float, steps: int, *, terminated: bool = Fals
         steps=steps,
         terminated=terminated,
         truncated=not terminated,
-        success=None,
+        success=success,
         clipped=0,
         policy_seconds=0.0,
         failure=failure,
     )
 
 
-def answer(job: Batch, return_of: Return, length: int, *, terminated: bool = False) -> Rollout:
+def answer(
+    job: Batch,
+    return_of: Return,
+    length: int,
+    *,
+    terminated: bool = False,
+    success: Callable[[Trial], bool | None] = lambda _: None,
+) -> Rollout:
     """What rolling a job out would give if a trial's return were a function of it."""
     episodes = tuple(
-        episode(trial, return_of(trial), min(length, trial.horizon or length), terminated=terminated)
+        episode(
+            trial,
+            return_of(trial),
+            min(length, trial.horizon or length),
+            terminated=terminated,
+            success=success(trial),
+        )
         for trial in job.trials
     )
     failed = [e.failure for e in episodes if e.failure]

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from promptpo.program import Program
-from promptpo.search.tuning.batches import Start
-from promptpo.search.tuning.cma_search import CmaSearch
+from promptpo.search.tuning.batches import Purse, Start
 from promptpo.search.tuning.directions import LEAST, MirroredDirections
-from promptpo.search.tuning.distribution import MANY
+from promptpo.search.tuning.numbers import MANY, NumberSearch
 
 
 def searched(cost: Any, size: int, generations: int, seed: int = 0) -> MirroredDirections:
@@ -59,8 +58,7 @@ def test_only_many_numbers_are_searched_so(size: int) -> None:
         f'import numpy as np\nPARAMS = {{"W": (np.zeros(({size},)), -1.0, 1.0)}}\n\n\nclass Policy:\n'
         "    def __init__(self, params):\n        self.w = params['W']\n\n    def act(self, obs):\n        return self.w[:1]\n"
     )
-    search = CmaSearch(
-        Start("a", Program.parse(source), 0.0), 0, lambda start, n: tuple(range(start, start + n))
-    )
+    start, purse = Start("a", Program.parse(source), 0.0), Purse(100_000, 100)
+    search = NumberSearch(start, 0, lambda first, n: tuple(range(first, first + n)), purse)
     assert search.size == size
     assert isinstance(search._es, MirroredDirections) == (size > MANY)

@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.search.tuning.archive import Archive, mean_or_worst
 from promptpo.search.tuning.space import ParamSpace
 
 SPACE = ParamSpace({"a": (0.0, -2.0, 2.0), "b": (1.0, 0.1, 100.0), "fixed": (3.0, 3.0, 3.0)})
@@ -40,19 +39,3 @@ def test_bounds_are_named() -> None:
     assert SPACE.bounds_of({**SPACE.defaults, "b": 100.0})["b"] == "upper"
     assert SPACE.bounds_of({**SPACE.defaults, "b": 0.1})["b"] == "lower"
     assert SPACE.bounds_of({**SPACE.defaults, "a": 1.0})["a"] == ""
-
-
-def test_a_lucky_vector_does_not_beat_a_reliable_one() -> None:
-    """One standard error is taken off the mean."""
-    archive = Archive()
-    archive.offer(np.array([0.1]), [9.0, 11.0, 10.0, 12.0, 8.0, 10.0])
-    archive.offer(np.array([0.9]), [10.8])
-    best = archive.best()
-    assert best is not None
-    assert best.vector[0] == 0.1
-
-
-def test_failures_are_worse_than_anything() -> None:
-    """A single failed episode spoils a vector."""
-    assert mean_or_worst([1.0, -np.inf]) == -np.inf
-    assert mean_or_worst([]) == -np.inf

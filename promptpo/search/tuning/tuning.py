@@ -1,0 +1,312 @@
+"""Tuning: the numbers of one or several candidates, within a budget of steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from promptpo.rollouts.results import record_of
+from promptpo.run.evidence import SMALL, Evidence
+from promptpo.search.racing import AHEAD, Course, Race
+from promptpo.search.tuning.arms import arm_of, entrants
+from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, Tuned, failed, score
+from sandbox import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from promptpo.search.tuning.arms import Arm
+    from promptpo.search.tuning.batches import Score, SeedSource, Start
+    from sandbox import Episode, Rollout
+
+LANES, SHORT_EPISODES = 8, 50
+"""Trials in one batch for a worker, few enough that a generation keeps several workers busy; eight times as many where
+episodes have fewer steps than this and are cheaper than sending them somewhere."""
+
+SEARCH, RACE = 0.88, 0.5
+"""Shares of the steps for the search, before the final choice, and of these for the structures that are given up."""
+
+LOOK, BLOCK, FINALISTS, LAST = 4, 3, 5, 20
+"""Whole episodes of a look, of a step of the final choice, those that meet in it, and the most episodes of each."""
+
+PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
+"""Whole episodes, look by look, by which a target counts as reached, and the most that all proofs take of the steps."""
+
+LOOK_SEED, CHOICE_SEED = 450_000, 500_000
+"""Looks and the final choice use training seeds from these on."""
+
+T = TypeVar("T")
+Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
+"""Work that yields what is to be rolled out and is sent the rollouts."""
+
+
+@dataclass
+class Contestant:
+    """Where the search for one structure stands.
+
+    Attributes:
+        arm: The search.
+        front: The best numbers by whole episodes; at first those that it came with.
+        score: Theirs when they were last looked at.
+        idle: Looks without a gain, one after the other.
+    """
+
+    arm: Arm
+    front: Finalist
+    score: Score = WORST
+    idle: int = 0
+
+    @property
+    def original(self) -> Finalist:
+        """What it came with."""
+        return Finalist(self.arm.start.program, self.arm.start.program.values or {})
+
+
+class Tuning:
+    """Tunes the numbers of one or several candidates inside a step budget.
+
+    Search goes in legs. After each the numbers that it believes in meet those in front in whole episodes on shared starts.
+    A gain goes on; without one episodes become longer, or the search begins anew in a larger population, and after two in a
+    row it ends. Several structures race in legs of the same size, after each of which the worse half is given up. In the end
+    the finalists and the original meet on starts that nothing has used; the original stays unless another is better beyond
+    noise.
+
+    It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step` in the same
+    order, and go on until there are no more. `result` may be asked for at any time, so that what an interrupted tuning has
+    found is not lost. With the same arguments and rollouts the batches are the same.
+
+    ```python
+    tuning = Tuning(starts, steps=100_000, seeds=seeds, horizon=1000, seed=0)
+    while tuning.batches:
+        tuning.step([roll_out(batch) for batch in tuning.batches])
+    best = tuning.result()
+    ```
+
+    Args:
+        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` come back as they are, and of
+            several that are the same program all but the first.
+        steps: Environment steps that may be taken in all; kept as long as episodes do not suddenly become more than twice as
+            long as any before.
+        seeds: Source of training seeds.
+        horizon: Full episode length, in steps.
+        seed: Decides everything random.
+        target: Stop when numbers reach this mean return.
+        thorough: Spend all steps, rather than end where two looks show no gain.
+
+    Attributes:
+        batches: What is to be rolled out next; empty at the end.
+    """
+
+    def __init__(
+        self,
+        starts: Sequence[Start],
+        *,
+        steps: int,
+        seeds: SeedSource,
+        horizon: int,
+        seed: int,
+        target: float | None = None,
+        thorough: bool = False,
+    ) -> None:
+        self._starts, self._seeds, self._target, self._thorough = starts, seeds, target, thorough
+        self._purse = Purse(steps, horizon)
+        self._closing = False
+        self._used = self._proven = 0
+        self._tried: list[Finalist] = []
+        self._found: tuple[Finalist, float] | None = None
+        arms = [
+            arm
+            for i, start in _distinct(starts)
+            if (arm := arm_of(start, seed + i, seeds, self._purse)) is not None
+        ]
+        self._racing = [
+            Contestant(arm, Finalist(arm.start.program, arm.start.program.values or {}))
+            for arm in entrants(arms, steps)
+        ]
+        self._alive = list(self._racing)
+        self._work = self._run()
+        self.batches: Sequence[Batch] = next(self._work, ())
+
+    def step(self, rollouts: Sequence[Rollout]) -> None:
+        """Learn from the rollouts of `batches`, in their order, and decide what comes next."""
+        try:
+            self.batches = self._work.send(rollouts)
+        except StopIteration:
+            self.batches = ()
+
+    def finish(self) -> None:
+        """End the search: after the present batches only the final choice follows."""
+        self._closing = True
+
+    def result(self) -> tuple[Tuned, ...]:
+        """One result per start, in the same order: the final ones at the end, before it what is in front so far."""
+        return tuple(self._result(start) for start in self._starts)
+
+    def _result(self, start: Start) -> Tuned:
+        one = next((one for one in self._racing if one.arm.start is start), None)
+        if one is None:
+            return Tuned(start.id, start.program, score=start.score)
+        if one is not self._alive[0]:
+            return replace(one.arm.unchanged(), outcome="given up")
+        finalist, mean = self._found or self._so_far(one)
+        return one.arm.unchanged() if finalist == one.original else one.arm.tuned(finalist, mean)
+
+    @staticmethod
+    def _so_far(one: Contestant) -> tuple[Finalist, float]:
+        """What a search that was cut short believes in."""
+        believed = [] if one.front != one.original else one.arm.finalists()
+        return (believed[0], math.nan) if believed else (one.front, one.score[1])
+
+    def _run(self) -> Steps[None]:
+        """The search, and the final choice where there is something to choose from."""
+        purse, alive = self._purse, self._alive
+        if not alive:
+            return
+        yield from self._whole([(one, one.front) for one in alive], 1)  # to know how long episodes are
+        purse.kept = round((1 - SEARCH) * purse.steps)
+        rungs = math.ceil(math.log2(len(alive)))
+        while not self._closing and any(self._goes_on(one) for one in alive):
+            share = RACE * SEARCH * purse.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
+            paid, before = True, purse.spent
+            for one in alive:
+                paid = yield from self._leg(one, share)
+            if self._found or (len(alive) == 1 and not paid):
+                break
+            leg, look = purse.spent - before, purse.cost(2 * LOOK * len(alive))
+            late = len(alive) == 1 and look + leg / 2 > purse.left  # to be of use for what follows
+            if look > purse.left or (late and alive[0].arm.finished):
+                break
+            if late:
+                continue
+            yield from self._look()
+            alive.sort(key=lambda one: one.score, reverse=True)
+            del alive[math.ceil(len(alive) / 2) :]
+        if not self._found:
+            yield from self._choose(alive[0])
+
+    def _goes_on(self, one: Contestant) -> bool:
+        """Whether a search is worth more steps."""
+        patience = one.arm.patience
+        return not one.arm.finished if patience is None else self._thorough or one.idle < patience
+
+    def _leg(self, one: Contestant, share: float) -> Steps[bool]:
+        """Some generations of one structure; returns whether the steps paid for them."""
+        end = self._purse.spent + share
+        for _ in range(one.arm.leg):
+            if self._closing or one.arm.finished or self._purse.spent >= end:
+                break
+            batches = one.arm.ask(self._purse)
+            if not batches:
+                return False
+            one.arm.tell(
+                [episode for part in (yield from self._roll([(one, b) for b in batches])) for episode in part]
+            )
+            if self._target is not None and (yield from self._prove(one, self._target)):
+                break
+        return True
+
+    def _look(self) -> Steps[None]:
+        """Whole episodes of what is in front and of what the searches believe in, all on the same starts."""
+        pairs = [(one, finalist) for one in self._alive for finalist in (one.front, one.arm.finalists()[0])]
+        played = yield from self._whole(pairs, LOOK)
+        for i, one in enumerate(self._alive):
+            (old, old_score), (new, new_score) = played[2 * i : 2 * i + 2]
+            gained = new_score > WORST and (old_score == WORST or _gain(new, old))
+            one.front, one.score = (pairs[2 * i + 1][1], new_score) if gained else (one.front, old_score)
+            one.idle = 0 if gained else one.idle + 1
+            one.arm.go_on(one.front, gained=gained)
+
+    def _choose(self, one: Contestant) -> Steps[None]:
+        """The final choice: the original stays unless another is better beyond noise."""
+        purse = self._purse
+        purse.kept = 0
+        self._found = one.original, one.score[1]
+        if one.front == one.original and one.idle >= (one.arm.patience or math.inf):
+            return
+        found = [one.original, *(f for f in (one.front, *one.arm.finalists()) if f != one.original)]
+        paid = purse.left // purse.cost(BLOCK)
+        finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
+        if len(finalists) < 2:  # noqa: PLR2004 - nothing to choose from
+            return
+        race = Race(
+            {str(i): Evidence() for i in range(len(finalists))},
+            Course(self._seeds(CHOICE_SEED, LAST), BLOCK, purse.left, first=True),
+            champion="0",
+        )
+        while wanted := race.ask():
+            batches = [self._whole_of(finalists[int(n)], starts) for n, starts in wanted.items()]
+            rolled = yield from self._roll([(one, batch) for batch in batches])
+            ran = [() if any(map(failed, part)) else filter(None, part) for part in rolled]
+            race.tell({n: list(map(record_of, part)) for n, part in zip(wanted, ran, strict=True)})
+        won, original = race.evidence.get(race.front, Evidence()), race.evidence["0"]
+        if won.episodes and ("0" not in race.alive or won.against(original).verdict > 0):
+            self._found = finalists[int(race.front)], won.mean_return
+
+    def _prove(self, one: Contestant, target: float) -> Steps[bool]:
+        """Whole episodes of what may have reached the target; returns whether it has."""
+        finalist = one.arm.hopeful(target)
+        if finalist is None or finalist in self._tried:
+            return False
+        self._tried.append(finalist)
+        evidence = Evidence()
+        for n in PROOF:
+            if self._proven > PROOF_SHARE * self._purse.steps or self._purse.cost(n) > self._purse.left:
+                return False
+            before = self._purse.spent
+            ((more, score),) = yield from self._whole([(one, finalist)], n)
+            self._proven += self._purse.spent - before
+            evidence = Evidence.of(evidence.episodes, more.episodes)
+            if score == WORST or evidence.mean_return < target:
+                return False
+        if not evidence.holds(target):
+            return False
+        self._alive.sort(key=lambda other: other is not one)
+        self._found = finalist, evidence.mean_return
+        return True
+
+    def _whole(
+        self, finalists: Sequence[tuple[Contestant, Finalist]], n: int
+    ) -> Steps[list[tuple[Evidence, Score]]]:
+        """Whole episodes of several on the same starts, which nobody has played."""
+        seeds = self._seeds(LOOK_SEED + self._used, n)
+        self._used += n
+        rolled = yield from self._roll([(one, self._whole_of(f, seeds)) for one, f in finalists])
+        return [(Evidence.of(record_of(e) for e in part if e is not None), score(part)) for part in rolled]
+
+    def _whole_of(self, finalist: Finalist, seeds: Sequence[int]) -> Batch:
+        trials = (Trial(seed, finalist.params, self._purse.horizon) for seed in seeds)
+        return Batch(finalist.program, tuple(trials))
+
+    def _roll(self, asked: Sequence[tuple[Contestant, Batch]]) -> Steps[list[list[Episode | None]]]:
+        """Cut batches into smaller ones, and put the episodes together again, one per trial."""
+        lanes = LANES if self._purse.longest >= SHORT_EPISODES else 8 * LANES
+        parts = [(i, part) for i, (_, batch) in enumerate(asked) for part in batch.split(lanes)]
+        rollouts = yield [part for _, part in parts]
+        episodes: list[list[Episode | None]] = [[] for _ in asked]
+        for (i, part), rollout in zip(parts, rollouts, strict=True):
+            finished = iter(rollout.episodes)
+            mine = [
+                None if n in rollout.unfinished else next(finished, None) for n in range(len(part.trials))
+            ]
+            self._purse.pay(part, mine)
+            arm = asked[i][0].arm
+            arm.steps += sum(episode.steps for episode in mine if episode is not None)
+            arm.evaluations += len(mine)
+            episodes[i] += mine
+        return episodes
+
+
+def _gain(new: Evidence, old: Evidence) -> bool:
+    """Whether one is better beyond noise, and by what is worth a step."""
+    difference = new.against(old)
+    worth = abs(difference.mean) > SMALL * max(map(abs, old.returns)) or any(difference.successes)
+    return difference.beyond(AHEAD) > 0 and worth
+
+
+def _distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
+    """The starts with their places, each program once."""
+    first: dict[str, tuple[int, Start]] = {}
+    for i, start in enumerate(starts):
+        first.setdefault(start.program.digest, (i, start))
+    return list(first.values())
