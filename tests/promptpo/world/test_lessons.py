@@ -15,15 +15,12 @@ from gymnasium import spaces
 
 import promptpo
 from promptpo.cli.show import overview
-from promptpo.run.disappointment import Disappointment
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.records import Candidate
 from promptpo.search import modelling
-from promptpo.search.history import History
 from promptpo.search.lessons import Lessons, disappoints
 from promptpo.search.model_rounds import ModelRounds
 from promptpo.search.modelling import Modelled, Modeller
-from promptpo.telling.world import disappointments_in_words
 from promptpo.world import scoring
 from sandbox import Predictions, Replay, Sandbox, Trial
 from tests.promptpo.optimizing import Model, optimize
@@ -158,7 +155,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[promptpo.Run
 def test_a_disappointment_is_told_to_whoever_writes_next(
     run: tuple[promptpo.RunResult, Model], tmp_path: Path
 ) -> None:
-    """The next round's request, the request for a better model, and `show` tell promise, earnings and rows."""
+    """The request for a better model, and `show`, tell promise, earnings and rows."""
     result, model = run
     told = read_run(result.directory)["disappointment"]
     assert [event.key for event in told] == ["w1c1"]
@@ -167,21 +164,9 @@ def test_a_disappointment_is_told_to_whoever_writes_next(
     assert "predicted [" in rows[0]
     assert "really [" in rows[0]
     requests = {request.key: request.messages[-1].content for request in model.requests}
-    for key in ("r2.c1", "r2.world1"):
-        assert "w1c1" in requests[key]
-        assert rows[0] in requests[key]
+    assert "w1c1" in requests["r2.world1"]
+    assert rows[0] in requests["r2.world1"]
     assert rows[0] not in requests["r1.c1"]
     shown = overview(result.directory)
     assert "w1c1 was promised 400 by the model and earned" in shown
     assert rows[0] in shown
-
-
-def test_without_disappointments_nothing_is_told() -> None:
-    """A request says nothing of the model until it was wrong; then the latest are told, shortened where it must be."""
-    history = History()
-    assert disappointments_in_words(history) == ""
-    history.disappointments += [Disappointment(f"r{n}c1tt", 9.0, 1.0, ("a", "b", "c")) for n in (1, 2, 3)]
-    text = disappointments_in_words(history, rows=1)
-    assert "r1c1tt" not in text
-    assert text.count("  - a") == 2
-    assert "  - b" not in text
