@@ -140,9 +140,12 @@ class Judge:
             and not one.candidate.duplicate_of
             and (leader is None or history.against(one, leader).verdict >= 0)
         ]
-        order = functools.cmp_to_key(lambda a, b: (history.better(b, a)) - (history.better(a, b)))
+
+        def order(one: Attempt, other: Attempt) -> int:
+            return history.better(other, one) - history.better(one, other)
+
         structures: dict[str, Attempt] = {}
-        for one in sorted(new, key=order):
+        for one in sorted(new, key=functools.cmp_to_key(order)):
             structures.setdefault(Program.parse(one.candidate.source).skeleton, one)
         most = self._config.switches.validate
         return [*([leader] if leader else []), *list(structures.values())[: most + (leader is None)]]
