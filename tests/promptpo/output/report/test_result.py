@@ -12,13 +12,11 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: p
     """The old content is there, the error comes through, and no temporary file is left."""
     path = tmp_path / "result.json"
     write_atomically(path, "old")
-    whole = Path.write_bytes
 
-    def full(self: Path, content: bytes) -> None:
-        whole(self, content[:1])
+    def full(_self: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
