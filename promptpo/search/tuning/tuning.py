@@ -221,13 +221,15 @@ class Tuning:
         """The final choice: the original stays unless another is better beyond noise."""
         purse = self._purse
         purse.kept = 0
-        self._found = one.original, one.score[1]
+        stays = one.original, one.score[1]
         if one.front == one.original and one.idle >= (one.arm.patience or math.inf):
+            self._found = stays
             return
         found = [one.original, *(f for f in (one.front, *one.arm.finalists()) if f != one.original)]
         paid = purse.left // purse.cost(BLOCK)
         finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
         if len(finalists) < 2:  # noqa: PLR2004 - nothing to choose from
+            self._found = stays
             return
         race = Race(
             {str(i): Evidence() for i in range(len(finalists))},
@@ -240,8 +242,8 @@ class Tuning:
             ran = [() if any(map(failed, part)) else filter(None, part) for part in rolled]
             race.tell({n: list(map(record_of, part)) for n, part in zip(wanted, ran, strict=True)})
         won, original = race.evidence.get(race.front, Evidence()), race.evidence["0"]
-        if won.episodes and ("0" not in race.alive or won.against(original).verdict > 0):
-            self._found = finalists[int(race.front)], won.mean_return
+        better = won.episodes and ("0" not in race.alive or won.against(original).verdict > 0)
+        self._found = (finalists[int(race.front)], won.mean_return) if better else stays
 
     def _prove(self, one: Contestant, target: float) -> Steps[bool]:
         """Whole episodes of what may have reached the target; returns whether it has."""
