@@ -131,48 +131,9 @@ def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe: str, key: str, 
     assert run.data["rounds"] == 2
 
 
-def test_the_feedback_class_can_be_replaced(tmp_path: Path) -> None:
-    """With the first round's results, where its words will be told; the new one speaks from the next round on, with its legend."""
-    answers = {
-        "r2.c1": f"{GOOD}\nNow the tool:\n{COUNTING}",
-        "r2.c2": f"{variant(WEAK, 2)}\n{FEEDBACK.replace('largest', 'greatest')}",  # not offered: not taken
-        "r3.c1": variant(WEAK, 3),
-    }
-    model = Model(answers)
-    run = optimize(model, tmp_path / "run", rounds=4, candidates=2)
-    told = {r.key: r.messages[-1].content for r in model.requests}
-    offer = re.compile(r"a second ```python fence with a new\s+class\s+`Feedback`")
-    assert [key for key in told if offer.search(told[key])] == ["r2.c1"]
-    assert "turns = n" not in told["r3.c1"]  # the second round was still told by the first class
-    assert "turns = n" in told["r4.c1"]
-    events = read_run(run.directory)
-    assert [e.data["by"] for e in events["decision"] if e.key.endswith(".feedback")] == ["r2.c1"]
-    by = {e.key.split(".")[-1]: e.data["diagnosis"]["by"] for e in events["feedback"]}
-    assert by == {"r1": "feedback", "r2": "feedback", "r3": "r2.c1"}
-    assert "turns" in events["feedback"][-1].data["text"]
-
-
-def test_a_new_feedback_class_that_is_broken_gives_way_to_the_old(tmp_path: Path) -> None:
-    """After its repair failed too."""
-    broken = COUNTING.replace("angles =", "nothing = 1 / 0\n        angles =")
-    model = Model(
-        {
-            "r1.c1": WEAK,
-            "r2.c1": f"{GOOD}\n{broken}",
-            "feedback.r2.c1.repair1": broken,
-            "r3.c1": variant(WEAK, 3),
-        }
-    )
-    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, repairs=1)
-    assert "feedback.r2.c1.repair1" in model.asked()
-    feedback = read_run(run.directory)["feedback"][-1].data
-    assert feedback["diagnosis"]["by"] == "feedback"
-    assert "the largest lean" in feedback["text"]
-
-
 @pytest.mark.parametrize("after", ["r2.c1", "r3.c1"])
 def test_a_resumed_run_asks_the_same_questions(after: str, tmp_path: Path) -> None:
-    """Strategies, the feedback class in force, what was left: a run cut after any answer goes on alike."""
+    """Strategies, what was left: a run cut after any answer goes on alike."""
     answers = {
         "r1.c1": f"{FIVE}\n{TUNABLE}",
         "r2.c1": f"{variant(WEAK, 2)}\n{COUNTING}",

@@ -76,7 +76,9 @@ def test_metrics_of_a_run(tracked: Any) -> None:
     assert steps == sorted(steps)
     assert values(memory, "test/mean_reward")[-1][1] == run.mean_return
     best = [value for _, value in values(memory, "eval/best_mean_reward")]
-    assert best[-1] > best[0], "what is known of the best may fall as it plays on, and rises with better programs"
+    assert best[-1] > best[0], (
+        "what is known of the best may fall as it plays on, and rises with better programs"
+    )
     assert values(memory, "llm/calls")[-1][1] == run.data["llm"]["calls"]
     assert values(memory, "tune/best_return")
     assert memory.parameters["env_id"] == "CartPole-v1"
