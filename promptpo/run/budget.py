@@ -94,8 +94,8 @@ def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, l
     """Steps for tuning one round's candidates.
 
     Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
-    stays for later rounds. Where nothing learns from the rounds, each gets half of what is left: going on is worth more than
-    beginning again.
+    stays for later rounds. Where nothing learns from the rounds, each gets half of what is left, however little: going on is
+    worth more than beginning again.
 
     Args:
         left: Of the run; None without a limit.
@@ -107,13 +107,10 @@ def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, l
     row = TABLE["tuning"]
     if left is None:
         return min(round(row.cap * length), UNLIMITED_STEPS)
-    last = rounds <= 1 or not learns
-    paid = (
-        (left - max(1, rounds) * coming) // max(1, rounds)
-        if learns
-        else left // min(2, max(1, rounds)) - coming
-    )
-    paid = max(paid, left // 2) if last else paid
+    if not learns:
+        return min(round(row.cap * length), left // min(2, max(1, rounds)))
+    paid = (left - max(1, rounds) * coming) // max(1, rounds)
+    paid = max(paid, left // 2) if rounds <= 1 else paid
     return min(round(row.cap * length), paid) if paid >= row.floor * length > 0 else 0
 
 

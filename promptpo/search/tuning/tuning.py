@@ -228,8 +228,8 @@ class Tuning:
         found = [one.original, *(f for f in (one.front, *one.arm.finalists()) if f != one.original)]
         paid = purse.left // purse.cost(BLOCK)
         finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
-        if len(finalists) < 2:  # noqa: PLR2004 - nothing to choose from
-            self._found = stays
+        if len(finalists) < 2:  # noqa: PLR2004 - no steps to choose with: whoever judges candidates does
+            self._found = self._so_far(one) if len(found) > 1 else stays
             return
         race = Race(
             {str(i): Evidence() for i in range(len(finalists))},
