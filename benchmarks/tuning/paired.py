@@ -49,7 +49,7 @@ def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
     label, which = STRUCTURES[name]
     program = Program.parse(supplied(task, label)[which])
     envs = [make_env(task) for _ in range(LANES)]
-    horizon = envs[0].spec.max_episode_steps if envs[0].spec else None
+    horizon = (envs[0].spec.max_episode_steps if envs[0].spec else None) or 1000
     seeds = Seeds(seed)
     began = time.process_time()
     with Sandbox() as box:

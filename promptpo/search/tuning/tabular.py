@@ -43,7 +43,8 @@ class TableSearch:
         purse: The steps of the whole tuning.
     """
 
-    population, size, leg = FEWEST, 0, 4
+    population, size = FEWEST, 0
+    leg = 10_000  # until it is done: looks at what it knows so far decide nothing
     patience: int | None = None  # it ends by itself
 
     def __init__(self, start: Start, seeds: SeedSource, purse: Purse) -> None:

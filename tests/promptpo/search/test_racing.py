@@ -70,7 +70,7 @@ class Field:
     def run(self, champion: str = "", **limits: object) -> Race:
         """A race of all of them, each with five starts played already."""
         arms = {name: Evidence(tuple(self.episode(name, s) for s in range(5))) for name in self.qualities}
-        found = Race(arms, Course(range(100, 120), 5, **limits), champion=champion)  # type: ignore[arg-type]
+        found = Race(arms, Course(range(100, 120), 5, **limits), champion=champion)
         while wanted := found.ask():
             for name, seeds in wanted.items():
                 self.played[name] += len(seeds)
