@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchmarks.flags import CellFlags, ComparedFlags, KeptFlags, ProbeFlags, WorkFlags
+from benchmarks.flags import CellFlags, ComparedFlags, KeptFlags, WorkFlags
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.groups import grouped
 from promptpo.cli.terminal import print_json
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
     from benchmarks.benchmark import Benchmark
     from benchmarks.runner.processes import FailedCell
-
-SHOWN_VERSIONS = ("python", "promptpo", "numpy", "gymnasium")
 
 app = typer.Typer(
     add_completion=False,
@@ -44,7 +41,6 @@ def benchmark(
     cell: CellFlags,
     work: WorkFlags,
     kept: KeptFlags,
-    probing: ProbeFlags,
     as_json: AsJson = False,
 ) -> None:
     """Compare methods and models on a suite of tasks.
@@ -55,11 +51,6 @@ def benchmark(
     """
     if suite == "list":
         _list(as_json=as_json)
-        return
-    if probing.probe:
-        if suite != "icpi":
-            raise UsageError(f"--probe is for icpi, not {suite}.")
-        _probe_sizes(compared, probing, kept, dry_run=work.dry_run, usd=cell.max_usd)
         return
     asked = _asked(suite, compared, cell, kept)
     if work.dry_run:
@@ -128,52 +119,6 @@ def _asked(suite: str, compared: ComparedFlags, cell: CellFlags, kept: KeptFlags
         executor=cell.executor,
     )
     return Benchmark(loaded, chosen, named, compared.seeds, budget, root, arguments, kept.publish)
-
-
-def _probe_sizes(
-    compared: ComparedFlags, probing: ProbeFlags, kept: KeptFlags, *, dry_run: bool, usd: float | None
-) -> None:
-    """Which models are large enough for ICPI: a table and a figure."""
-    from benchmarks.icpi.__main__ import full_id
-    from benchmarks.icpi.sizes import SizesStudy, sized_models
-    from benchmarks.icpi.sizes_report import HEAD, table, write
-    from benchmarks.measuring.tables import aligned
-    from promptpo.output.report import versions
-    from promptpo.run.config import Budget
-
-    folder = kept.out or Path("runs/benchmark-icpi-sizes")
-    sizes = [int(part) if part.strip().isdecimal() else 0 for part in probing.examples.split(",")]
-    if min(sizes) < 1:
-        raise UsageError(
-            f"--examples takes numbers with commas between them, such as 20,60, not {probing.examples!r}."
-        )
-    env_ids = [full_id(name) for name in probing.domains.split(",")]
-    study = SizesStudy(
-        sized_models(compared.models),
-        env_ids,
-        sorted(set(sizes)),
-        folder=folder,
-        budget=Budget(steps=None, usd=usd),
-        questions=probing.questions,
-        prompt_tokens=probing.prompt_tokens,
-        agent=probing.agent,
-        seeds=compared.seeds,
-    )
-    if not dry_run:
-        study.check()
-    for line in study.estimates():
-        print(line, file=sys.stdout if dry_run else sys.stderr, flush=True)
-    if dry_run:
-        return
-    probed, runs = study.run(lambda line: print(line, file=sys.stderr, flush=True))
-    arguments = sys.argv[1:]
-    made = ", ".join(f"{name} {number}" for name, number in versions().items() if name in SHOWN_VERSIONS)
-    write(
-        folder, study.models, probed, runs,
-        origin=f"`{shlex.join(['promptpo', *arguments])}`, {datetime.now(UTC):%Y-%m-%d}; {made}",
-    )  # fmt: skip
-    print(aligned(HEAD, table(study.models, probed, runs)))
-    print(folder / "sizes.png")
 
 
 def _split(text: str) -> list[str]:

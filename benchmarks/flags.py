@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
-
-AgentWhen = Literal["passed", "always", "never"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,23 +94,3 @@ class KeptFlags:
             help="Also write what is worth keeping in a repository there: report.md, its figures as pictures, results.csv.",
         ),
     ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProbeFlags:
-    """Which models are large enough for ICPI."""
-
-    probe: Annotated[
-        bool,
-        typer.Option(
-            "--probe",
-            help="For icpi: ask each of --models (any engine of ICPI; SIZE=ENGINE@ADDRESS) its four questions, and run it where it passes.",
-        ),
-    ] = False
-    agent: Annotated[AgentWhen, typer.Option(help="With --probe: when ICPI runs.")] = "passed"
-    domains: Annotated[str, typer.Option(help="With --probe: ICPI's domains.")] = "Chain"
-    examples: Annotated[str, typer.Option(help="With --probe: sizes of the memory.")] = "20,60"
-    questions: Annotated[
-        int, typer.Option(min=2, help="With --probe: questions of each kind, size and domain.")
-    ] = 20
-    prompt_tokens: Annotated[int, typer.Option(min=50, help="With --probe: budget of a prompt.")] = 3800

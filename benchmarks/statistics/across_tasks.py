@@ -50,6 +50,19 @@ def iqm_lead(one: Runs, other: Runs) -> Interval:
     return _over_tasks(pairs, lambda x: iqm(x[:, 0]) - iqm(x[:, 1]))
 
 
+def mean_lead(differences: Runs) -> Interval:
+    """How far one version is above another: the mean over tasks of the mean over pairs of runs.
+
+    Args:
+        differences: Task to what each pair of runs differs by.
+
+    Raises:
+        ValueError: There is no task.
+    """
+    means = [float(np.mean(values)) for values in differences.values()]
+    return _over_tasks(means, lambda x: float(np.mean(x)))
+
+
 def shared(one: Runs, other: Runs) -> list[str]:
     """Tasks that both have."""
     return [task for task in one if task in other]

@@ -1,1 +1,1 @@
-"""How far tuning takes programs: ``python -m benchmarks.tuning``."""
+"""The tuner alone: ``python -m benchmarks.tuning.paired``."""

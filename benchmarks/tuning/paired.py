@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.tuning.__main__ import ENVS
-from benchmarks.tuning.run import supplied
 from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.program import Program
+from promptpo.program.answers import extract
 from promptpo.run.records import Seeds
 from promptpo.search.tuning import Start, Tuning
 from sandbox import Sandbox, Trial
@@ -28,26 +28,28 @@ from sandbox import Sandbox, Trial
 if TYPE_CHECKING:
     import gymnasium
 
+ROOT = Path(__file__).parents[2]
 STRUCTURES = {
-    "HalfCheetah": ("hand", "clock"),
-    "Hopper": ("model", "2"),
-    "Walker2d": ("model", "1"),
-    "Swimmer": ("model", "2"),
-    "Ant": ("model", "1"),
-    "Reacher": ("model", "1"),
-    "BipedalWalker": ("model", "2"),
-    "LunarLanderContinuous": ("model", "2"),
+    "HalfCheetah": (Task("HalfCheetah-v5"), "benchmarks/results/tuning/structures/HalfCheetah-v5/clock.py"),
+    "Hopper": (Task("Hopper-v5"), "tests/recordings/Hopper-v5/2.md"),
+    "Walker2d": (Task("Walker2d-v5"), "tests/recordings/Walker2d-v5/1.md"),
+    "Swimmer": (Task("Swimmer-v5"), "tests/recordings/Swimmer-v5/2.md"),
+    "Ant": (Task("Ant-v5"), "tests/recordings/Ant-v5/1.md"),
+    "Reacher": (Task("Reacher-v5"), "tests/recordings/Reacher-v5/1.md"),
+    "BipedalWalker": (Task("BipedalWalker-v3"), "tests/recordings/BipedalWalker-v3/2.md"),
+    "LunarLanderContinuous": (
+        Task("LunarLander-v3", {"continuous": True}),
+        "tests/recordings/LunarLander-v3-continuous/2.md",
+    ),
 }
-"""Which recorded structure of each environment is tuned; see `benchmarks.tuning.run.supplied`."""
+"""Each environment, and which recorded structure of it is tuned: a language model's answer, or one written by hand."""
 
 LANES, TEST_EPISODES = 8, 10
 
 
 def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
     """Tune one structure and test it on held-out seeds."""
-    task = ENVS[name]
-    label, which = STRUCTURES[name]
-    program = Program.parse(supplied(task, label)[which])
+    task, program = STRUCTURES[name][0], structure(name)
     envs = [make_env(task) for _ in range(LANES)]
     horizon = (envs[0].spec.max_episode_steps if envs[0].spec else None) or 1000
     seeds = Seeds(seed)
@@ -78,6 +80,12 @@ def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
         "env": name, "budget": budget, "seed": seed, "untuned": untuned, "after": after, "steps": steps,
         "cpu_seconds": round(time.process_time() - began, 1),
     }  # fmt: skip
+
+
+def structure(name: str) -> Program:
+    """The program that is tuned on an environment, with the numbers that it was written with."""
+    text = (ROOT / STRUCTURES[name][1]).read_text(encoding="utf-8")
+    return Program.parse(text if STRUCTURES[name][1].endswith(".py") else extract(text).source)
 
 
 def _play(

@@ -1,8 +1,6 @@
 """Two versions of the tuner beside each other."""
 
-from benchmarks.tuning.__main__ import ENVS
-from benchmarks.tuning.paired import STRUCTURES, report
-from benchmarks.tuning.run import supplied
+from benchmarks.tuning.paired import STRUCTURES, report, structure
 
 
 def row(label: str, env: str, seed: int, after: float) -> dict[str, object]:
@@ -28,4 +26,4 @@ def test_only_shared_seeds_are_compared_on_a_scale_that_environments_share() -> 
 def test_every_structure_is_there() -> None:
     """At least eight environments, each with a recorded structure that has numbers."""
     assert len(STRUCTURES) >= 8
-    assert all(which in supplied(ENVS[name], label) for name, (label, which) in STRUCTURES.items())
+    assert all(structure(name).params for name in STRUCTURES)

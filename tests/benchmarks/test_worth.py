@@ -1,0 +1,74 @@
+"""What a mechanism is worth: the same runs by two versions, judged alike."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from benchmarks.worth.cases import cases
+from benchmarks.worth.runs import measure
+from benchmarks.worth.table import ended, told, tuned
+
+
+def heard(label: str, case: str, *scores: float, steps: int = 1000, calls: int = 4) -> dict[str, Any]:
+    """A row of a run whose rounds ended with programs of these returns on CartPole."""
+    digests = [f"{score:.0f}" for score in scores]
+    return {
+        "label": label, "case": case, "kind": "recorded", "task": "CartPole-v1", "success": False,
+        "digests": digests, "judged": dict(zip(digests, scores, strict=True)), "steps": steps, "calls": calls,
+    }  # fmt: skip
+
+
+def test_only_cases_that_both_versions_have_are_compared() -> None:
+    """Without less with, on the scale of the anchors, on which 500 is 1 and random actions are 0."""
+    rows = [
+        heard("old", "a", 500.0, 500.0, steps=1000), heard("new", "a", 500.0, 500.0, steps=500),
+        heard("old", "b", 22.7, 500.0), heard("new", "b", 22.7, 22.7, steps=0), heard("old", "c", 22.7),
+    ]  # fmt: skip
+    words = told(rows, "recorded", "old", "new")
+    assert words.startswith("-0.500 [-0.500, -0.500] at the end, -0.250 ")
+    assert words.endswith("2 pairs; 25% of the steps, 100% of the calls")
+    assert told(rows, "search", "old", "new") == "not measured"
+
+
+def test_a_run_that_stopped_early_keeps_what_it_has() -> None:
+    """Rounds that one version saved count with its last program, not as nothing."""
+    rows = [heard("old", "a", 100.0, 500.0, 500.0), heard("new", "a", 500.0)]
+    assert "+0.000 [+0.000, +0.000] at the end, +0.279 " in told(rows, "recorded", "old", "new")
+
+
+def test_a_run_without_a_policy_counts_as_random_actions() -> None:
+    """Neither skipped nor below what random actions earn."""
+    nothing = {**heard("new", "a", 500.0), "digests": [""], "judged": {}}
+    assert ended([(heard("old", "a", 500.0), nothing)]) == {"CartPole-v1": [-1.0]}
+    assert ended([(heard("old", "a", 0.0), nothing)]) == {"CartPole-v1": [0.0]}
+
+
+def test_tuning_is_compared_on_the_scale_of_the_anchors() -> None:
+    """On which Swimmer's 360 is 1 and -2.09 is 0."""
+    rows = [
+        ({"env": "Swimmer", "after": 360.0}, {"env": "Swimmer", "after": after}) for after in (360.0, -2.09)
+    ]
+    assert tuned(rows) == {"Swimmer-v5": pytest.approx([0.0, -1.0])}
+
+
+def test_there_are_recordings_enough() -> None:
+    """At least sixty recorded runs, and three seeds of program search on twelve tasks; each with a name of its own."""
+    found = cases()
+    assert sum(case.kind == "recorded" for case in found) >= 60
+    assert sum(case.kind == "search" for case in found) == 36
+    assert len({case.name for case in found}) == len(found)
+
+
+@pytest.mark.slow
+def test_a_recorded_run_is_heard_and_judged() -> None:
+    """By the version whose interpreter is given; what was judged before is not judged again."""
+    case = next(case for case in cases() if case.name == "CartPole-v1--promptpo-paper")
+    judged: dict[tuple[str, str], float] = {}
+    row = measure(case, [sys.executable], [], judged)
+    assert set(row["judged"].values()) == {500.0}
+    assert len(row["bests"]) == len(row["digests"]) >= 2
+    assert 0 < row["steps"] <= 20_000
+    before = dict.fromkeys(judged, 7.0)
+    again = measure(case, [sys.executable], ["--option", "racing=0"], before)
+    assert set(again["judged"].values()) == {7.0}
