@@ -85,7 +85,6 @@ def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode() -> None:
     ("module", "words", "said"),
     [
         ("oracles", ["NoSuchThing-v0", "--out", "x"], "there is no oracle for NoSuchThing-v0"),
-        ("baselines", ["--envs", "NoSuchThing-v0", "--out", "x"], "there is no environment NoSuchThing-v0"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, module: str, words: list[str], said: str) -> None:
