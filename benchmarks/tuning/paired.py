@@ -8,8 +8,10 @@ that are in the file are not measured again.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.measuring.telling import told
+from benchmarks.tuning.plain import tuned
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
+from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.run.records import Seeds
@@ -27,6 +32,8 @@ from sandbox import Sandbox, Trial
 
 if TYPE_CHECKING:
     import gymnasium
+
+    from sandbox import Rollout
 
 ROOT = Path(__file__).parents[2]
 STRUCTURES = {
@@ -47,39 +54,95 @@ STRUCTURES = {
 LANES, TEST_EPISODES = 8, 10
 
 
-def measure(name: str, budget: int, seed: int) -> dict[str, Any]:
-    """Tune one structure and test it on held-out seeds."""
+def measure(name: str, budget: int, seed: int, *, plain: bool = False) -> dict[str, Any]:
+    """Tune one structure, with ours or with the plain tuner, and test it on held-out seeds."""
     task, program = STRUCTURES[name][0], structure(name)
     envs = [make_env(task) for _ in range(LANES)]
-    horizon = (envs[0].spec.max_episode_steps if envs[0].spec else None) or 1000
     seeds = Seeds(seed)
     began = time.process_time()
     with Sandbox() as box:
         before, steps = _play(box, envs, program, seeds.train(5))
-        tuning = Tuning(
-            [Start("r1c1", program, before)],
-            steps=budget - steps,
-            seeds=lambda start, n: seeds.train(n, start=start),
-            horizon=horizon,
-            seed=seed,
-        )
-        while tuning.batches:
-            rollouts = [
-                box.rollout(b.source, envs, b.trials, clip_actions=True, stop_on_failure=False)
-                for b in tuning.batches
-            ]
-            steps += sum(rollout.steps for rollout in rollouts)
-            tuning.step(rollouts)
-        (tuned,) = tuning.result()
+        spend = _plain if plain else _ours
+        found, spent = spend(box, envs, Start("r1c1", program, before), budget - steps, seeds, seed)
+        steps += spent
         test = seeds.test(TEST_EPISODES)
         untuned, _ = _play(box, envs, program, test)
-        after, _ = _play(box, envs, tuned.program, test)
+        after, _ = _play(box, envs, found, test)
     for env in envs:
         env.close()
     return {
         "env": name, "budget": budget, "seed": seed, "untuned": untuned, "after": after, "steps": steps,
         "cpu_seconds": round(time.process_time() - began, 1),
     }  # fmt: skip
+
+
+def _horizon(env: gymnasium.Env[Any, Any]) -> int:
+    return (env.spec.max_episode_steps if env.spec else None) or 1000
+
+
+def _ours(
+    box: Sandbox, envs: Sequence[gymnasium.Env[Any, Any]], start: Start, steps: int, seeds: Seeds, seed: int
+) -> tuple[Program, int]:
+    spent = 0
+    tuning = Tuning(
+        [start],
+        steps=steps,
+        seeds=lambda first, n: seeds.train(n, start=first),
+        horizon=_horizon(envs[0]),
+        seed=seed,
+    )
+    while tuning.batches:
+        rollouts = [
+            box.rollout(b.source, envs, b.trials, clip_actions=True, stop_on_failure=False)
+            for b in tuning.batches
+        ]
+        spent += sum(rollout.steps for rollout in rollouts)
+        tuning.step(rollouts)
+    return tuning.result()[0].program, spent
+
+
+def _plain(
+    box: Sandbox, envs: Sequence[gymnasium.Env[Any, Any]], start: Start, steps: int, seeds: Seeds, seed: int
+) -> tuple[Program, int]:
+    spent = 0
+
+    def roll(trials: Sequence[Trial]) -> Rollout:
+        nonlocal spent
+        rollout = box.rollout(start.program.source, envs, trials, clip_actions=True, stop_on_failure=False)
+        spent += rollout.steps
+        return rollout
+
+    rng = np.random.default_rng(seed)
+    found = tuned(
+        start.program,
+        roll,
+        lambda first, n: seeds.train(n, start=first),
+        _horizon(envs[0]),
+        steps,
+        rng,
+    )
+    return found, spent
+
+
+def overridden(text: str) -> None:
+    """Give a constant of the tuner another value, from text like `numbers.SHORT=1`, to measure what it is worth.
+
+    Raises:
+        UsageError: There is no such constant.
+    """
+    place, _, value = text.partition("=")
+    module, _, path = place.partition(".")
+    *owners, name = path.split(".")
+    try:
+        owner: Any = importlib.import_module(f"promptpo.search.tuning.{module}")
+        for one in owners:
+            owner = getattr(owner, one)
+        getattr(owner, name)
+        setattr(owner, name, json.loads(value))
+    except (ImportError, AttributeError, ValueError):
+        raise UsageError(
+            f"The tuner has no constant {text!r}; write MODULE.NAME=VALUE, as numbers.SHORT=1."
+        ) from None
 
 
 def structure(name: str) -> Program:
@@ -147,6 +210,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", nargs="*", type=int, default=[131_072])
     parser.add_argument("--first-seed", type=int, default=600)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--plain", action="store_true", help="measure the plain tuner of plain.py instead of ours"
+    )
+    parser.add_argument(
+        "--set", nargs="*", default=[], metavar="MODULE.NAME=VALUE", help="constants of the tuner"
+    )
     parser.add_argument("--report", action="store_true", help="measure nothing, print what is there")
     options = parser.parse_args(arguments)
     text = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
@@ -154,17 +223,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.report:
         print("\n\n".join(report(rows, budget) for budget in sorted({row["budget"] for row in rows})))
         return
+    for one in options.set:
+        overridden(one)
     known = {(row["label"], row["env"], row["budget"], row["seed"]) for row in rows}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for budget in options.steps:
             for env in options.envs:
                 if (options.label, env, budget, seed) not in known:
-                    row = {"label": options.label, **measure(env, budget, seed)}
+                    row = {"label": options.label, **measure(env, budget, seed, plain=options.plain)}
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(row) + "\n")
                     print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(told(main))
