@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import inbox, many_commands, result_commands, seeds_command, specs, view_commands
+from promptpo.cli import inbox, many_commands, refining, result_commands, seeds_command, specs, view_commands
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
@@ -194,6 +194,8 @@ def optimize(
     from promptpo.rollouts.agents import agent_file
     from promptpo.run.checking import config_of
 
+    if limits.refine is not None:
+        refining.check_refine(seeds=trying.seeds)
     model, models = one_or_several(asking.model)
     task = making.task(env_id)
     config = config_of(
@@ -251,7 +253,7 @@ def optimize(
         return
     with _display(showing) as observer:
         run = begin(config, out=out, observer=observer)
-    _finish(run, showing)
+    _finish(run, showing, limits.refine)
 
 
 @app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
@@ -280,12 +282,14 @@ def resume(run: RunDir, limits: NewBudgetFlags, trusting: TrustFlags, showing: S
         "allow_weaker_sandbox": trusting.allow_weaker_sandbox,
         "trust": trusting.trust,
     }
+    if limits.refine is not None:
+        refining.check_refine(seeds=1 if is_folder_of_seeds(run) else None)
     if is_folder_of_seeds(run):
         seeds_command.finish(resume_seeds(run, _displays(showing), **changes), showing)
         return
     with _display(showing) as observer:
         result = continued(run, observer=observer, **changes).run()
-    _finish(result, showing)
+    _finish(result, showing, limits.refine)
 
 
 @contextmanager
@@ -311,15 +315,17 @@ def _displays(showing: ShowingFlags) -> Callable[[int], AbstractContextManager[O
     return lambda seed: _display(showing, seed)
 
 
-def _finish(run: RunResult, showing: ShowingFlags) -> None:
+def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> None:
+    if refine is not None and result.data["best"] is not None:
+        result = refining.refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
     if showing.as_json:
-        print_json({"run": str(run.directory), **run.data})
-    if run.data["best"] is None:
+        print_json({"run": str(result.directory), **result.data})
+    if result.data["best"] is None:
         raise typer.Exit(1)
     from promptpo.run.control import INTERRUPTED
 
-    if showing.film and not run.stop_reason.startswith(INTERRUPTED):
-        view_commands.add_episode(run)
+    if showing.film and not result.stop_reason.startswith(INTERRUPTED):
+        view_commands.add_episode(result)
 
 
 result_commands.add_to(app)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -260,6 +260,16 @@ class TryingFlags:
     allow_weaker_sandbox: Weaker = False
 
 
+Refine: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        metavar="STEPS",
+        min=1,
+        help="Then train a small network from the best program for so many steps, as promptpo refine does.",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class BudgetFlags:
     """What a run may spend."""
@@ -275,6 +285,7 @@ class BudgetFlags:
     ] = None
     price: ModelPrice = None
     max_seconds: Annotated[float | None, typer.Option(help="Wall time of this process.")] = None
+    refine: Refine = None
 
     def budget(self) -> Budget:
         """The same as the run's own value."""
@@ -301,6 +312,7 @@ class NewBudgetFlags:
     ] = None
     max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None
+    refine: Refine = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
+from promptpo.output.refined import refined_in_words
 from promptpo.output.report.result import (
     REFERENCES,
     by_reward,
@@ -73,6 +74,7 @@ def overview(run: Path) -> str:
     if view.result is not None and view.state.finished and view.result.get("verdict"):
         lines.append(clean_line(view.result["verdict"]))
         lines += filter(None, [clean_line(goal_in_words(view.result))])
+        lines += filter(None, [clean_line(refined_in_words(view.result))])
         lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from promptpo.errors import RunError
 from promptpo.files import write_atomically
 from promptpo.llm.ensemble import public_name
 from promptpo.optimizer import Outcome
+from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
@@ -126,7 +127,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     if config.goal:
         first = (run.journal.find("decision", "goal") or {}).get("succeeded", {})
         content["goal"] = {"text": config.goal, **(outcome.judged or {}), "succeeded_at_start": first}
-    return content
+    return content | refined.kept(run.directory, best.id if best else None)
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from promptpo.files import write_atomically
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
+from promptpo.output.refined import refined_in_words
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
@@ -129,6 +130,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             references=_references(run),
             reward=_reward(run),
             goal=goal_in_words(result),
+            refined=refined_in_words(result),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
             importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             tuned_rows=tuned_rows(run.best.attempt.candidate) if run.best else [],

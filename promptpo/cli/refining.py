@@ -1,0 +1,82 @@
+"""`optimize --refine`: the run's best program goes on to `promptpo refine`, and its result tells of both."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from promptpo.errors import MissingExtraError
+from promptpo.run.control import INTERRUPTED
+
+if TYPE_CHECKING:
+    from promptpo.output.run_result import RunResult
+
+NEEDED = ("stable_baselines3", "sb3_contrib")
+"""Modules that training a network needs, beside our own baselines."""
+
+
+def check_refine(*, seeds: int | None) -> None:
+    """Look whether a network can be trained, before anything is asked or played.
+
+    Raises:
+        UsageError: Several runs are to be made.
+        MissingExtraError: A package is missing.
+    """
+    if seeds is not None:
+        raise typer.BadParameter(
+            "--refine goes on from one run; make the runs of --seeds first, then: promptpo refine RUN"
+        )
+    if any(importlib.util.find_spec(module) is None for module in NEEDED):
+        raise MissingExtraError(
+            '--refine needs stable-baselines3 and sb3-contrib: pip install "promptpo[baselines]"'
+        )
+
+
+def refine_after(
+    result: RunResult, steps: int, call: Callable[[Sequence[str]], int], *, quiet: bool
+) -> RunResult:
+    """Train a network from the best program of a run, and tell of it in the run's result and report.
+
+    A training that was begun goes on; a complete one of as many steps is not repeated.
+
+    Args:
+        result: The run.
+        steps: Of the training.
+        call: Runs a command line of promptpo.
+        quiet: Print nothing but errors.
+
+    Returns:
+        The run with what came of it.
+
+    Raises:
+        Exit: The run was stopped before, or training failed; the run's own result is kept.
+    """
+    from dataclasses import replace
+
+    from promptpo.cli.terminal import say
+    from promptpo.output.refined import add_refined, folder_of, refined_in_words
+    from promptpo.output.report.page import write_report
+    from promptpo.run.config import CONFIG, load_config
+
+    folder = folder_of(result)
+    again = f"promptpo resume {shlex.quote(str(result.directory))} --refine {steps}"
+    if result.stop_reason.startswith(INTERRUPTED):
+        say(f"Not refined, as the run was stopped; to do it: {again}", error=True)
+        return result
+    config = load_config(result.directory / CONFIG)
+    words = ["refine", str(result.directory), "--steps", str(steps), "--out", str(folder)]
+    words += ["--seed", str(config.seed), "--test-episodes", str(config.test_episodes)]
+    words += ["--resume"] * folder.exists() + ["--quiet"] * quiet
+    code = call(words)
+    if code:
+        say(f"The run's own result is kept; to go on with the network: {again}", error=True)
+        raise typer.Exit(code)
+    content = add_refined(result)
+    write_report(result.directory, episode=False)
+    if not quiet:
+        say(refined_in_words(content))
+    return replace(result, data=content)

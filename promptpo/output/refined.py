@@ -1,0 +1,74 @@
+"""What a network that was trained from a run's best program brought, as the run's own result tells it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.files import read_text, write_atomically
+from promptpo.output.exporting import BEST
+from promptpo.output.report.result import RESULT
+from promptpo.telling.feedback import episodes_in_words, number
+
+if TYPE_CHECKING:
+    from promptpo.output.run_result import RunResult
+
+KEY = "refined"
+
+
+def folder_of(run: RunResult) -> Path:
+    """Where the network trained from a run's best candidate is: another candidate gets another folder."""
+    return run.directory / f"{KEY}-{run.data['best']['candidate']}"
+
+
+def add_refined(run: RunResult) -> dict[str, Any]:
+    """Write what refining gave into the run's ``result.json``, and return all of it.
+
+    Steps are those of both: ``total`` adds the run's searched steps and what training and its validation took.
+    """
+    folder = folder_of(run)
+    refined = json.loads(read_text(folder / RESULT))
+    steps = refined["steps"]
+    content = dict(run.data) | {
+        KEY: {
+            "candidate": run.data["best"]["candidate"],
+            "policy": str(folder.relative_to(run.directory) / BEST),
+            "algorithm": refined["algorithm"],
+            "better": refined["residual"]["kept"],
+            "alone": refined["residual"]["alone"],
+            "steps": {**steps, "total": steps["program"] + steps["total"] - steps.get("test", 0)},
+            "program": refined["program"]["validation"],
+            "validation": {key: refined["validation"][key] for key in ("outcome", "mean_return")},
+            "test": refined["test"],
+        }
+    }
+    write_atomically(run.directory / RESULT, json.dumps(content, indent=2) + "\n")
+    return content
+
+
+def kept(directory: Path, candidate: str | None) -> dict[str, Any]:
+    """The part of a result that is there already, where it tells of the same candidate."""
+    try:
+        found = json.loads(read_text(directory / RESULT)).get(KEY)
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return {KEY: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}
+
+
+def refined_in_words(result: Mapping[str, Any] | None) -> str:
+    """What refining brought, in sentences; empty where the run was not refined."""
+    found = (result or {}).get(KEY)
+    if not isinstance(found, Mapping):
+        return ""
+    test, steps = found["test"], found["steps"]
+    low, high = test["ci95"]
+    if not found["better"]:
+        return f"Refined for {steps['train']:,} steps: no network was better on validation episodes than the program."
+    what = "A network that acts alone" if found["alone"] else "The program with a network on top"
+    return (
+        f"Refined with {found['algorithm']} for {steps['train']:,} steps. {what} has a held-out return of "
+        f"{number(test['mean_return'])} (95 % interval {number(low)} to {number(high)}, "
+        f"{episodes_in_words(test['episodes'])}), {steps['total']:,} steps in all. It is in {found['policy']}."
+    )
