@@ -7,8 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.budget import in_words, tuning_steps
-from promptpo.run.preflight import division
+from promptpo.run.budget import tuning_steps
 from promptpo.telling.standing import Where
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ def outlook(
         tuning_steps=planned if tunes else 0,
         length=length,
         threshold=threshold,
-        divided=in_words(budget.steps, division(config, spender.llm, horizon)) if number == 1 else "",
     )
 
 

@@ -67,6 +67,7 @@ def table(history: History, leader: Attempt) -> str:
     played = sorted(history.evidence(leader).episodes, key=lambda e: e.return_)
     columns = [e.seed for e in played[:STARTS]]
     more = f", the {len(columns)} worst of {len(played)}" if len(played) > len(columns) else ""
+    fresh = "; v1, v2 ... were played by the better ones only" if history.looks else ""
     rows = [
         "|".join(
             [
@@ -80,12 +81,10 @@ def table(history: History, leader: Attempt) -> str:
     ranked = [a for a in history.ranked() if a.id not in history.alike]
     others = [a for a in history.attempts if a not in ranked]
     rows += [_row(history, attempt, leader, columns) for attempt in (*ranked, *others)]
-    return "\n".join(
-        [
-            f"Starts: from {leader.id}'s worst to its best{more}; v1, v2 ... were played by the better ones only. * = ended by the environment before other episodes of the program.",
-            *rows,
-        ]
+    ended = (
+        " * = ended by the environment before other episodes of the program." if "*" in "".join(rows) else ""
     )
+    return "\n".join([f"Starts: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
 
 
 def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[int]) -> str:

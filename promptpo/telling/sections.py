@@ -14,6 +14,7 @@ from promptpo.telling.known import Known
 from promptpo.telling.programs import at_bounds, change, changes
 from promptpo.telling.shortening import between_words, whole_lines
 from promptpo.telling.standing import references_in_words, seconds_in_words
+from promptpo.telling.steps import ROW, cell
 from promptpo.telling.tuning import moved_in_words
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ def fitted(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVE
 TOLD = frozenset({"worst", "best", "typical"})
 """Roles of the leader's episodes that are told."""
 
+HEAD = 100
+"""Characters above the summary of an episode."""
+
 
 def code_of(attempt: Attempt) -> str:
     """A program as prompts print it."""
@@ -82,14 +86,15 @@ def code_of(attempt: Attempt) -> str:
 def _where(known: Known) -> str:
     history = known.history
     earned = scores.steps_earned(history)
-    steps = (
-        (
-            f"Single steps have earned from {number(earned[0])} to {number(earned[-1])} so far; where the task speaks of more, "
-            "nothing has earned it yet."
+    steps = ""
+    if earned:
+        low, high = cell(earned[0]), cell(earned[-1])
+        span = (
+            f"Single steps have earned from {low} to {high}"
+            if low != high
+            else f"Every step has earned {low}"
         )
-        if earned
-        else ""
-    )
+        steps = f"{span} so far."
     thoughts, answers = history.thoughts
     reasons = "; ".join(f'"{between_words(thought, 200)}"' for thought in dict.fromkeys(thoughts))
     return " ".join(
@@ -139,7 +144,7 @@ def _episodes(leader: Attempt, history: History) -> str:
     if not told:
         return ""
     names = scores.starts(history)
-    each = limits.SECTIONS["episodes"] // len(told) - 80
+    each = limits.SECTIONS["episodes"] // len(told) - HEAD
     return "\n\n".join(
         [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in told)]
     )
@@ -154,35 +159,32 @@ def _steps(leader: Attempt) -> str:
 
 
 def _parting(history: History, leader: Attempt) -> str:
-    """One episode in which the leader and a program that is no clearly worse part: of those told of both, the most unequal."""
-    mine = {told.seed: told for told in leader.diagnosis.episodes}
+    """An episode of a program that is not clearly worse on a start that is told of the leader: where they differ most."""
+    ours = {told.seed: told.return_ for told in leader.diagnosis.episodes if told.role in TOLD}
     found: list[tuple[float, Attempt, Told]] = []
     for attempt in history.attempts:
         if attempt is leader or not history.runs(attempt) or history.against(attempt, leader).verdict < 0:
             continue
         found += [
-            (abs(told.return_ - mine[told.seed].return_), attempt, told)
+            (abs(told.return_ - ours[told.seed]), attempt, told)
             for told in attempt.diagnosis.episodes
-            if told.seed in mine and told.return_ != mine[told.seed].return_
+            if told.seed in ours and told.return_ != ours[told.seed]
         ]
     if not found:
         return ""
     _, attempt, theirs = max(found, key=lambda one: one[0])
-    ours, names = mine[theirs.seed], scores.starts(history)
-    both = [(attempt, theirs), (leader, ours)]
-    if ours.role in TOLD:
-        both.pop()
-    each = limits.SECTIONS["parting"] // len(both) - 130
-    shown = [f"{one.id}: {feedback.episode_in_words(told, each, names)}" for one, told in both]
-    same = f" ({leader.id} returned {number(ours.return_)} there, as told above)" if ours.role in TOLD else ""
-    return "\n\n".join([f"# An episode in which {attempt.id} and {leader.id} part{same}", *shown])
+    title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
+    shown = feedback.episode_in_words(
+        theirs, limits.SECTIONS["parting"] - len(title) - HEAD, scores.starts(history)
+    )
+    return f"{title}\n\n{shown}"
 
 
 def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     """A program that fell early and was far better per step: all of it, and its last steps."""
     theirs, ours = history.evidence(attempt), history.evidence(leader)
     table = attempt.diagnosis.trace.splitlines()
-    last = "\n".join([*table[:1], *table[1:][-11:]])
+    last = "\n".join([*table[:1], *table[1:][-ROW:]])
     compared = (
         f"A step of it earns {number(scores.per_step(theirs))}, one of {leader.id} {number(scores.per_step(ours))}. "
         f"{feedback.endings(theirs.episodes)}"

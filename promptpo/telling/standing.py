@@ -20,9 +20,6 @@ LIMITS = Limits()
 QUICK = 10
 """Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
 
-WORTH = 10
-"""Whole episodes, which are more short ones; from so many on a round's tuning can find something."""
-
 REFERENCES = {
     "random": "random actions earn",
     "zero": "always the zero action (or what is nearest to it) earns",
@@ -46,7 +43,6 @@ class Where:
         tuning_steps: About so many steps are planned for tuning this round's numbers.
         length: Steps of an episode, about.
         threshold: Mean return at which the task counts as solved; None without one.
-        divided: How the step budget is divided, as a sentence; empty after the first round.
     """
 
     round: int
@@ -60,12 +56,11 @@ class Where:
     tuning_steps: int = 0
     length: float = 0.0
     threshold: float | None = None
-    divided: str = ""
 
     @property
     def tunable(self) -> bool:
-        """Whether enough steps are planned for tuning to find anything; also where nothing is ever tuned."""
-        return not self.tunes or self.number_of_episodes >= WORTH
+        """Whether steps are planned for tuning; also where nothing is ever tuned."""
+        return not self.tunes or self.number_of_episodes > 0
 
     @property
     def number_of_episodes(self) -> int:
@@ -85,8 +80,6 @@ class Where:
             left.append(f"{self.calls_left} model calls")
         if left:
             parts.append(f"Left: {' and '.join(left)}.")
-        if self.divided:
-            parts.append(self.divided)
         if self.tunes:
             parts.append(self._tuning())
         if self.starts > 1:
@@ -102,9 +95,10 @@ class Where:
             )
         too = " and of the best so far" if self.round > 1 else ""
         each = "1 step" if round(self.length) == 1 else f"{round(self.length):,} steps"
+        solved = ", unless one solves the task as written" if self.threshold is not None else ""
         return (
-            f"At most {self.tuning_steps:,} steps ({feedback.episodes_in_words(self.number_of_episodes)} of {each}) will go "
-            f"into tuning the PARAMS of this round's programs{too}, most of them into what gains."
+            f"About {self.tuning_steps:,} steps ({feedback.episodes_in_words(self.number_of_episodes)} of {each}) are planned "
+            f"for tuning the PARAMS of this round's programs{too}, together{solved}."
         )
 
 

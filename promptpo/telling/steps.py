@@ -1,8 +1,7 @@
-"""Steps of an episode as a table: ten evenly spread and, where the environment ended it, the last ten."""
+"""Steps of an episode as a table: some evenly spread, and some in a row, which show what a stride would hide."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,14 @@ import numpy as np
 
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import number
-from promptpo.telling.limits import COLUMNS
+from promptpo.telling.limits import COLUMNS, SECTIONS
 
 if TYPE_CHECKING:
     from sandbox import Episode, Trajectory
 
-EVEN, LAST = 10, 10
-"""Steps that are spread over the episode, and steps of its end."""
+EVEN, ROW = 6, 6
+"""Steps that are spread over the episode, and steps in a row: its last ones where the environment ended it, else those in
+its middle."""
 
 OWN = 3
 """Columns at most of the action, and of what the policy keeps in its ``debug``; the observation has the others."""
@@ -31,24 +31,26 @@ MOST_EXACT, NOTHING = 1e6, 1e-4
 """Whole numbers below the one are told exactly; numbers below the other as 0."""
 
 
-def table(episode: Episode, names: Mapping[str, str], *, end: bool = True) -> str:
+def table(episode: Episode, names: Mapping[str, str], *, in_a_row: bool = True) -> str:
     """A heading and a row for each step; empty where no steps are recorded.
 
     The columns keep their own order: observation, ``debug``, action, reward. Of the first two those are left out that
-    are the same in all rows. What the last observation holds of pictures is shown below, rows as rows.
+    are the same in all rows. What the last observation holds of pictures is shown below, rows as rows. Where rows are long
+    there are fewer of those that are spread.
 
     Args:
         episode: Recorded or not.
         names: From `promptpo.spec.reading.names_of`.
-        end: Show the last steps of an episode that the environment ended.
+        in_a_row: Show some in a row, too.
     """
     seen = episode.trajectory
     if seen is None or not len(seen.rewards):
         return ""
     last = len(seen.rewards) - 1
     steps = {round(i * last / (EVEN - 1)) for i in range(EVEN)}
-    if end and (episode.terminated or episode.failure is not None):
-        steps |= set(range(max(0, last + 1 - LAST), last + 1))
+    if in_a_row:
+        first = last + 1 - ROW if episode.terminated or episode.failure is not None else (last - ROW) // 2
+        steps |= set(range(max(0, first), min(first + ROW, last + 1)))
     at = sorted(steps)
     done = _texts([seen.actions[t] for t in at], "action", names, OWN, constant=True)
     kept = _debug(seen, at)
@@ -63,6 +65,8 @@ def table(episode: Episode, names: Mapping[str, str], *, end: bool = True) -> st
         rows.append(
             "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
         )
+    while len(rows) > ROW + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
+        del rows[2]
     return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
 
 
@@ -122,7 +126,7 @@ def numbers(value: Any, kind: str) -> dict[str, float]:
 
 def _small(value: Any, kind: str) -> dict[str, str]:
     """The numbers and words of a value by label, but for those of pictures."""
-    told = {label: cell(one) if math.isfinite(one) else "NaN" for label, one in numbers(value, kind).items()}
+    told = {label: cell(one) for label, one in numbers(value, kind).items()}
     return told | {label: _flat(text) for label, text in words(value, kind)}
 
 

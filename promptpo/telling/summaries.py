@@ -138,7 +138,7 @@ class Summariser:
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
                     self._put_in_force(await self._repaired(source, error, detail))
-        return table(episode, self._names, end=False), ""
+        return table(episode, self._names, in_a_row=False), ""
 
     async def _repaired(self, broken: str, error: str, detail: str) -> str:
         """The class without its fault; empty where it stays broken, or may not be repaired again."""
