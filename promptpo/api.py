@@ -76,8 +76,7 @@ def optimize(
         env_id: As Gymnasium writes it, ``module:EnvId`` included; a class or function that builds an environment,
             itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
         model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
-            by the keys in the environment. Several models share the samples: ["anthropic:A", "2=openai:B"], where the
-            second is asked twice as often; ``model_choice="bandit"`` asks by what each has brought per dollar.
+            by the keys in the environment. Several models share the samples in turn: ["anthropic:A", "openai:B"].
         repair_model: Who repairs, as for `model`; None leaves it to whoever wrote the policy.
         rounds: Prompts.
         candidates: Samples per round.

@@ -25,7 +25,6 @@ from promptpo.run.state import RunState
 from promptpo.search.final_test import fidelity, marks, tested
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
-from promptpo.search.model_choice import choose_models
 from promptpo.search.opening import opened
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Sampler
@@ -167,15 +166,13 @@ class _Loop:
         number, features = history.rounds + 1, self.sampler.features
         await features.before_round(number, history)
         before = history.best()
-        choose_models(self.spender.llm, config, history, self.spender.journal)
         self.sampler.begin(history, self.threshold)
         plans = plan_round(
             history,
             config.switches,
             candidates=self.sampler.affordable,
             seed=config.seed,
-            spec=self.spec,
-            tunable=self.sampler.tunable,
+            one_start=self.spec.one_start,
         )
         if number == 1 and history.may_reach(self.threshold, history.of_round(0)):
             plans = []  # what is there is judged before anybody is asked for more

@@ -203,7 +203,6 @@ def optimize(
         model=model,
         models=models,
         repair_model=asking.repair_model,
-        model_choice=asking.model_choice,
         base_url=asking.base_url,
         recipe=asking.recipe,
         recipe_options=options_of(asking.option or []),

@@ -115,20 +115,14 @@ class AskingFlags:
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[WEIGHT=]MODEL",
-            help="anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples, 2=MODEL counting twice.",
+            metavar="MODEL",
+            help="anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples in turn.",
         ),
     ] = None
     repair_model: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Who repairs; by default whoever wrote the policy."),
     ] = None
-    model_choice: Annotated[
-        Literal["weights", "bandit"],
-        typer.Option(
-            help="How several models share the samples: by weight, or a bandit by what each has brought per dollar."
-        ),
-    ] = "weights"
     recipe: Annotated[
         Literal["default", "paper", "evolve", "model"],
         typer.Option(help="The procedure; see docs/recipes.md."),

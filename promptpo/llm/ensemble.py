@@ -1,21 +1,17 @@
 """Several models behind one `LLM`: who answers which call.
 
-Which model writes a policy depends on the call's key alone, or on what was allotted to its round, never on the
-order in which answers come, so that a resumed run asks the same models. What a model has brought, which an
-allotment may follow, is weighed in `promptpo.search.model_choice`.
+Which model writes a policy depends on the call's key alone, never on the order in which answers come, so that a
+resumed run asks the same models.
 """
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import logging
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
 from promptpo.llm.choose import ADDRESSED, SEARCH, choose, make_llm
@@ -23,14 +19,6 @@ from sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion, Purpose, Request
-
-ModelChoiceName = Literal["weights", "bandit"]
-
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""Steps of this size around a circle cover it more evenly than random ones, however many there are."""
-
-_WEIGHTED = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)=(.*)", re.DOTALL)
-"""No provider's name begins with a digit or a dot, so a weight can only be a weight, whatever commands contain."""
 
 _PLACE = re.compile(r"r(\d+)\.c(\d+)(?:\.|$)")
 
@@ -40,52 +28,37 @@ logger = logging.getLogger(__name__)
 class EnsembleLLM:
     """Several models, of which one answers each call.
 
-    The samples of a round are divided by weight, or as `allot` says; what is asked for a sample again goes to the
-    model that was asked first. Other calls go to the first model. Where a model can answer nothing any more, such
+    The samples of a round go to them in turn, the first one to another model in each round; what is asked for a sample
+    again goes to the model that was asked first. Other calls go to the first model. Where a model can answer nothing any more, such
     as with a wrong key, the next one answers for it.
 
     Args:
         writers: They write policies; two of them may be the same model only with different names.
-        weights: How often each is asked; the same for all where there are none.
         repairer: Asked for repairs; None leaves them to whoever wrote the policy.
-        seed: Decides the division, with the round.
 
     Attributes:
         writers: As given.
         members: All models, the repairer included.
-        written: The writers as ``--model`` would say them, weights included.
         repairer: As given.
     """
 
     language_model = True
 
-    def __init__(
-        self,
-        writers: Sequence[LLM],
-        *,
-        weights: Sequence[float] = (),
-        repairer: LLM | None = None,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, writers: Sequence[LLM], *, repairer: LLM | None = None) -> None:
         self.writers = tuple(writers)
         self.repairer = repairer
         self.members = (*self.writers, *((repairer,) if repairer is not None else ()))
         if not self.writers or len({llm.name for llm in self.writers}) < len(self.writers):
-            raise UsageError("each of several models is named once; a weight asks one more often: 2=MODEL.")
+            raise UsageError("each of several models is named once.")
         for llm in self.members:
             if not llm.language_model:
                 raise UsageError(f"{llm.name} is no language model, so it cannot be one of several models.")
-        self._weights = tuple(weights) or (1.0,) * len(self.writers)
-        self._seed = seed
-        self.written = tuple(
-            name_with_weight(llm.name, weight)
-            for llm, weight in zip(self.writers, self._weights, strict=True)
+        self.name = " + ".join(llm.name for llm in self.writers) + (
+            f", repairs: {repairer.name}" if repairer else ""
         )
-        self.name = " + ".join(self.written) + (f", repairs: {repairer.name}" if repairer else "")
         self.purposes: frozenset[Purpose] = frozenset().union(*(llm.purposes for llm in self.members))
         self.takes_effort = any(getattr(llm, "takes_effort", False) for llm in self.members)
         self.repeats = all(getattr(llm, "repeats", False) for llm in self.members)
-        self._allotted: dict[int, tuple[str, ...]] = {}
         self._gone: set[str] = set()
 
     @property
@@ -98,10 +71,6 @@ class EnsembleLLM:
     def price_known(self) -> bool:
         """Whether every model's is."""
         return all(getattr(llm, "price_known", True) for llm in self.members)
-
-    def allot(self, round_: int, names: Sequence[str]) -> None:
-        """Say which model writes each sample of a round, by slot."""
-        self._allotted[round_] = tuple(names)
 
     async def complete(self, request: Request) -> Completion:
         """Have the right model answer.
@@ -144,38 +113,7 @@ class EnsembleLLM:
         if place is None:
             return self.writers[0]
         round_, slot = int(place[1]), int(place[2]) - 1
-        allotted = self._allotted.get(round_, ())
-        if slot < len(allotted):
-            return next(llm for llm in self.writers if llm.name == allotted[slot])
-        return self.writers[by_weight(self._weights, round_, slot, self._seed)]
-
-
-def by_weight(weights: Sequence[float], round_: int, slot: int, seed: int) -> int:
-    """Which of several is chosen for a sample: evenly within a round, and at random from round to round."""
-    digest = hashlib.blake2b(f"promptpo models {seed} {round_}".encode(), digest_size=8).digest()
-    around = (int.from_bytes(digest, "little") / 2**64 + slot * GOLDEN) % 1.0
-    ends = list(itertools.accumulate(weights))
-    return next((i for i, end in enumerate(ends) if around * ends[-1] < end), len(ends) - 1)
-
-
-def weighted(written: str) -> tuple[float, str]:
-    """The weight and the model that ``WEIGHT=MODEL`` says; 1 where there is no weight.
-
-    Raises:
-        UsageError: The weight is 0, or nothing follows it.
-    """
-    found = _WEIGHTED.fullmatch(written)
-    if found is None:
-        return 1.0, written
-    weight, name = float(found[1]), found[2].strip()
-    if not 0 < weight < math.inf or not name:
-        raise UsageError(f"a model with a weight is written 2=MODEL, the weight more than 0, not {written}.")
-    return weight, name
-
-
-def name_with_weight(name: str, weight: float) -> str:
-    """The reverse of `weighted`."""
-    return name if weight == 1 else f"{weight:g}={name}"
+        return self.writers[(round_ - 1 + slot) % len(self.writers)]
 
 
 def make_models(
@@ -183,8 +121,6 @@ def make_models(
     models: Sequence[str] = (),
     *,
     repair_model: str | None = None,
-    choice: ModelChoiceName = "weights",
-    seed: int = 0,
     base_url: str | None = None,
     price: tuple[float, float] | None = None,
     search: Callable[[], LLM] | None = None,
@@ -194,10 +130,8 @@ def make_models(
 
     Args:
         model: As for `promptpo.llm.choose.choose`, where there is one model that writes.
-        models: Those that write, each as ``MODEL`` or ``WEIGHT=MODEL``, where there are several.
+        models: Those that write, where there are several.
         repair_model: Who repairs; None leaves it to whoever wrote the policy.
-        choice: How the writers share the samples.
-        seed: Decides the division by weight.
         base_url: Address of a compatible server, for all models that can have one.
         price: US dollars per million input and output tokens, of a single model.
         search: Makes what writes policies without a language model.
@@ -214,12 +148,8 @@ def make_models(
         raise UsageError(
             "--price is for a single model; for several, name a file with the price of each in PROMPTPO_PRICES."
         )
-    pairs = [weighted(one) for one in models] or [(1.0, choose(model).name)]
-    if choice == "bandit" and any(weight != 1 for weight, _ in pairs):
-        raise UsageError("--model-choice bandit chooses by what models bring; leave out their weights.")
-    names = [
-        choose(name) for name in (*(name for _, name in pairs), *((repair_model,) if repair_model else ()))
-    ]
+    writers = [*models] or [choose(model).name]
+    names = [choose(name) for name in (*writers, *((repair_model,) if repair_model else ()))]
     for one in names:
         if one.provider == SEARCH:
             raise UsageError("search is no language model, so it cannot be one of several models.")
@@ -229,21 +159,15 @@ def make_models(
         make_llm(one.name, base_url=base_url if one.provider in ADDRESSED else None, **options)
         for one in names
     ]
-    return EnsembleLLM(
-        made[: len(pairs)],
-        weights=[weight for weight, _ in pairs],
-        repairer=made[-1] if repair_model else None,
-        seed=seed,
-    )
+    return EnsembleLLM(made[: len(writers)], repairer=made[-1] if repair_model else None)
 
 
 def one_or_several(model: str | Sequence[str] | None) -> tuple[Any, Any]:
     """What was given as a model, as the settings `model` and `models`."""
     if model is None or isinstance(model, str) or not isinstance(model, Sequence):
-        given: Any = model
-        return (weighted(given)[1] if isinstance(given, str) else given), ()
+        return model, ()
     if len(model) == 1 and isinstance(model[0], str):
-        return weighted(model[0])[1], ()
+        return model[0], ()
     return None, tuple(model)
 
 

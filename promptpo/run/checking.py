@@ -24,7 +24,7 @@ AT_LEAST: Mapping[str, int] = {
     "rounds": 1, "candidates": 1, "episodes": 1, "validation_episodes": 1, "test_episodes": 1,
     "max_output_tokens": 1, "max_prompt_tokens": 1, "repairs": 0, "jobs": 0, "seed": 0, "temperature": 0,
     "max_episode_steps": 1,
-    "validate": 1, "best_k": 1, "last_m": 0, "racing": 0, "islands": 1, "migrate_every": 1,
+    "validate": 1, "best_k": 1, "racing": 0, "islands": 1, "migrate_every": 1,
     "probe_episodes": 1, "probe_steps": 1,
 }  # fmt: skip
 """The least that a setting or a recipe's switch may be, where it is a number that is given."""

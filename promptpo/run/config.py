@@ -13,7 +13,6 @@ from typing import Any, Literal
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.llm.base import Effort
-from promptpo.llm.ensemble import ModelChoiceName
 from promptpo.run.adapters import adapter
 from promptpo.run.budget import MANY, SHORT_EPISODE, TABLE, TINY_EPISODE, longest_episode, units
 from promptpo.spec.levels import Reveal, SpecDetail
@@ -37,14 +36,10 @@ class Recipe:
         reflection: A call between rounds that reflects on the last attempt.
         history: "winners" shows each round's winner, all of them; "best" shows the best few and the
             last few in a bounded prompt; "parents" shows parents sampled from an island.
-        best_k: So many of the best may be built on: the first is shown with its code, another where both are to
-            be merged; with "parents", how many are drawn.
-        last_m: Earlier attempts shown as one line each.
-        losers: One-line outcomes of attempts that are not shown in full, crashes with their error.
+        best_k: With "parents", how many are drawn.
         duplicates: Recognise sources with the same normalised syntax tree and do not roll them out again.
         racing: Episodes after which a candidate that can no longer win is given up; 0 rolls out all.
-        directions: Ask for different things in different samples, and for a fresh start or a merger
-            after rounds without improvement; let the model say that nothing better is possible.
+        directions: Ask for different things in different samples; let the model say that nothing better is possible.
         validate: How many of a round's candidates are scored on validation seeds.
         islands: Separate populations; 1 means one.
         migrate_every: Rounds between migrations of each island's best.
@@ -61,9 +56,7 @@ class Recipe:
     feedback_episodes: Literal["typical", "all"] = "typical"
     reflection: bool = False
     history: Literal["winners", "best", "parents"] = "best"
-    best_k: int = 3
-    last_m: int = 8
-    losers: bool = True
+    best_k: int = 2
     duplicates: bool = True
     racing: int = 3
     directions: bool = True
@@ -85,7 +78,6 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         feedback_episodes="all",
         reflection=True,
         history="winners",
-        losers=False,
         duplicates=False,
         racing=0,
         directions=False,
@@ -94,7 +86,7 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         stop_when_solved=False,
         probe=False,
     ),
-    "evolve": Recipe(feedback_class=False, history="parents", best_k=2, islands=3, probe=False),
+    "evolve": Recipe(feedback_class=False, history="parents", islands=3, probe=False),
     "model": Recipe(world=True),
 }
 
@@ -127,9 +119,8 @@ class Config:
     Attributes:
         task: What is to be solved.
         model: As in ``--model``; None chooses by the keys in the environment. Of several, what they are called together.
-        models: Several models that write policies, each as ``MODEL`` or ``WEIGHT=MODEL``.
+        models: Several models that write policies, which share the samples in turn.
         repair_model: Who repairs; None leaves it to whoever wrote the policy.
-        model_choice: How several models share the samples: by their weights, or by what each has brought per dollar.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
         price: US dollars per million input and output tokens; None looks them up.
         recipe: The procedure; see docs/recipes.md.
@@ -170,7 +161,6 @@ class Config:
     model: str | None = None
     models: tuple[str, ...] = ()
     repair_model: str | None = None
-    model_choice: ModelChoiceName = "weights"
     base_url: str | None = None
     price: tuple[float, float] | None = None
     recipe: RecipeName = "default"

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from promptpo.errors import UsageError
 from promptpo.files import write_atomically
 from promptpo.llm.choose import ADDRESSED
-from promptpo.llm.ensemble import weighted
 from promptpo.run.config import CONFIG, config_text, save_config
 from sandbox.text import clean_name
 
@@ -152,7 +151,7 @@ def modules_of(task: Task) -> tuple[str, ...]:
 
 def asks(config: Config) -> str:
     """What asking a run's models does, in words, whoever writes or repairs; empty where it reaches nothing outside."""
-    writers = [weighted(written)[1] for written in config.models] or [config.model or ""]
+    writers = [*config.models] or [config.model or ""]
     names = (*writers, config.repair_model or "")
     told = (_asks(name, config.base_url) for name in dict.fromkeys(names) if name or not config.models)
     return " and ".join(dict.fromkeys(filter(None, told)))

@@ -46,11 +46,8 @@ def check_wishes(config: Config, llm: LLM) -> None:
     """Refuse what a provider cannot heed, before anything is asked.
 
     Raises:
-        UsageError: A limit on money for calls without a known price, an effort for what takes none, or a choice
-            between models where there is one.
+        UsageError: A limit on money for calls without a known price, or an effort for what takes none.
     """
-    if config.model_choice == "bandit" and not config.models and len(getattr(llm, "writers", ())) < 2:  # noqa: PLR2004
-        raise UsageError("--model-choice bandit chooses between several models: give --model at least twice.")
     if config.effort is not None and not getattr(llm, "takes_effort", False):
         raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
     if config.budget.usd is not None and not getattr(llm, "price_known", True):

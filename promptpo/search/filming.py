@@ -110,7 +110,7 @@ class Filming(Feature):
         if not self.wanted:
             return None
         frames = tuple(Still(caption, png) for caption, png in self._spec.first_frames)
-        if plan.direction == "first":
+        if plan.kind == "first":
             return PromptSection(stills=frames)
         missing = f"No film strips are shown: {self._missing}." if self._missing else ""
         return PromptSection(note=missing, stills=(*frames[:1], *self._strips))

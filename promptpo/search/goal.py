@@ -241,9 +241,7 @@ class GoalReward:
         spec = self._described(program)
         asked = prompting.render(
             "first",
-            strategy="",
-            variant="",
-            asks_strategies=False,
+            variant=1,
             where="",
             start="",
             teacher="",

@@ -17,7 +17,6 @@ from promptpo.run.records import Attempt, Experiment, Remark
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
-    from promptpo.search.strategies import Asked
 
 
 @dataclass
@@ -32,12 +31,10 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         disappointments: Policies from a world model that earned less than it promised, oldest first.
-        strategies: Ways of solving this task that the model named.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
-        asked: Candidate id to what it was asked for.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
@@ -53,12 +50,10 @@ class History:
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
     disappointments: list[Disappointment] = field(default_factory=list)
-    strategies: tuple[str, ...] = ()
     references: Mapping[str, Evidence] = field(default_factory=dict)
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
-    asked: dict[str, Asked] = field(default_factory=dict)
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
     teacher: str = ""
@@ -91,11 +86,6 @@ class History:
     def of_round(self, n: int) -> list[Attempt]:
         """The attempts of one round."""
         return [attempt for attempt in self.attempts if attempt.candidate.round == n]
-
-    def attempts_but(self, some: Sequence[Attempt]) -> tuple[Attempt, ...]:
-        """All attempts but some, oldest first."""
-        left_out = {attempt.id for attempt in some}
-        return tuple(attempt for attempt in self.attempts if attempt.id not in left_out)
 
     def find(self, candidate: str) -> Attempt | None:
         """The attempt of that id."""
@@ -219,7 +209,6 @@ class History:
             "episodes": len(evidence.episodes),
             "stalled": self.stalled,
             "reflection": self.reflections[-1] if self.reflections else "",
-            "strategies": list(self.strategies),
             "changes": list(self.changes),
         }
 

@@ -14,10 +14,8 @@ from promptpo.search.hooks import Hooks
 from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer
 from promptpo.search.outlook import outlook
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
-from promptpo.search.strategies import Asked
 from promptpo.telling import feedback, programs, prompting, replies, scores
 from promptpo.telling.known import Known
-from promptpo.telling.promises import EARN
 from promptpo.telling.standing import Where
 from promptpo.telling.start import start_in_words
 from promptpo.telling.summaries import Summariser
@@ -94,11 +92,6 @@ class Sampler:
         """Samples of this round that the steps which are left can play."""
         return self._config.candidates if self._known is None else self._known.where.candidates
 
-    @property
-    def tunable(self) -> bool:
-        """Whether the numbers of this round's programs can be tuned, as far as the steps that are left tell."""
-        return self._known is None or self._known.where.tunable
-
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
         key = f"r{plan.round}.c{plan.slot + 1}"
@@ -111,18 +104,6 @@ class Sampler:
             return OutOfBudget(str(spent))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
-        said = replies.strategy(text) if plan.direction in {"different", "fresh"} else ""
-        if plan.asks_strategies:
-            history.strategies = replies.strategies(text)
-            said = next(iter(history.strategies), "")  # it was to write the program of the first
-        history.asked[f"r{plan.round}c{plan.slot + 1}"] = Asked(
-            plan.direction,
-            plan.parents[0].id if plan.parents else "",
-            said or plan.strategy,
-            plan.respect,
-            plan.parents[1].id if plan.direction == "merge" and len(plan.parents) > 1 else "",
-            plan.strategy if said and plan.strategy != EARN else "",
-        )
         reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
@@ -130,10 +111,11 @@ class Sampler:
         parents = tuple(parent.id for parent in plan.parents)
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
-            prose = replies.without_strategies(answer.prose)
-            attempt = await self._screened(candidate, history, prose) if not answer.problem else None
+            attempt = await self._screened(candidate, history, answer.prose) if not answer.problem else None
             if attempt is None:
-                attempt = await self.measurer.measure(candidate, history, prose=prose, problem=answer.problem)
+                attempt = await self.measurer.measure(
+                    candidate, history, prose=answer.prose, problem=answer.problem
+                )
             return self.measurer.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))

@@ -80,8 +80,6 @@ class Session:
             config.model,
             config.models,
             repair_model=config.repair_model,
-            choice=config.model_choice,
-            seed=config.seed,
             base_url=config.base_url,
             answered=answered(self.directory),
             run=str(self.directory.resolve()),
@@ -91,7 +89,9 @@ class Session:
         )
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
-        config = replace(config, model=llm.name, models=getattr(llm, "written", ()))
+        config = replace(
+            config, model=llm.name, models=tuple(one.name for one in getattr(llm, "writers", ()))
+        )
         config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         check_goal(config, llm)
         spec = described(config)

@@ -167,29 +167,28 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int) -> str:
         max_tokens: Bound on the text; everything but the request itself gives way to it.
     """
     bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
-    if plan.direction == "first":
+    if plan.kind == "first":
         return _first_prompt(plan, known, bound)
     if plan.winners:
         return _winners_prompt(plan, known, bound)
     request = render(
         "request",
-        direction=plan.direction,
-        strategy=guessed(plan.strategy),
-        unlike=plan.unlike,
-        aspect=plan.aspect,
+        kind=plan.kind,
         variant=plan.variant,
         stalled=plan.stalled,
-        leader=plan.parents[0].id if plan.parents else "",
         parents=[parent.id for parent in plan.parents],
-        final=plan.final,
-        tuned=any(parent.candidate.tuned for parent in plan.parents),
+        level=scores.level(known.history.evidence(plan.parents[0])) if plan.parents else "",
+        starts=scores.worst_starts(known.history, plan.parents[0]) if plan.kind == "starts" else "",
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         probe=known.probe,
         most_report=limits.REPORT,
         form=form_of_trajectory(known.reports_success, sees_all=True),
     )
-    return render("later", sections=sections.fitted(sections.of(known, request, plan.parents), bound))
+    parents = (
+        () if plan.kind == "mend" else plan.parents
+    )  # every request of a round shows the program that fell
+    return render("later", sections=sections.fitted(sections.of(known, request, parents), bound))
 
 
 def _first_prompt(plan: Plan, known: Known, bound: int) -> str:
@@ -197,19 +196,12 @@ def _first_prompt(plan: Plan, known: Known, bound: int) -> str:
     room = min(limits.FIRST_EXPERIMENTS, bound - 2000 - len(teacher))
     return render(
         "first",
-        strategy=guessed(plan.strategy),
         variant=plan.variant,
-        asks_strategies=plan.asks_strategies,
-        where=known.where.in_words() if plan.places else "",
-        start=known.start if plan.places else "",
+        where="" if plan.winners else known.where.in_words(),
+        start="" if plan.winners else known.start,
         teacher=teacher,
         experiments=experiments.section(known.history.experiments, room),
     )
-
-
-def guessed(strategy: str) -> str:
-    """A strategy's name in which what it may reach is told as what it is: its author's guess."""
-    return re.sub(r"\(up to (?=[-+\d])", "(guessed: up to ", strategy)
 
 
 def _perceives(source: str) -> bool:

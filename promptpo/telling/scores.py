@@ -116,6 +116,22 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
     return f"{found.mean:+.3g}{'' if math.isnan(error) else f' ± {brief(error)}'} ({len(found.returns)})"
 
 
+def level(evidence: Evidence) -> str:
+    """What a usual episode and the best one earn: ``median 293.1, best 301``."""
+    values = evidence.returns
+    return f"median {number(statistics.median(values))}, best {number(max(values))}"
+
+
+def worst_starts(history: History, attempt: Attempt) -> str:
+    """The starts on which a program fails or, where it never or always does, earns least, with what it earns there."""
+    episodes = sorted(history.evidence(attempt).episodes, key=lambda e: e.return_)
+    failed = [e for e in episodes if e.success is False]
+    some = failed if 0 < len(failed) < len(episodes) else episodes[: max(1, len(episodes) // 4)]
+    names = starts(history)
+    more = f" and {len(some) - STARTS} more" if len(some) > STARTS else ""
+    return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in some[:STARTS]) + more
+
+
 def faster(history: History) -> Attempt | None:
     """A program that fell early and yet was far better per step than the leader; of several the best per step.
 

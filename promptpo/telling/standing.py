@@ -58,11 +58,6 @@ class Where:
     threshold: float | None = None
 
     @property
-    def tunable(self) -> bool:
-        """Whether steps are planned for tuning; also where nothing is ever tuned."""
-        return not self.tunes or self.number_of_episodes > 0
-
-    @property
     def number_of_episodes(self) -> int:
         """Whole episodes for which the planned steps are enough."""
         return int(self.tuning_steps / self.length) if self.length else 0

@@ -82,22 +82,6 @@ def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -
             assert len(set(asked)) == (1 if recipe == "paper" else len(asked))
 
 
-FIVE = "\n".join(f"STRATEGY {n}: way {n} to balance" for n in range(1, 6))
-
-
-def test_strategies_that_the_model_names_are_dealt_out(tmp_path: Path) -> None:
-    """Asked for once, recorded with the round, and offered in later rounds."""
-    model = Model({"r1.c1": f"I push.\n\n{FIVE}\n{WEAK}"})
-    run = optimize(model, tmp_path / "run", rounds=3, candidates=3)
-    first = {r.key: r.messages[-1].content for r in model.requests}
-    assert "STRATEGY 1:" in first["r1.c1"]
-    assert "STRATEGY" not in first["r1.c2"]
-    assert re.search(r"way \d to balance", first["r3.c2"])
-    events = read_run(run.directory)
-    assert events["round"][0].data["strategies"][0] == "way 1 to balance"
-    assert next(e.data["prose"] for e in events["attempt"] if e.key == "r1c1") == "I push."
-
-
 CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode until the end."
 
 
@@ -133,9 +117,9 @@ def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe: str, key: str, 
 
 @pytest.mark.parametrize("after", ["r2.c1", "r3.c1"])
 def test_a_resumed_run_asks_the_same_questions(after: str, tmp_path: Path) -> None:
-    """Strategies, what was left: a run cut after any answer goes on alike."""
+    """What was left: a run cut after any answer goes on alike."""
     answers = {
-        "r1.c1": f"{FIVE}\n{TUNABLE}",
+        "r1.c1": TUNABLE,
         "r2.c1": f"{variant(WEAK, 2)}\n{COUNTING}",
         "r3.c1": variant(WEAK, 3),
         "r4.c1": GOOD,

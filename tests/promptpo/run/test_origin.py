@@ -301,10 +301,10 @@ def test_evaluating_from_python_wants_trust_too(foreign: Any, monkeypatch: pytes
 
 
 def test_every_model_of_a_run_is_told() -> None:
-    """Several writers, weights before them or not, and who repairs: what each starts, reads or is sent."""
+    """Several writers, and who repairs: what each starts, reads or is sent."""
     plain = Config(Task("CartPole-v1"))
     assert asks(plain) == ""
-    several = replace(plain, models=("2=exec:sh theirs.sh", "openai:any", "replay:old"))
+    several = replace(plain, models=("exec:sh theirs.sh", "openai:any", "replay:old"))
     assert asks(several) == (
         "starts the command sh theirs.sh and sends your key for openai to that service and uses the files in old"
     )

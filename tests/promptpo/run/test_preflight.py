@@ -83,7 +83,7 @@ def test_what_a_model_costs_is_known_without_its_key(
     several = [
         *asked,
         "--model",
-        "2=openai:gpt-4o",
+        "openai:gpt-4o",
         "--repair-model",
         "openai:gpt-4o-mini",
         "--effort",

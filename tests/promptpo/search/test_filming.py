@@ -97,7 +97,7 @@ def filming(
 
 def section(film: Filming, *, first: bool = False) -> PromptSection | None:
     """What is added to a request."""
-    return film.section(Plan(1, 0, "first" if first else "improve"), Where(1, 2))
+    return film.section(Plan(1, 0, "first" if first else "level"), Where(1, 2))
 
 
 def shown(film: Filming, *, first: bool = False) -> PromptSection:

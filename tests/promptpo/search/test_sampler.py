@@ -1,7 +1,6 @@
 """One sample: asked, read, rolled out, described, repaired; each ends as one typed result."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,18 +128,3 @@ def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: 
     first, second = asyncio.run(both())
     assert first.evaluation == second.evaluation
     assert len(bench.executor.asked) == 1
-
-
-def test_a_strategy_that_an_answer_passes_over_is_noted(tmp_path: Path, spec: Any) -> None:
-    """The one that it takes is what was tried; the one that was dealt is not dealt again."""
-    bench = Bench(tmp_path, spec, lambda _: f"STRATEGY: lean on the wall\n\n{GOOD}")
-    bench.sampler.begin(bench.history, None)
-    plan = replace(
-        plan_round(bench.history, bench.config.switches, candidates=1, seed=0)[0],
-        direction="different",
-        strategy="relay on the pitch",
-        asks_strategies=False,
-    )
-    asyncio.run(bench.sampler.sample(plan, bench.history))
-    asked = bench.history.asked["r1c1"]
-    assert (asked.strategy, asked.dealt) == ("lean on the wall", "relay on the pitch")

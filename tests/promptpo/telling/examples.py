@@ -83,7 +83,7 @@ def known(*attempts: Any, **more: Any) -> Any:
     return Known(history, where, legend="leans = the largest lean, rad", **more)
 
 
-def plan(direction: Any, **more: Any) -> Any:
+def plan(kind: Any, **more: Any) -> Any:
     """A plan for the third round."""
-    values = {"parents": (BEST,), "lines": (OLD, PARTNER), "stalled": 2, "may_end": True}
-    return Plan(3, 0, direction, **{**values, **more})
+    values = {"parents": (BEST,), "stalled": 2, "may_end": True}
+    return Plan(3, 0, kind, **{**values, **more})

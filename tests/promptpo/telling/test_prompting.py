@@ -55,11 +55,7 @@ def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> 
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {},
-        {"strategy": "feedback control", "variant": "Another one."},
-        {"asks_strategies": True, "places": True},
-    ],
+    [{}, {"variant": 2}, {"winners": True}],
 )
 def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
     """Round 1."""
@@ -67,25 +63,26 @@ def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("direction", "more"),
+    ("kind", "more"),
     [
-        ("improve", {"aspect": "Robustness: it is worst on start 3 (20)."}),
-        ("improve", {"parents": (), "may_end": False}),
-        ("different", {"strategy": "planning"}),
-        ("fresh", {"strategy": "planning"}),
-        ("merge", {"parents": (BEST, PARTNER), "aspect": "r1c2 is better on start 3 (+35)."}),
+        ("level", {"variant": 2}),
+        ("level", {"parents": (), "may_end": False}),
+        ("starts", {}),
+        ("structure", {"stalled": 0}),
+        ("structure", {}),
+        ("mend", {"parents": (PARTNER, BEST)}),
     ],
 )
-def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, direction: str, more: Any) -> None:
+def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, kind: str, more: Any) -> None:
     """Each kind of request of a later round."""
-    assert prompting.policy_prompt(plan(direction, **more), known(), max_tokens=10_000) == snapshot
+    assert prompting.policy_prompt(plan(kind, **more), known(), max_tokens=10_000) == snapshot
 
 
 def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """Every winner with its code and every episode, and all reflections."""
     told = known()
     winners = plan(
-        "improve", winners=True, shown=(PARTNER, BEST), reflections=("It must look ahead.",), may_end=False
+        "level", winners=True, shown=(PARTNER, BEST), reflections=("It must look ahead.",), may_end=False
     )
     assert prompting.policy_prompt(winners, told, max_tokens=10_000) == snapshot
 

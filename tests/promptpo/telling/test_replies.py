@@ -6,38 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.telling.replies import ceiling, legend, strategies
+from promptpo.telling.replies import ceiling, legend
 from promptpo.telling.shortening import between_words
 
 CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # CEILING: no\n```\n"
-
-FIVE = ("swing up by energy", "a table", "plan ahead", "lean and catch", "two phases")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\n".join(f"STRATEGY {n}: {s}" for n, s in enumerate(FIVE, 1)) + "\n" + CODE,
-        CODE + "\n".join(f"- **Strategy {n}** - {s}" for n, s in enumerate(FIVE, 1)),
-        "I push.\n\nFive strategies that suit this task:\n\n"
-        + "\n".join(f"{n}. {s}" for n, s in enumerate(FIVE, 1))
-        + "\n\n"
-        + CODE,
-        "<think>STRATEGY 1: no\nSTRATEGY 2: never</think>\r\n"
-        + "\r\n".join(f"strategy {n}) {s}" for n, s in enumerate(FIVE, 1)),
-    ],
-)
-def test_strategies_are_found_however_they_are_listed(text: Any) -> None:
-    """As asked, with marks of emphasis, below a heading, after thinking."""
-    assert strategies(text) == FIVE
-
-
-@pytest.mark.parametrize(
-    "text", ["", CODE, "My strategy: push left.\n" + CODE, "Strategies matter.\nI push.\n"]
-)
-def test_an_answer_without_a_list_names_none(text: Any) -> None:
-    """One sentence about the strategy is no list."""
-    assert strategies(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -83,5 +55,4 @@ def test_texts_are_cut_between_words(text: Any, most: Any) -> None:
 @given(st.text(alphabet="STRAEGY strategy12.:-*`~\n #CEILNG", max_size=200))
 def test_any_text_can_be_read(text: Any) -> None:
     """Answers are whatever a model writes."""
-    assert len(strategies(text)) <= 5
     assert "\n" not in ceiling(text)

@@ -37,9 +37,9 @@ def test_the_first_observation_is_a_real_one(cart: Any) -> None:
 def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
     """Nor does that of the published procedure."""
     told = replace(known(), start="What `act` sees first: x 1.")
-    asked = Plan(1, 0, "first", places=True)
+    asked = Plan(1, 0, "first")
     assert "What `act` sees first: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
-    published = replace(asked, places=False)
+    published = replace(asked, winners=True)
     assert "sees first" not in prompting.policy_prompt(published, told, max_tokens=1000)
 
 

@@ -59,11 +59,8 @@ def test_what_moved_the_return_is_told() -> None:
 def test_a_plan_of_few_steps_is_no_promise() -> None:
     """Some, or less than an episode; and where nothing is ever tuned there is nothing to say."""
     some = Where(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
-    assert some.tunable
     assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in some.in_words()
     none = Where(4, 4, tunes=True, tuning_steps=145, length=1000.0)
-    assert not none.tunable
     assert "No steps are planned for tuning" in none.in_words()
     never = Where(4, 4)
-    assert never.tunable
     assert "tun" not in never.in_words()
