@@ -223,7 +223,6 @@ def optimize(
         seed=trying.seed,
         stop_at=trying.stop_at,
         tune=trying.tune,
-        lift_constants=trying.lift_constants,
         clip_actions=not trying.no_clip,
         jobs=trying.jobs,
         executor=trying.executor,

@@ -234,10 +234,6 @@ class TryingFlags:
     tune: Annotated[
         Literal["cma", "none"], typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")
     ] = "cma"
-    lift_constants: Annotated[
-        bool,
-        typer.Option("--lift-constants", help="Tune numeric literals too where a policy declares no PARAMS."),
-    ] = False
     no_clip: Annotated[
         bool,
         typer.Option(

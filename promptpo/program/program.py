@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,7 +13,6 @@ from typing import Any
 
 from promptpo.program.classes import Contract, class_called, contract_of, find_method
 from promptpo.program.identity import digest, skeleton
-from promptpo.program.lift import lift_constants, unlift_constants
 from promptpo.program.literals import (
     Range,
     actions_in,
@@ -22,7 +22,7 @@ from promptpo.program.literals import (
     params_in,
     table_in,
 )
-from promptpo.program.renaming import identifiers, rename
+from promptpo.program.renaming import rename
 from promptpo.program.tree import Text, assigned, bound_here, docstring_of, literal, parse, replace_nodes
 from sandbox.text import clean
 
@@ -243,24 +243,9 @@ class Program:
         node = assigned(self._tree, name)
         return self if node is None else Program.parse(replace_nodes(self.source, [(node, text)]))
 
-    def lifted(self) -> Program:
-        """The same policy with the float literals of its methods as ``PARAMS``.
-
-        What cannot be lifted so that `unlifted` gives the same program again comes back as it is.
-        """
-        lifted = Program.parse(lift_constants(self.source, self._tree))
-        if lifted.source == self.source:
-            return self
-        faithful = lifted.contract.takes_params and lifted.unlifted().digest == self.digest
-        return lifted if faithful else self
-
-    def unlifted(self) -> Program:
-        """The inverse of `lifted`: the values of lifted ``PARAMS`` as literals in the methods."""
-        return Program.parse(unlift_constants(self.source, self._tree))
-
     def renamed(self, name: str) -> Program:
         """The same module with a top-level name changed to one that is not in use."""
-        taken, new = identifiers(self._tree), f"{name}_"
+        taken, new = set(re.findall(r"\w+", self.source)), f"{name}_"
         while new in taken:
             new += "_"
         return Program.parse(rename(self.source, name, new))

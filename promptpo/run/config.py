@@ -132,7 +132,6 @@ class Config:
         seed: Decides training seeds and everything random on our side.
         reveal: How much the prompt tells about which environment it is.
         tune: How declared PARAMS are tuned.
-        lift_constants: Turn numeric literals into PARAMS where the model declared none.
         clip_actions: Clip continuous actions into their bounds instead of failing the candidate.
         stop_at: Stop when the validation mean return reaches this; None takes the environment's
             registered threshold.
@@ -171,7 +170,6 @@ class Config:
     seed: int = 0
     reveal: Reveal = "named"
     tune: TuneMethod = "cma"
-    lift_constants: bool = False
     clip_actions: bool = True
     stop_at: float | None = None
     temperature: float | None = None

@@ -141,7 +141,6 @@ class Tuner:
             if not self._learns and candidate.round == 0 and attempt.id.startswith(IN_MODEL):
                 continue
             program = Program.parse(candidate.source)
-            program = program.lifted() if self._config.lift_constants else program
             if _tunable(program):
                 starts.setdefault(candidate.digest, Start(attempt.id, program, mean))
         known = {a.id: history.evidence(a) for a in attempts}
@@ -200,8 +199,6 @@ class Tuner:
         if parent is None:
             return None
         program = tuned.program
-        if self._config.lift_constants and not Program.parse(parent.candidate.source).params:
-            program = program.unlifted()
         if program.digest == parent.candidate.digest:
             return None
         earlier = max(1, parent.candidate.round) < round_  # what the user gave belongs to the first

@@ -189,17 +189,6 @@ def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
     assert '"angle": (-1.0' not in run.source
 
 
-def test_literals_are_tuned_where_asked(tmp_path: Path) -> None:
-    """With --lift-constants the numbers of a policy without PARAMS are tuned and put back as literals."""
-    poor = GOOD.replace("obs[2] + 0.5 * obs[3] > 0", "0.9 * obs[2] + 0.1 * obs[3] > 0.03")
-    run = optimize(
-        Model(default=poor), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, lift_constants=True
-    )
-    assert run.data["best"]["candidate"] == "r1c1t"
-    assert run.mean_return > 150
-    assert "PARAMS" not in run.source
-
-
 def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) -> None:
     """A round asks for as many policies as the steps that are left can play, one at least."""
     answers = {f"r1.c{n}": variant(WEAK, n) for n in range(1, 4)}

@@ -83,7 +83,7 @@ class SloppyModel:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._sources = [
-            Program(extract(file.read_text(encoding="utf-8")).source).lifted().source
+            Program(extract(file.read_text(encoding="utf-8")).source).source
             for file in sorted(folder.glob("*.md"))
         ]
         self._seed = seed

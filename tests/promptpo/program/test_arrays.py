@@ -171,15 +171,6 @@ def test_arrays_are_told_by_their_names() -> None:
     assert bound_of_block(["", "lower", "", "", ""]) == ""
 
 
-def test_lifting_leaves_arrays_alone() -> None:
-    """A program that declares an array is not lifted; literals in an array are lifted one by one, and come back."""
-    assert Program.parse(LINEAR).lifted().source == LINEAR
-    literals = "import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        return int(np.array([0.5, -0.25]) @ obs[:2] > 0)\n"
-    lifted = Program.parse(literals).lifted()
-    assert len(lifted.params) == 2
-    assert lifted.unlifted().source == literals
-
-
 def test_numpy_agrees() -> None:
     """The text that is written is what numpy makes of it."""
     written = Program.parse(LINEAR).with_values({"W[1,3]": 0.5})

@@ -30,7 +30,7 @@ CONFIG = Config(Task("CartPole-v1"))
         ({"budget": Budget(usd=float("nan"))}, ["usd", "NaN"]),
         ({"budget": Budget(seconds=-1)}, ["seconds", "more than 0"]),
         ({"candidates": 2.5}, ["candidates", "whole number", "2.5"]),
-        ({"lift_constants": "perhaps"}, ["lift_constants", "true or false"]),
+        ({"clip_actions": "perhaps"}, ["clip_actions", "true or false"]),
         ({"model": 7}, ["model", "text", "7"]),
         ({"seed": -1}, ["seed", "at least 0"]),
         ({"task": Task("CartPole-v1", {}, 0)}, ["max_episode_steps", "at least 1"]),
