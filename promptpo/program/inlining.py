@@ -22,7 +22,8 @@ def inlined(program: Program) -> Program:
     They have names that nothing else in the policy has; what was imported is set to them where the import stood.
     """
     tree = parse(program.source)
-    found = [node for node in ast.walk(tree) if _ours(node)] if tree else []
+    nodes = ast.walk(tree) if tree else ()
+    found = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) and _ours(node)]
     if tree is None or not found:
         return program
     prefix = f"{MODULE}_"
@@ -45,21 +46,23 @@ def inlined(program: Program) -> Program:
     )
 
 
-def _ours(node: ast.AST) -> bool:
+def _ours(node: _Import) -> bool:
     """Whether a statement imports the module or pieces of it."""
     if isinstance(node, ast.ImportFrom):
         return node.module == MODULE and not node.level and all(a.name in _pieces() for a in node.names)
-    return isinstance(node, ast.Import) and any(alias.name == MODULE for alias in node.names)
+    return any(alias.name == MODULE for alias in node.names)
 
 
-def _assignments(node: ast.AST, prefix: str) -> str:
+def _assignments(node: _Import, prefix: str) -> str:
     """What stands in an import's place."""
     if isinstance(node, ast.ImportFrom):
         return "; ".join(f"{alias.asname or alias.name} = {prefix}{alias.name}" for alias in node.names)
-    names = node.names if isinstance(node, ast.Import) else []
-    others = [ast.unparse(ast.Import([alias])) for alias in names if alias.name != MODULE]
+    others = [ast.unparse(ast.Import([alias])) for alias in node.names if alias.name != MODULE]
     return "; ".join(
-        [*others, *(f"{alias.asname or MODULE} = {prefix}all" for alias in names if alias.name == MODULE)]
+        [
+            *others,
+            *(f"{alias.asname or MODULE} = {prefix}all" for alias in node.names if alias.name == MODULE),
+        ]
     )
 
 

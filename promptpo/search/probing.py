@@ -244,7 +244,7 @@ class Experimenter(Feature):
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":
                 what = feedback.what_it_did(evaluation)
-                return _Fault(what, evaluation.error, feedback.without_zeros(evaluation.detail))
+                return _Fault(what, evaluation.error, evaluation.detail)
             rollout = played.rollout or await self._spender.again(
                 key, program, [seed], horizon=longest, purpose="probe"
             )

@@ -99,12 +99,12 @@ class Sampler:
         if complete is not None and str(plan.slot) in complete["unanswered"]:
             return Unanswered(complete["unanswered"][str(plan.slot)])  # later rounds were decided without it
         try:
-            text, answer, calls = await self._answer(key, plan, history)
+            answer, calls = await self._answer(key, plan, history)
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
-        reason = replies.ceiling(text) if plan.may_end and answer.problem else ""
+        reason = replies.ceiling(answer.prose) if plan.may_end and answer.problem else ""
         if reason:
             return Ceiling(reason)
         id_ = f"r{plan.round}c{plan.slot + 1}"
@@ -120,9 +120,7 @@ class Sampler:
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
 
-    async def _answer(
-        self, key: str, plan: Plan, history: History
-    ) -> tuple[str, answers.Answer, tuple[str, ...]]:
+    async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
         if self._known is None:
             raise RuntimeError("begin the round first")
@@ -140,16 +138,16 @@ class Sampler:
             candidate=who,
         )
         answer = _read(completion)
-        final = bool(answer.problem and plan.may_end and replies.ceiling(completion.text))
+        final = bool(answer.problem and plan.may_end and replies.ceiling(answer.prose))
         if not answer.problem or final or not self._spender.can("repair"):
-            return completion.text, answer, (key,)
+            return answer, (key,)
         retry = [question, *_once_more(completion, answer)]
         again = f"{key}.again"
         try:
             completion = await self._spender.ask(again, "repair", retry, system=self._system, candidate=who)
         except (ProviderError, BudgetSpentError):
-            return completion.text, answer, (key,)  # what is there is an outcome, though a poor one
-        return completion.text, _read(completion), (key, again)
+            return answer, (key,)  # what is there is an outcome, though a poor one
+        return _read(completion), (key, again)
 
     def _situation(self, plan: Plan, history: History) -> Situation:
         return Situation(
@@ -187,7 +185,7 @@ class Sampler:
                 what=feedback.what_it_did(evaluation),
                 source=attempt.candidate.source.strip(),
                 error=evaluation.error,
-                detail=feedback.without_zeros(evaluation.detail)[:3000].strip(),
+                detail=evaluation.detail[:3000].strip(),
             )
             call = f"{key}.repair{n}"
             try:

@@ -9,15 +9,12 @@ from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
 from promptpo.run.allowance import FIRST
-from promptpo.telling.limits import REPORT
+from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
 
 if TYPE_CHECKING:
     from promptpo.run.allowance import Allowance
     from promptpo.spec import TaskSpec
-
-MOST_NUMBERS = 64
-"""Numbers of an observation that the example holds against each other."""
 
 
 def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
@@ -66,7 +63,7 @@ def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any
 
 
 def _kind_of(space: spaces.Space[Any]) -> str:
-    if isinstance(space, spaces.Box) and 0 < int(np.prod(space.shape)) <= MOST_NUMBERS:
+    if isinstance(space, spaces.Box) and 0 < int(np.prod(space.shape)) <= PICTURE:
         return "numbers"
     return "number" if isinstance(space, spaces.Discrete) else ""
 

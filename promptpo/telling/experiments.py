@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
+from promptpo.telling import limits
 from promptpo.telling.shortening import between_words, sentences, whole_lines
 from sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment
 
-OFTEN = 3
-"""Times in a row from which on a line is told once."""
-
 TITLE = "# What experiments showed"
-MOST_IDEA, MOST_PROBLEM, LEAST = 480, 160, 200
-"""Characters of what an experiment is about, of what went wrong with it, and of all of it that are worth telling."""
-
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 
 METHODS = ("act", "report")
@@ -60,7 +54,7 @@ def refusal(text: str) -> str:
     if said is None:
         return "the answer had no class Probe in it"
     reason = tidy(said[1]).rstrip(".")
-    return f"none was wanted{f': {between_words(reason, MOST_PROBLEM)}' if reason else ''}"
+    return f"none was wanted{f': {between_words(reason, limits.IDEA)}' if reason else ''}"
 
 
 def problem_of(source: str) -> str:
@@ -74,17 +68,12 @@ def problem_of(source: str) -> str:
 def tidy(text: str) -> str:
     """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps.
 
-    Where a line begins like a heading, as those of a map do, all lines are set off. A line that is said several times in a
-    row is told once, with how often.
+    Where a line begins like a heading, as those of a map do, all lines are set off.
     """
     lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
     if any(line.lstrip().startswith("#") for line in lines):
         lines = [f"| {line}" if line else line for line in lines]
-    told: list[str] = []
-    for line, same in itertools.groupby(lines):
-        times = len(list(same))
-        told += [f"{line} (so {times} times)"] if times >= OFTEN and line else [line] * times
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(told)).strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def report_of(reports: Sequence[str]) -> str:
@@ -111,7 +100,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
     for n, one in enumerate(told):
         group = [other for other in told[n:] if other.round == one.round]
         each = room // (len(group) if one.round == told[0].round else len(told) - n) - 2
-        if each < LEAST:
+        if each < limits.HEAD:
             left_out += 1
             continue
         texts.append(whole_lines(_in_words(one), each))
@@ -131,10 +120,10 @@ def one_line(one: Experiment) -> str:
     return f"{one.id}: {f'{idea} ' if idea else ''}({_took(one)}; {came}{repaired}{problem})"
 
 
-def _idea(one: Experiment, most: int = 240) -> str:
+def _idea(one: Experiment) -> str:
     program = Program.parse(one.source)
     said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
-    return sentences(said, most)
+    return sentences(said, limits.IDEA)
 
 
 def _took(one: Experiment) -> str:
@@ -149,6 +138,6 @@ def _took(one: Experiment) -> str:
 
 def _in_words(one: Experiment) -> str:
     """An experiment: what was tried out, and what it reported or why it did not."""
-    idea = _idea(one, MOST_IDEA)
+    idea = _idea(one)
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
     return f"{head}\n{one.report or f'It gave no report: {tidy(one.problem)}.'}"

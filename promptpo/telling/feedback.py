@@ -7,7 +7,6 @@ vivid single failure misleads a model into throwing a good policy away (R2PO, 20
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,12 +19,6 @@ from promptpo.telling.shortening import between_words, whole_lines
 
 if TYPE_CHECKING:
     from sandbox import Episode
-
-TINY = 1e-9
-"""Entries of arrays below this are shown as 0."""
-
-MOST_ENTRIES = 24
-"""Entries of an array that are shown."""
 
 
 def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
@@ -149,19 +142,8 @@ def one_line(attempt: Attempt) -> str:
 def told(role: str, episode: Episode, text: str, given: str = "") -> Told:
     """One episode's part of the feedback, with what it was given in words."""
     ending = "terminated" if episode.terminated else "reached the horizon"
-    shown = whole_lines(without_nones(text), 2 * SUMMARY)
+    shown = whole_lines(text, 2 * SUMMARY)
     return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given)
-
-
-_NONE = re.compile(r"[;,|]?[ \t]*\b[^\W\d][\w.']*[ \t]*[=:][ \t]*None\b(?![\w.])")
-
-
-def without_nones(text: str) -> str:
-    """A summary without what it says of quantities that there are not: ``success=None``."""
-    lines = [(_NONE.sub("", line), line) for line in text.splitlines()]
-    return "\n".join(
-        new.lstrip(" ;,|") if new != old else old for new, old in lines if new.strip() or not old.strip()
-    )
 
 
 def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
@@ -209,34 +191,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def compact(value: Any, limit: int = 240) -> str:
-    """A value in few characters: three significant digits; of long arrays the first entries and how many follow."""
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        flat = value.ravel()
-        if flat.size > MOST_ENTRIES and len(set(flat[:MOST_ENTRIES].tolist())) == 1:
-            return f"an array of shape {value.shape}"  # its beginning says nothing
-        items = [_entry(v) if flat.dtype.kind != "U" else str(v) for v in flat[:MOST_ENTRIES]]
-        while len(items) > 1 and len(", ".join(items)) > limit - 20:
-            items.pop()
-        more = flat.size - len(items)
-        text = f"[{', '.join(items)}{f', and {more} more' if more else ''}]"
-    elif isinstance(value, Mapping):
-        text = "{" + ", ".join(f"{key}: {compact(item, 100)}" for key, item in value.items()) + "}"
-    elif isinstance(value, (tuple, list)):
-        text = "(" + ", ".join(compact(item, 100) for item in value) + ")"
-    elif isinstance(value, (float, np.floating)):
-        text = number(float(value))
-    else:
-        text = str(value)
-    return between_words(text, limit)
-
-
-def _entry(value: Any) -> str:
-    return "0" if abs(float(value)) < TINY else number(float(value))
-
-
 def number(value: float) -> str:
     """A number with as many digits as a reader needs."""
     if value != value:  # noqa: PLR0124 - NaN
@@ -246,18 +200,11 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
 
 
-MOST_DECIMALS = 4
-"""An error that needs more of them is told by itself."""
-
-LARGE_NUMBER = 1e6
-"""From here on numbers are told with an exponent."""
-
-
 def brief(value: float) -> str:
     """A number with two significant digits, whole from ten on: for errors, and for tables."""
     if not math.isfinite(value):
         return number(value)
-    if 10 <= abs(value) < LARGE_NUMBER:  # noqa: PLR2004
+    if 10 <= abs(value) < 1e6:  # noqa: PLR2004
         digits = max(0, math.floor(math.log10(abs(value))) - 1)
         return f"{round(value, -digits):.0f}" if digits else f"{value:.0f}"
     return f"{float(f'{value:.2g}'):g}"
@@ -274,11 +221,9 @@ def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
     plus = "+" if signed and mean > 0 else ""
     if math.isnan(error):
         return plus + number(mean)
-    if not math.isfinite(mean) or not 0 < error < LARGE_NUMBER or abs(mean) >= LARGE_NUMBER:
+    if not math.isfinite(mean) or not 1e-4 < error < 1e6 or abs(mean) >= 1e6:  # noqa: PLR2004
         return f"{plus}{number(mean)} ± {number(error)}"
     digits = max(0, 1 - math.floor(math.log10(float(f"{error:.1e}"))))
-    if digits > MOST_DECIMALS:
-        return f"{plus}{number(mean)} ± {brief(error)}"
     mean = round(mean, digits) + 0.0  # no -0.0
     return f"{plus}{mean:.{digits}f} ± {error:.{digits}f}"
 
@@ -286,19 +231,6 @@ def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
 def episodes_in_words(n: int) -> str:
     """``1 episode``, ``5 episodes``."""
     return "1 episode" if n == 1 else f"{n} episodes"
-
-
-def without_zeros(detail: str) -> str:
-    """A failure's detail without an observation that shows nothing but zeros."""
-    lines = detail.splitlines()
-    return "\n".join(
-        line for line in lines if not (line.startswith("obs was ") and not _says_something(line))
-    )
-
-
-def _says_something(line: str) -> bool:
-    shown = line.rsplit("starting", 1)[-1]
-    return bool(re.search(r"[1-9]", shown)) or "starting" not in line
 
 
 def span(values: Sequence[int]) -> str:

@@ -1,7 +1,10 @@
-"""How long the parts of a prompt may be, in characters: the one table.
+"""How much a prompt tells, of everything: the one table. Lengths are in characters.
 
 What is longer loses whole lines from its end, and says how many. Code is told whole.
 """
+
+CHARACTERS_PER_TOKEN = 3.5
+"""A cautious average for English and Python; exact counts would need each provider's tokenizer."""
 
 TOTAL = 10_500
 """Of a later request, its code aside: experiments have what the other sections leave of it. The system prompt has some 1,400
@@ -43,13 +46,29 @@ REPORT = 3000
 """What an experiment reports of all its episodes together."""
 
 SUMMARY = 600
-"""What a feedback class says of one episode."""
+"""What a feedback class says of one episode, and what its labels mean."""
 
-LEGEND = 600
-"""What its labels mean."""
+HEAD = 100
+"""What stands above a summary or a report."""
 
-CHANGE, EARLIER = 260, 140
-"""What a candidate of the last round changed, in words, and one of an earlier round."""
+IDEA = 260
+"""What a candidate of the last round changed, what an experiment is about, or a reason: a sentence or two."""
 
-STARTS, COLUMNS = 12, 10
-"""Starts in the table of candidates, and columns in a table of steps."""
+EARLIER = 140
+"""What an earlier candidate changed."""
+
+NAMED = 12
+"""Starts in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
+
+COLUMNS = 10
+"""Columns in a table of steps."""
+
+SPREAD, IN_A_ROW = 6, 6
+"""Steps that are spread over an episode, and steps in a row: its last ones where the environment ended it, else those in its
+middle."""
+
+PICTURE, WIDEST = 40, 32
+"""An array of more entries is a picture, shown by its rows instead of as columns, where it has at most so many of them."""
+
+QUICK = 10
+"""Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""

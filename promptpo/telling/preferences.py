@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from promptpo.telling.columns import called, components
-from promptpo.telling.feedback import TINY, brief
+from promptpo.telling.limits import COLUMNS
+from promptpo.telling.steps import cell, told_steps
 
 if TYPE_CHECKING:
     from sandbox import Episode
 
 Preference = Literal["first", "second", "equal"]
 Fulfilled = Literal["yes", "partly", "no"]
-
-MOST_COLUMNS, ROWS = 30, 8
-"""Numbers of an observation that are told over a whole episode, and steps that are told in full."""
-
-MOST_IN_ROWS, FINE = 10, 1000
 
 EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
 """Names of numbers of ``info`` that say what was earned, and not what was done."""
@@ -47,31 +43,22 @@ def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None)
         return head
     numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)
     done = _table(seen.actions, "action", names)
-    whole = {**numbers, **_most_changing(observed, MOST_COLUMNS), **_most_changing(done, MOST_COLUMNS // 3)}
+    whole = {**numbers, **_most_changing(observed, 3 * COLUMNS), **_most_changing(done, COLUMNS)}
     lines = ["over the episode|first|last|least|mean|most"]
     lines += [
-        "|".join([name, *map(_brief, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
+        "|".join([name, *map(cell, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
     ]
     if not whole:
         return head
     shown = {
-        **_most_changing(numbers, MOST_IN_ROWS // 2),
-        **_most_changing(observed, MOST_IN_ROWS),
-        **_most_changing(done, MOST_IN_ROWS // 3),
+        **_most_changing(numbers, COLUMNS // 2),
+        **_most_changing(observed, COLUMNS),
+        **_most_changing(done, COLUMNS // 3),
     }
-    at = _rows(steps, ended=episode.terminated)
+    at = told_steps(steps, ended=episode.terminated)
     lines += ["", "|".join(["step", *shown])]
-    lines += ["|".join([str(t), *(_brief(column[t]) for column in shown.values())]) for t in at]
+    lines += ["|".join([str(t), *(cell(column[t]) for column in shown.values())]) for t in at]
     return "\n".join([head, *lines])
-
-
-def _rows(steps: int, *, ended: bool) -> list[int]:
-    """The steps that are told in full: evenly, or, of an episode that was ended, half of them on how it came to that."""
-    if not ended or steps <= ROWS:
-        return sorted({round(i * (steps - 1) / max(1, ROWS - 1)) for i in range(ROWS)})
-    last, half = steps - 1, ROWS // 2
-    late = {last - round(last / 2 ** (n + 2)) for n in range(half - 1)} | {last}
-    return sorted({round(i * last / half) for i in range(half)} | late | {last - 1})
 
 
 def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
@@ -81,7 +68,7 @@ def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
         column = np.array([info.get(name, np.nan) for info in infos], float)
         if np.isfinite(column).all() and not EARNED.search(name):
             found[f"info {name}"] = column
-    return _most_changing(found, MOST_COLUMNS // 2)
+    return _most_changing(found, COLUMNS)
 
 
 def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
@@ -97,18 +84,8 @@ def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np
     """The columns with the most different values, in their own order."""
     if len(columns) <= most:
         return dict(columns)
-    chosen = sorted(columns, key=lambda name: -_different(columns[name]))[:most]
+    chosen = sorted(columns, key=lambda name: -len(set(map(cell, columns[name]))))[:most]
     return {name: column for name, column in columns.items() if name in chosen}
-
-
-def _different(column: np.ndarray) -> int:
-    """How many different values there are, to a thousandth of the largest."""
-    largest = np.nanmax(np.abs(column), initial=0.0)
-    return len(np.unique(np.round(column * (FINE / largest)))) if largest > TINY else 1
-
-
-def _brief(value: float) -> str:
-    return brief(0.0 if abs(value) < TINY else float(value))
 
 
 def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,13 +8,8 @@ from promptpo.program import Program
 from promptpo.program.blocks import blocks, label
 from promptpo.run.records import Attempt
 from promptpo.telling.feedback import number
+from promptpo.telling.limits import NAMED
 from promptpo.telling.shortening import sentences
-
-MOST_NUMBERS = 12
-"""Numbers that are named; the others are counted."""
-
-AT_BOUND = 0.005
-"""A value this close to a bound, as a share of the range, stands at it."""
 
 _CHANGE = re.compile(r"^\W*CHANGE\W*:[\s*_]*(\S.*)$", re.MULTILINE)
 
@@ -57,21 +52,6 @@ def changes(source: str, other: str) -> str:
         else:
             single.append(name)
     single.sort(key=lambda key: -moved[key])
-    told = [f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}" for key in single[:MOST_NUMBERS]]
+    told = [f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}" for key in single[:NAMED]]
     more = len(single) - len(told)
     return ", ".join([*told, *([f"{more} others moved less"] if more else []), *arrays])
-
-
-def at_bounds(source: str) -> str:
-    """Numbers of a program that stand at a bound: ``gain (upper)``; arrays are left out."""
-    program = Program.parse(source)
-    named = []
-    for name in blocks(program.params, program.arrays):
-        if name in program.arrays:
-            continue
-        value, low, high = program.params[name]
-        near = AT_BOUND * (high - low)
-        if min(value - low, high - value) <= near:
-            named.append(f"{name} ({'lower' if value - low <= near else 'upper'})")
-    more = len(named) - MOST_NUMBERS
-    return ", ".join([*named[:MOST_NUMBERS], *([f"{more} more"] if more > 0 else [])])

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
 
-CHARACTERS_PER_TOKEN = 3.5
-"""A cautious average for English and Python; exact counts would need each provider's tokenizer."""
-
 
 @cache
 def _templates() -> jinja2.Environment:
@@ -56,7 +53,7 @@ def render(template: str, **values: Any) -> str:
 
 def tokens(text: str) -> int:
     """Roughly how many tokens a text has."""
-    return round(len(text) / CHARACTERS_PER_TOKEN)
+    return round(len(text) / limits.CHARACTERS_PER_TOKEN)
 
 
 def system_prompt(  # noqa: PLR0913 - the conditions of the template
@@ -166,7 +163,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int) -> str:
         known: What may be told.
         max_tokens: Bound on the text; everything but the request itself gives way to it.
     """
-    bound = int(max_tokens * CHARACTERS_PER_TOKEN) - 8
+    bound = int(max_tokens * limits.CHARACTERS_PER_TOKEN) - 8
     if plan.kind == "first":
         return _first_prompt(plan, known, bound)
     if plan.winners:

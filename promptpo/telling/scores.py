@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from promptpo.rollouts.evaluation import extremes
 from promptpo.telling.feedback import OUTCOME_WORDS, brief, number
-from promptpo.telling.limits import STARTS
+from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
-    from promptpo.run.evidence import Difference, Evidence
+    from promptpo.run.evidence import Evidence
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
 
@@ -26,25 +26,6 @@ def score(evidence: Evidence) -> str:
     about = f" ± {brief(error)}" if not math.isnan(error) else ""
     success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
     return f"{number(evidence.mean_return)}{about} over {'1 episode' if n == 1 else f'{n} episodes'}{success}"
-
-
-def difference(difference: Difference, other: str) -> str:
-    """``3.1 ± 0.8 below r3c1 over 20 shared episodes``, or that there is none."""
-    n = len(difference.returns)
-    if not n:
-        return f"no episode shared with {other}"
-    shared = f"over {n} shared episode{'s' if n > 1 else ''}"
-    if difference.tie:
-        return f"no difference from {other} {shared}"
-    mean, error = difference.mean, difference.standard_error
-    about = "" if math.isnan(error) else f" ± {brief(error)}"
-    if n > 1 and difference.verdict == 0:
-        return f"no clear difference from {other} ({mean:+.3g}{about} {shared})"
-    text = f"{number(abs(mean))}{about} {'above' if mean > 0 else 'below'} {other} {shared}"
-    if any(difference.successes) and difference.verdict * mean < 0:
-        more = "more" if difference.verdict > 0 else "fewer"
-        text += f", but with {more} successes"
-    return text
 
 
 def starts(history: History) -> Mapping[int, str]:
@@ -65,7 +46,7 @@ def table(history: History, leader: Attempt) -> str:
     """
     names = starts(history)
     played = sorted(history.evidence(leader).episodes, key=lambda e: e.return_)
-    columns = [e.seed for e in played[:STARTS]]
+    columns = [e.seed for e in played[:NAMED]]
     more = f", the {len(columns)} worst of {len(played)}" if len(played) > len(columns) else ""
     fresh = "; v1, v2 ... were played by the better ones only" if history.looks else ""
     rows = [
@@ -128,8 +109,8 @@ def worst_starts(history: History, attempt: Attempt) -> str:
     failed = [e for e in episodes if e.success is False]
     some = failed if 0 < len(failed) < len(episodes) else episodes[: max(1, len(episodes) // 4)]
     names = starts(history)
-    more = f" and {len(some) - STARTS} more" if len(some) > STARTS else ""
-    return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in some[:STARTS]) + more
+    more = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
+    return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in some[:NAMED]) + more
 
 
 def faster(history: History) -> Attempt | None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from promptpo.telling import experiments, feedback, limits, scores
 from promptpo.telling.feedback import number
 from promptpo.telling.known import Known
-from promptpo.telling.programs import at_bounds, change, changes
+from promptpo.telling.programs import change, changes
 from promptpo.telling.shortening import between_words, whole_lines
 from promptpo.telling.standing import references_in_words, seconds_in_words
-from promptpo.telling.steps import ROW, cell
+from promptpo.telling.steps import cell
 from promptpo.telling.tuning import moved_in_words
 
 if TYPE_CHECKING:
@@ -74,9 +74,6 @@ def fitted(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVE
 TOLD = frozenset({"worst", "best", "typical"})
 """Roles of the leader's episodes that are told."""
 
-HEAD = 100
-"""Characters above the summary of an episode."""
-
 
 def code_of(attempt: Attempt) -> str:
     """A program as prompts print it."""
@@ -96,7 +93,7 @@ def _where(known: Known) -> str:
         )
         steps = f"{span} so far."
     thoughts, answers = history.thoughts
-    reasons = "; ".join(f'"{between_words(thought, 200)}"' for thought in dict.fromkeys(thoughts))
+    reasons = "; ".join(f'"{between_words(thought, limits.IDEA)}"' for thought in dict.fromkeys(thoughts))
     return " ".join(
         filter(
             None,
@@ -126,15 +123,12 @@ def _numbers(leader: Attempt, history: History) -> str:
     written = history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
     told = []
     if written is not None:
-        difference = scores.difference(history.against(leader, written), written.id)
         moved = changes(candidate.source, written.candidate.source)
-        told.append(f"These are {written.id}'s numbers tuned: {difference}. Before -> after: {moved}.")
+        told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = moved_in_words(candidate.sensitivity)
         told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
     if leader.id in history.tuning:
         told.append(f"{history.tuning[leader.id]}.")
-    ends = at_bounds(candidate.source)
-    told.append(f"At a bound: {ends}." if ends and not any("at a bound" in one for one in told) else "")
     return "\n".join(filter(None, told))
 
 
@@ -144,7 +138,7 @@ def _episodes(leader: Attempt, history: History) -> str:
     if not told:
         return ""
     names = scores.starts(history)
-    each = limits.SECTIONS["episodes"] // len(told) - HEAD
+    each = limits.SECTIONS["episodes"] // len(told) - limits.HEAD
     return "\n\n".join(
         [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in told)]
     )
@@ -175,7 +169,7 @@ def _parting(history: History, leader: Attempt) -> str:
     _, attempt, theirs = max(found, key=lambda one: one[0])
     title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
     shown = feedback.episode_in_words(
-        theirs, limits.SECTIONS["parting"] - len(title) - HEAD, scores.starts(history)
+        theirs, limits.SECTIONS["parting"] - len(title) - limits.HEAD, scores.starts(history)
     )
     return f"{title}\n\n{shown}"
 
@@ -184,7 +178,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     """A program that fell early and was far better per step: all of it, and its last steps."""
     theirs, ours = history.evidence(attempt), history.evidence(leader)
     table = attempt.diagnosis.trace.splitlines()
-    last = "\n".join([*table[:1], *table[1:][-ROW:]])
+    last = "\n".join([*table[:1], *table[1:][-limits.IN_A_ROW :]])
     compared = (
         f"A step of it earns {number(scores.per_step(theirs))}, one of {leader.id} {number(scores.per_step(ours))}. "
         f"{feedback.endings(theirs.episodes)}"
@@ -214,7 +208,7 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
     said = (
         f"{attempt.candidate.parents[0]} with tuned numbers."
         if tuned
-        else change(attempt, limits.CHANGE if late else limits.EARLIER)
+        else change(attempt, limits.IDEA if late else limits.EARLIER)
     )
     if attempt.evaluation.outcome != "ok":
         yield f"- {attempt.id}: {feedback.failure(attempt.evaluation)} It tried: {said}"
@@ -223,4 +217,4 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
     yield " ".join(filter(None, [f"- {attempt.id}: {said}", f"{remark}." if remark else ""]))
     worst = attempt.diagnosis.of("worst", "typical")
     if late and worst is not None and worst.text and not attempt.candidate.tuned:
-        yield f"  Its worst episode: {between_words(worst.text.splitlines()[0], limits.CHANGE)}"
+        yield f"  Its worst episode: {between_words(worst.text.splitlines()[0], limits.IDEA)}"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 
-NOTE = 24
-"""Characters that are kept free for what says how much is left out."""
-
 _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
 """Between two sentences; not within a range such as 0.4 .. 0.7."""
 
@@ -20,11 +17,11 @@ def whole_lines(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     lines = text.split("\n")
-    kept = [between_words(lines[0], max(most - NOTE, 1))]
+    kept = [between_words(lines[0], max(most - 24, 1))]
     size = len(kept[0])
     for line in lines[1:]:
         size += len(line) + 1
-        if size > most - NOTE:
+        if size > most - 24:  # what the note takes
             break
         kept.append(line)
     left = len(lines) - len(kept)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
 from promptpo.telling.feedback import number
+from promptpo.telling.limits import QUICK
 from sandbox import Limits
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 LIMITS = Limits()
 """What the sandbox gives a call of `act`, the building of a policy, and an episode."""
-
-QUICK = 10
-"""Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
 
 REFERENCES = {
     "random": "random actions earn",

@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.pictures import pictures_in
 from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, words
+from promptpo.telling.limits import HEAD, SECTIONS
 from promptpo.telling.shortening import between_words
 from promptpo.telling.steps import cell, numbers, pictures
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
-
-MOST = 900
-"""Characters of the list of numbers."""
-
-MOST_GIVEN = 80
-"""Characters of what an episode is given in words."""
-
-SMALL = 0.02
-"""A difference between episodes below this share of a number's size is not told."""
 
 
 def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
@@ -45,7 +37,11 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
         else f"in brackets the range over {n}"
     )
     listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
-    parts = [f"What `act` sees first in an episode ({how}): {between_words(listed, MOST)}."] if listed else []
+    parts = (
+        [f"What `act` sees first in an episode ({how}): {between_words(listed, SECTIONS['where'])}."]
+        if listed
+        else []
+    )
     return "\n".join([*parts, *pictures(firsts[0], "obs", names)])
 
 
@@ -67,7 +63,7 @@ def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[
     if differs is None:
         return [""] * len(said)
     name = called(differs, names)
-    return [f'{name} "{between_words(one[differs], MOST_GIVEN)}"' if differs in one else "" for one in said]
+    return [f'{name} "{between_words(one[differs], HEAD)}"' if differs in one else "" for one in said]
 
 
 def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
@@ -98,7 +94,7 @@ def _value(label: str, every: Sequence[Mapping[str, float]]) -> str:
     values = [one[label] for one in every if label in one]
     low, high = min(values), max(values)
     text = cell(round(values[0], 4))
-    if not all(map(math.isfinite, values)) or high - low <= SMALL * max(map(abs, values)):
+    if not all(map(math.isfinite, values)):
         return text
     ends = (cell(low), cell(high))
     return text if ends[0] == ends[1] else f"{text} ({ends[0]} .. {ends[1]})"

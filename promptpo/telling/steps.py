@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,29 +10,13 @@ import numpy as np
 
 from promptpo.telling.columns import called, components, words
 from promptpo.telling.feedback import number
-from promptpo.telling.limits import COLUMNS, SECTIONS
+from promptpo.telling.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
 
 if TYPE_CHECKING:
     from sandbox import Episode, Trajectory
 
-EVEN, ROW = 6, 6
-"""Steps that are spread over the episode, and steps in a row: its last ones where the environment ended it, else those in
-its middle."""
 
-OWN = 3
-"""Columns at most of the action, and of what the policy keeps in its ``debug``; the observation has the others."""
-
-LARGE = 40
-"""Entries of an array from which on it is a picture: shown as its rows, once, instead of as columns."""
-
-WIDEST = 32
-"""Rows and columns of a picture up to which it is shown."""
-
-MOST_EXACT, NOTHING = 1e6, 1e-4
-"""Whole numbers below the one are told exactly; numbers below the other as 0."""
-
-
-def table(episode: Episode, names: Mapping[str, str], *, in_a_row: bool = True) -> str:
+def table(episode: Episode, names: Mapping[str, str]) -> str:
     """A heading and a row for each step; empty where no steps are recorded.
 
     The columns keep their own order: observation, ``debug``, action, reward. Of the first two those are left out that
@@ -41,18 +26,13 @@ def table(episode: Episode, names: Mapping[str, str], *, in_a_row: bool = True) 
     Args:
         episode: Recorded or not.
         names: From `promptpo.spec.reading.names_of`.
-        in_a_row: Show some in a row, too.
     """
     seen = episode.trajectory
     if seen is None or not len(seen.rewards):
         return ""
     last = len(seen.rewards) - 1
-    steps = {round(i * last / (EVEN - 1)) for i in range(EVEN)}
-    if in_a_row:
-        first = last + 1 - ROW if episode.terminated or episode.failure is not None else (last - ROW) // 2
-        steps |= set(range(max(0, first), min(first + ROW, last + 1)))
-    at = sorted(steps)
-    done = _texts([seen.actions[t] for t in at], "action", names, OWN, constant=True)
+    at = told_steps(len(seen.rewards), ended=episode.terminated or episode.failure is not None)
+    done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
     kept = _debug(seen, at)
     kind = "seen" if seen.perceived else "obs"
     room = COLUMNS - 1 - len(done) - len(kept)
@@ -65,16 +45,47 @@ def table(episode: Episode, names: Mapping[str, str], *, in_a_row: bool = True) 
         rows.append(
             "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
         )
-    while len(rows) > ROW + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
+    while len(rows) > IN_A_ROW + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
         del rows[2]
     return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
 
 
+def told_steps(steps: int, *, ended: bool) -> list[int]:
+    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide."""
+    last = steps - 1
+    first = max(0, steps - IN_A_ROW if ended else (last - IN_A_ROW) // 2)
+    spread = {round(i * last / (SPREAD - 1)) for i in range(SPREAD)}
+    return sorted(spread | set(range(first, min(first + IN_A_ROW, steps))))
+
+
+def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
+    """Which numbers of recorded observations were NaN, how often, and from which step on; empty where none was."""
+    found: dict[str, list[int]] = {}
+    seen = [e.trajectory.observations for e in episodes if e.trajectory is not None]
+    for observations in seen:
+        for t, one in enumerate(observations):
+            for label, value in components(one, "obs") if _holds_nan(one) else ():
+                if math.isnan(value):
+                    found.setdefault(label, []).append(t)
+    told = [
+        f"{called(label, names)} in {len(at)}, at step {min(at)} first"
+        for label, at in list(found.items())[:COLUMNS]
+    ]
+    return f"NaN in observations ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
+
+
+def _holds_nan(value: Any) -> bool:
+    if isinstance(value, dict | tuple):
+        return any(map(_holds_nan, value.values() if isinstance(value, dict) else value))
+    seen = np.asarray(value)
+    return seen.dtype.kind == "f" and bool(np.isnan(seen).any())
+
+
 def cell(value: float) -> str:
     """A number in a table: whole ones exactly, as codes are, others with three digits; next to nothing as 0."""
-    if abs(value) < MOST_EXACT and float(value).is_integer():
+    if abs(value) < 1e6 and float(value).is_integer():  # noqa: PLR2004
         return f"{value + 0.0:.0f}"  # never "-0"
-    return "0" if abs(value) < NOTHING else number(float(value))
+    return "0" if abs(value) < 1e-4 else number(float(value))  # noqa: PLR2004
 
 
 def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
@@ -84,7 +95,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
     for key, part in parts:
         if not _picture(part) or part.ndim not in {2, 3}:
             continue
-        if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > OWN):  # noqa: PLR2004 - channels
+        if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > 3):  # noqa: PLR2004 - channels
             continue
         label = called(f"{kind}[{key!r}]" if key else kind, names)
         lines.append(f"{label}, {part.shape[0]} rows:")
@@ -97,7 +108,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
 def _picture(value: Any) -> bool:
     """Whether an array is shown by its rows rather than entry by entry."""
     whole = isinstance(value, np.ndarray) and value.ndim > 1 and value.dtype.kind in "iu"
-    return whole or (isinstance(value, np.ndarray) and value.size > LARGE)
+    return whole or (isinstance(value, np.ndarray) and value.size > PICTURE)
 
 
 def _texts(
@@ -138,7 +149,7 @@ def _debug(seen: Trajectory, steps: Sequence[int]) -> dict[str, list[str]]:
         f"debug.{_flat(name)}": ["" if one is None or name not in one else _word(one[name]) for one in kept]
         for name in names
     }
-    return dict([(name, texts) for name, texts in columns.items() if len(set(texts)) > 1][:OWN])
+    return dict([(name, texts) for name, texts in columns.items() if len(set(texts)) > 1][: COLUMNS // 3])
 
 
 def _word(value: Any) -> str:

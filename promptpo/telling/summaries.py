@@ -17,7 +17,7 @@ from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, limits, prompting, replies
 from promptpo.telling.start import given_in_words
-from promptpo.telling.steps import table
+from promptpo.telling.steps import missing, table
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
@@ -138,7 +138,7 @@ class Summariser:
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
                     self._put_in_force(await self._repaired(source, error, detail))
-        return table(episode, self._names, in_a_row=False), ""
+        return table(episode, self._names), ""
 
     async def _repaired(self, broken: str, error: str, detail: str) -> str:
         """The class without its fault; empty where it stays broken, or may not be repaired again."""
@@ -176,7 +176,10 @@ def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str])
     """
     failed = next((e for e in rollout.episodes if e.failure is not None), None)
     shown = failed or next((e for _, e in feedback.chosen(rollout.episodes)), None)
-    return replace(diagnosis, trace=table(shown, names)) if shown is not None else diagnosis
+    if shown is None:
+        return diagnosis
+    told = [table(shown, names), missing(rollout.episodes, names)]
+    return replace(diagnosis, trace="\n".join(filter(None, told)))
 
 
 def _class_in(text: str) -> str:

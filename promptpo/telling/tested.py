@@ -9,12 +9,10 @@ import numpy as np
 
 from promptpo.run.evidence import far_below
 from promptpo.telling.feedback import endings, number
+from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-
-MOST_FAR, MOST_ENDS = 5, 8
-"""Returns far below the others that are told one by one, and lengths of episodes that ended early."""
 
 COLUMNS = ("least", "5 %", "median", "95 %", "most", "zero in")
 
@@ -33,7 +31,7 @@ def all_episodes(evaluation: Evaluation) -> str:
         return ""
     lines = [endings(episodes)]
     ended = sorted(e.steps for e in episodes if e.terminated)
-    if 0 < len(ended) < len(episodes) and len(ended) <= MOST_ENDS:
+    if 0 < len(ended) < len(episodes) and len(ended) <= NAMED:
         lines.append(f"Those that the environment ended took {', '.join(map(str, ended))} steps.")
     if evaluation.failed:
         lines.append(f"In {evaluation.failed} more the policy failed: {evaluation.error.rstrip('.')}.")
@@ -42,8 +40,8 @@ def all_episodes(evaluation: Evaluation) -> str:
         lines.append(f"`success()` said yes in {sum(said)} of {len(said)}.")
     low = far_below(evaluation.returns)
     if low and 2 * len(low) < len(episodes):
-        worst = ", ".join(number(evaluation.returns[i]) for i in low[:MOST_FAR])
-        rest = f" and {len(low) - MOST_FAR} more" if len(low) > MOST_FAR else ""
+        worst = ", ".join(number(evaluation.returns[i]) for i in low[:NAMED])
+        rest = f" and {len(low) - NAMED} more" if len(low) > NAMED else ""
         lines.append(f"{len(low)} of {len(episodes)} earn far less than the others: {worst}{rest}.")
     rows = _rows(episodes)
     table = ["|".join(["sum over an episode", *COLUMNS])]

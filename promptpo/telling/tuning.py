@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.telling.limits import NAMED
+
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity
     from promptpo.search.tuning import Tuned
-
-MOST_NAMED = 5
-"""Numbers that are named of those that moved the return."""
-
-FEW = 5
-"""Episodes for each number below which tuning in vain says little of the numbers."""
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned, as no steps were left"
@@ -43,9 +39,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
         return f"Tuning {tried}: no values with which every episode runs to its end"
     if tuned.outcome == "alike":
         return f"Tuning {tried}: no gain, all values that were tried scored alike"
-    few = "; so few do not show that they are at their best"
-    gain = f"no gain{few if tuned.evaluations < FEW * numbers else ''}"
-    return f"Tuning {tried}: {gain}" + (f"; {matters}" if matters else "")
+    return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")
 
 
 def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
@@ -53,17 +47,17 @@ def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     if not sensitivity:
         return ""
     moved = sorted((n for n in sensitivity if sensitivity[n].share > 0), key=lambda n: -sensitivity[n].share)
-    named = ", ".join(f"{name} ({sensitivity[name].share:.0%})" for name in moved[:MOST_NAMED])
-    if len(moved) > MOST_NAMED:
-        named += f" and {len(moved) - MOST_NAMED} more"
+    named = ", ".join(f"{name} ({sensitivity[name].share:.0%})" for name in moved[:NAMED])
+    if len(moved) > NAMED:
+        named += f" and {len(moved) - NAMED} more"
     parts = [f"the return was moved by {named}" if moved else "no single number moved the return clearly"]
     still = len(sensitivity) - len(moved)
     if moved and still:
         parts.append(f"{still} other{'s' if still > 1 else ''} made no clear difference")
     ends = [f"{name} ({one.at_bound})" for name, one in sensitivity.items() if one.at_bound]
     if ends:
-        more = f" and {len(ends) - MOST_NAMED} more" if len(ends) > MOST_NAMED else ""
-        parts.append(f"at a bound: {', '.join(ends[:MOST_NAMED])}{more}")
+        more = f" and {len(ends) - NAMED} more" if len(ends) > NAMED else ""
+        parts.append(f"at a bound: {', '.join(ends[:NAMED])}{more}")
     return "; ".join(parts)
 
 

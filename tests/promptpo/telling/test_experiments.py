@@ -36,11 +36,6 @@ def test_a_report_stays_text(text: str) -> None:
     assert experiments.tidy(tidy) == tidy
 
 
-def test_lines_that_are_said_again_and_again_are_told_once() -> None:
-    """With how often; two of a kind stay."""
-    assert experiments.tidy("a\nb\nb\nb\nb\nc\nc") == "a\nb (so 4 times)\nc\nc"
-
-
 def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:
     """A dropped experiment says why; an answer without one says nothing to later prompts."""
     dropped = Experiment("p0.1", SOURCE, "", "it crashed: line 3: KeyError", steps=7)

@@ -8,28 +8,11 @@ from promptpo.telling import feedback
 from sandbox import Episode, Trajectory
 
 
-def test_zeros_say_nothing() -> None:
-    """An observation of nothing but zeros is left out of a repair prompt; others stay."""
-    zeros = "Traceback\nobs was array of shape (4,) and dtype float32 starting [0., 0., 0., 0.]"
-    assert feedback.without_zeros(zeros) == "Traceback"
-    ones = zeros.replace("[0.,", "[0.2,")
-    assert feedback.without_zeros(ones) == ones
-    assert feedback.without_zeros("obs was 0") == "obs was 0"
-
-
 def episode(n: int = 30, return_: float = 12.0) -> Any:
     """A recorded episode."""
     observations = [np.array([t / 10, -1.0]) for t in range(n + 1)]
     trajectory = Trajectory(observations, [t % 2 for t in range(n)], [0.4] * n)
     return Episode(0, return_, n, True, False, None, 0, 0.0, trajectory, None)
-
-
-def test_the_beginning_of_a_large_array_is_shown_only_where_it_says_something() -> None:
-    """No dump of zeros."""
-    assert feedback.compact(np.zeros((7, 7, 3))) == "an array of shape (7, 7, 3)"
-    assert feedback.compact(np.arange(30)).startswith("[0, 1, 2, 3")
-    assert feedback.compact(np.zeros(3)) == "[0, 0, 0]"
-    assert feedback.compact(np.array([1e-17, 0.5, np.nan])) == "[0, 0.5, NaN]"
 
 
 def test_the_episodes_that_are_told() -> None:

@@ -6,19 +6,16 @@ from promptpo.telling.preferences import told
 from sandbox import Episode, Trajectory
 
 
-def _told_steps(*, terminated: bool) -> list[int]:
-    heights = [np.array([1.0 - 0.001 * t]) for t in range(200)]
-    trajectory = Trajectory([*heights, np.array([0.0])], [0] * 200, [1.0] * 200)
-    episode = Episode(1, 200.0, 200, terminated, not terminated, None, 0, 0.0, trajectory)
-    table = told(episode, {}).split("\n\n")[1].splitlines()
-    return [int(row.split("|")[0]) for row in table[1:]]
-
-
-def test_how_an_episode_came_to_its_end_is_told() -> None:
-    """The nearer the end, the closer the rows, where the environment ended it; evenly where it lasted."""
-    fallen = _told_steps(terminated=True)
-    assert fallen[0] == 0
-    assert fallen[-2:] == [198, 199]
-    assert sum(step > 150 for step in fallen) >= 4
-    assert len(fallen) <= 9
-    assert _told_steps(terminated=False) == [0, 28, 57, 85, 114, 142, 171, 199]
+def test_an_episode_is_told_without_what_it_earned() -> None:
+    """Two tables: over the episode, and steps of it; of ``info`` nothing that names a reward."""
+    heights = [np.array([1.0 - 0.001 * t, 7.0]) for t in range(201)]
+    infos = [{"reward_forward": 1.0 * t, "x_position": 2.0 * t} for t in range(200)]
+    trajectory = Trajectory(heights, [0] * 200, [1.5] * 200, infos=infos)
+    text = told(Episode(1, 300.0, 200, True, False, None, 0, 0.0, trajectory), {"obs[0]": "height"}, 500)
+    head, steps = text.split("\n\n")
+    assert head.splitlines()[0] == "200 steps; the environment ended it."
+    assert "height|1|0.8|0.8|0.9|1" in head
+    assert "info x_position|0|398|0|199|398" in head
+    assert "reward" not in text
+    assert "1.5" not in text
+    assert [int(row.split("|")[0]) for row in steps.splitlines()[1:]][-6:] == [*range(194, 200)]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpo.program.answers import extract
 from promptpo.telling.replies import ceiling, legend
 from promptpo.telling.shortening import between_words
 
@@ -25,7 +26,7 @@ CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # C
 )
 def test_the_word_that_the_task_is_solved(text: Any, reason: str) -> None:
     """One line of its own, outside code and thinking."""
-    assert ceiling(text) == reason
+    assert ceiling(extract(text).prose) == reason
 
 
 @pytest.mark.parametrize(

@@ -49,31 +49,6 @@ def test_a_score_is_the_mean_its_error_and_the_number_of_episodes() -> None:
     assert scores.score(evidence()) == "no finished episode"
 
 
-@pytest.mark.parametrize(
-    ("mine", "theirs", "words"),
-    [
-        ((1.0, 2.0, 3.0), (4.0, 5.2, 5.8), "3 ± 0.12 below r1c1 over 3 shared episodes"),
-        (
-            (1.0, 2.0, 3.0),
-            (2.0, 1.0, 3.0),
-            "no clear difference from r1c1 (+0 ± 0.58 over 3 shared episodes)",
-        ),
-        ((1.0, 2.0), (1.0, 2.0), "no difference from r1c1 over 2 shared episodes"),
-        ((1.0,), (0.0,), "1 above r1c1 over 1 shared episode"),
-        ((), (0.0,), "no episode shared with r1c1"),
-    ],
-)
-def test_differences_are_paired(mine: Any, theirs: Any, words: str) -> None:
-    """By how much, how sure that is, and over how many episodes."""
-    assert scores.difference(evidence(*mine).against(evidence(*theirs)), "r1c1") == words
-
-
-def test_more_successes_at_a_lower_return_are_told() -> None:
-    """Success comes first where it differs clearly, so the sentence says it."""
-    one, other = evidence(*[1.0] * 9, 1.5, success=True), evidence(*[2.0] * 10, success=False)
-    assert scores.difference(one.against(other), "r1c1").endswith("but with more successes")
-
-
 def attempt(id_: Any, *returns: Any, duplicate_of: Any = None) -> Any:
     """An attempt."""
     candidate = Candidate(id_, f"# {id_}", 1, digest=id_, duplicate_of=duplicate_of)

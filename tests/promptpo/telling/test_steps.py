@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.telling.limits import COLUMNS, SECTIONS
-from promptpo.telling.steps import EVEN, ROW, cell, pictures, table
+from promptpo.telling.limits import COLUMNS, IN_A_ROW, SECTIONS, SPREAD
+from promptpo.telling.steps import cell, missing, pictures, table
 from sandbox import Episode, Trajectory
 
 
@@ -40,12 +40,11 @@ def test_the_first_and_the_last_step_are_told_and_some_in_a_row(n: int, terminat
     told = steps_in(table(walk(n, terminated=terminated), {}))
     assert told == sorted(set(told))
     assert {0, n - 1, n} <= set(told)  # what was seen after the last step as well
-    assert len(told) <= EVEN + ROW + 1
-    together = max(sum(set(range(t, t + ROW)) <= set(told) for t in told), 0)
-    assert together or n < ROW
+    assert len(told) <= SPREAD + IN_A_ROW + 1
+    together = max(sum(set(range(t, t + IN_A_ROW)) <= set(told) for t in told), 0)
+    assert together or n < IN_A_ROW
     if terminated:
-        assert set(range(max(0, n - ROW), n)) <= set(told)
-    assert len(steps_in(table(walk(n), {}, in_a_row=False))) <= EVEN + 1
+        assert set(range(max(0, n - IN_A_ROW), n)) <= set(told)
 
 
 def test_columns_have_names_and_say_something() -> None:
@@ -64,7 +63,7 @@ def test_there_are_only_so_many_columns_and_characters() -> None:
     long = walk(100, terminated=True, size=12)
     named = {f"obs[{n}]": "a long name of a number " * 2 for n in range(12)}
     text = table(long, {label: f"{name}{label}" for label, name in named.items()})
-    assert steps_in(text)[-ROW - 1 :] == [*range(94, 100), 100]
+    assert steps_in(text)[-IN_A_ROW - 1 :] == [*range(94, 100), 100]
     assert len(text) <= SECTIONS["steps"] + 400
 
 
@@ -72,6 +71,15 @@ def test_what_is_no_number_is_told_as_it_is() -> None:
     """NaN and infinity have names of their own."""
     one = episode([np.array([v]) for v in (1.0, np.nan, np.inf)], [0, 0], [0.0, np.nan])
     assert table(one, {}).splitlines()[1:] == ["0|1|0|0", "1|NaN|0|NaN", "2|inf||"]
+
+
+def test_numbers_that_were_missing_are_told_by_name() -> None:
+    """Of all recorded episodes: how often, and from which step on."""
+    seen = [{"pole": np.array([1.0, v]), "text": "a"} for v in (0.5, np.nan, np.nan)]
+    one = episode(seen, [0, 0], [0.0, 1.0])
+    said = missing([one, one, walk(3)], {"obs['pole'][1]": "lean"})
+    assert said == "NaN in observations (10 in all): lean in 4, at step 1 first."
+    assert missing([walk(3)], {}) == ""
 
 
 def test_nothing_is_told_of_what_is_not_recorded() -> None:
