@@ -214,7 +214,7 @@ def begun_runs(directory: Path) -> list[Path]:
     return [path for seed in _noted(directory) if _begun(path := directory / f"seed-{seed}")]
 
 
-def best_by_validation(found: SeedsResult) -> RunResult:
+def best_by_evidence(found: SeedsResult) -> RunResult:
     """The run whose best is best on the episodes that chose it: the test must not choose.
 
     Raises:
@@ -230,7 +230,7 @@ def best_by_validation(found: SeedsResult) -> RunResult:
 
 def _chosen_by(run: RunResult) -> tuple[float, float]:
     """What a run's best earned in training and validation: success first, then the return."""
-    scores = run.data.get("validation") or run.data.get("train") or {}
+    scores = run.data.get("evidence") or run.data.get("train") or {}
     mean = scores.get("mean_return")
     return (scores.get("success_rate") or 0.0, -math.inf if mean is None else float(mean))
 

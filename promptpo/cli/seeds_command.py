@@ -68,20 +68,20 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
 
 
 def chosen_run(directory: Path, candidate: str | None) -> Path:
-    """The run that is meant: of a folder of seeds the one whose best is best by validation, which is said.
+    """The run that is meant: of a folder of seeds the one whose best is best by its evidence, which is said.
 
     Raises:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
-    from promptpo.seeds import best_by_validation, is_folder_of_seeds, read_seeds
+    from promptpo.seeds import best_by_evidence, is_folder_of_seeds, read_seeds
     from promptpo.telling.feedback import number
 
     if not is_folder_of_seeds(directory):
         return directory
     _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
     found = read_seeds(directory)
-    best = best_by_validation(found)
-    mean = (best.data.get("validation") or {}).get("mean_return")
+    best = best_by_evidence(found)
+    mean = (best.data.get("evidence") or {}).get("mean_return")
     told = "" if mean is None else f", {number(mean)}"
     say(
         clean_line(

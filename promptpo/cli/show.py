@@ -149,7 +149,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
         "error": evaluation.error or None,
         "returns": list(evaluation.returns),
         "mean_return": _finite(evaluation.mean_return),
-        "validation_mean_return": _finite(evidence.mean_return) if state.validation else None,
+        "validation_mean_return": _finite(state.validation.mean_return) if state.validation else None,
         "judged_by": {
             "episodes": len(evidence.episodes),
             "mean_return": _finite(evidence.mean_return),

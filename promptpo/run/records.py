@@ -46,6 +46,11 @@ class Seeds:
         """`n` validation seeds, from the `start`-th on: they choose the best candidate of a run."""
         return tuple(SEEDS_PER_PURPOSE + start + i for i in range(n))
 
+    @staticmethod
+    def is_validation(seed: int) -> bool:
+        """Whether a seed is one of validation."""
+        return SEEDS_PER_PURPOSE <= seed < 2 * SEEDS_PER_PURPOSE
+
     def test(self, n: int) -> tuple[int, ...]:
         """`n` held-out test seeds: they give the number that is reported, and nothing else."""
         return tuple(2 * SEEDS_PER_PURPOSE + i for i in range(n))

@@ -52,7 +52,7 @@ def test_a_family_is_scored_by_variant(family: Any) -> None:
     assert [row["env_kwargs"]["floors"] for row in test["by_variant"]] == [6, 9, 12]
     assert [row["episodes"] for row in test["by_variant"]] == [3, 3, 3]
     assert test["mean_return"] == pytest.approx(sum(row["mean_return"] for row in test["by_variant"]) / 3)
-    looked_at = family.data["validation"]
+    looked_at = family.data["evidence"]
     counts = [row["episodes"] for row in looked_at["by_variant"]]
     assert sum(counts) == looked_at["episodes"] >= QUICK["episodes"]
     assert max(counts) - min(counts) <= 1

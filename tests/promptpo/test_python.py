@@ -74,9 +74,9 @@ def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
     assert rows.parents["r1c2t"] == ("r1c2",)
     assert rows.duplicate_of["r2c2"] == "r1c2"
     assert rows.mean_return[run.data["best"]["candidate"]] == pytest.approx(
-        run.data["validation"]["mean_return"]
+        run.data["evidence"]["mean_return"]
     )
-    assert rows.episodes[run.data["best"]["candidate"]] == run.data["validation"]["episodes"]
+    assert rows.episodes[run.data["best"]["candidate"]] == run.data["evidence"]["episodes"]
     assert set(frame.model) == {"scripted"}
     assert 0 < rows.steps["r1c1"] <= rows.steps["r2c2"] <= run.data["steps"]["total"]
 

@@ -21,7 +21,7 @@ from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
 from promptpo.run.records import mean_interval
-from promptpo.seeds import SeedsResult, best_by_validation
+from promptpo.seeds import SeedsResult, best_by_evidence
 from tests.promptpo.optimizing import Model
 from tests.promptpo.policies import GOOD, WEAK
 
@@ -184,7 +184,7 @@ def test_a_folder_is_shown_reported_and_exported(
 def test_the_test_does_not_choose_the_exported_run(tmp_path: Path) -> None:
     """Validation chooses, also where another run was better on test seeds."""
     runs = {
-        seed: RunResult(tmp_path / str(seed), {"best": {}, "validation": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
+        seed: RunResult(tmp_path / str(seed), {"best": {}, "evidence": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
         for seed, by, test in ((0, 5.0, 1.0), (1, 4.0, 9.0))
     }  # fmt: skip
-    assert best_by_validation(SeedsResult(tmp_path, {}, runs)) is runs[0]
+    assert best_by_evidence(SeedsResult(tmp_path, {}, runs)) is runs[0]

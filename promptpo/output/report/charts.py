@@ -131,10 +131,10 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
 
 def selection_chart(result: Mapping[str, Any]) -> Markup:
-    """The chosen candidate's mean return on training, validation and test seeds, with intervals."""
+    """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
     rows = [
         (name, result[name])
-        for name in ("train", "validation", "test")
+        for name in ("train", "validation", "evidence", "test")
         if result.get(name) and result[name]["mean_return"] is not None
     ]
     values = [v for _, row in rows for v in (*row["returns"], *row["ci95"]) if v is not None]

@@ -16,13 +16,13 @@ from promptpo.envs.extras import installed
 from promptpo.files import write_atomically
 from promptpo.output.report.variants import by_variant, counted_failures
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.evidence import Evidence
 from promptpo.run.preflight import SOURCES
 from promptpo.run.records import Attempt, Seeds, mean_interval
 from promptpo.telling.feedback import episodes_in_words, number
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
-    from promptpo.run.evidence import Evidence
     from promptpo.run.ledger import Ledger
 
 RESULT = "result.json"
@@ -120,9 +120,9 @@ def setting(task: Task) -> dict[str, Any]:
     return content
 
 
-def looked_at(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
-    """What chose the best, as the result file shows it: all its episodes but those of the test."""
-    if evidence is None:
+def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
+    """Episodes of the best that chose it, as the result file shows them; None where there are none."""
+    if evidence is None or not evidence.episodes:
         return None
     low, high = mean_interval(evidence.returns)
     return {
@@ -245,6 +245,7 @@ def result(
 ) -> dict[str, Any]:
     """The content of ``result.json``; documented in docs/reference/results.md."""
     seeds = Seeds(seed)
+    validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
@@ -263,9 +264,10 @@ def result(
             "repairs": best.candidate.repairs,
         },
         "train": scored(best.evaluation) if best else None,
-        "validation": looked_at(evidence, task),
+        "validation": judged_by(validation, task),
+        "evidence": judged_by(evidence, task),
         "test": _whole_test(task, (test, seeds.test), (held_out, seeds.held_out)),
-        "selection_gap": _gap(best.evaluation if best else None, evidence, test),
+        "selection_gap": _gap(test, train=best and best.evaluation, validation=validation, evidence=evidence),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
         "searched_steps": ledger.searched_steps,
         "llm": {
@@ -289,15 +291,13 @@ def result(
     }
 
 
-def _gap(
-    train: Evaluation | None, evidence: Evidence | None, test: Evaluation | None
-) -> dict[str, float | None] | None:
-    """Winner's curse: how much better the scores that selected the winner are than its test score."""
+def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> dict[str, float | None] | None:
+    """Winner's curse: how much better the scores that selected the winner are than its test score, of each kind."""
     if test is None or not test.episodes:
         return None
     return {
-        "train_minus_test": _finite(train.mean_return - test.mean_return) if train else None,
-        "validation_minus_test": _finite(evidence.mean_return - test.mean_return) if evidence else None,
+        f"{name}_minus_test": _finite(one.mean_return - test.mean_return) if one is not None else None
+        for name, one in selected.items()
     }
 
 

@@ -2,10 +2,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from promptpo.output.report import write_atomically, write_result
+from promptpo.envs.task import Task
+from promptpo.output.report import result, write_atomically, write_result
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config import Budget
+from promptpo.run.evidence import Evidence
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Attempt, Candidate, Seeds
 
 
 def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,3 +34,49 @@ def test_the_result_is_json(tmp_path: Path) -> None:
     """It ends with a newline and reads back."""
     write_result(tmp_path, {"a": [1, None]})
     assert json.loads((tmp_path / "result.json").read_text()) == {"a": [1, None]}
+
+
+def episodes(seeds: tuple[int, ...], return_: float) -> tuple[EpisodeRecord, ...]:
+    """Episodes that all earn the same."""
+    return tuple(EpisodeRecord(seed=seed, return_=return_, steps=5) for seed in seeds)
+
+
+def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord, ...]) -> dict[str, object]:
+    """The result of a run whose best has played these, and earned 6 on test seeds."""
+    seeds = Seeds(0)
+    return result(
+        task=Task("CartPole-v1"),
+        model="search",
+        language_model=False,
+        seed=0,
+        recipe="default",
+        best=Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)),
+        evidence=Evidence.of(train, validation),
+        test=Evaluation("ok", episodes(seeds.test(2), 6.0), 10),
+        rounds=1,
+        attempts=1,
+        stop="",
+        ledger=Ledger(Budget()),
+        sandbox={},
+        command="",
+    )
+
+
+def test_validation_is_validation_seeds_alone() -> None:
+    """What chose the best is called evidence, and each kind says how far above the test it is."""
+    seeds = Seeds(0)
+    found: dict[str, Any] = outcome_of(episodes(seeds.train(2), 9.0), episodes(seeds.validation(1), 3.0))
+    assert found["train"]["returns"] == [9.0, 9.0]
+    assert found["validation"]["returns"] == [3.0]
+    assert sorted(found["evidence"]["returns"]) == [3.0, 9.0, 9.0]
+    assert found["selection_gap"] == {
+        "train_minus_test": 3.0, "validation_minus_test": -3.0, "evidence_minus_test": 1.0
+    }  # fmt: skip
+
+
+def test_a_run_without_validation_has_none() -> None:
+    """Training episodes do not stand in for it."""
+    found: dict[str, Any] = outcome_of(episodes(Seeds(0).train(2), 9.0), ())
+    assert found["validation"] is None
+    assert found["selection_gap"]["validation_minus_test"] is None
+    assert found["evidence"]["mean_return"] == 9.0
