@@ -89,6 +89,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     state = RunState.of(config, run.journal.events)
     content = result(
         task=config.task,
+        horizon=ahead.horizon,
         model=_model_name(run.llm, run.journal),
         language_model=run.llm.language_model,
         seed=config.seed,

@@ -39,8 +39,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), "platform": platform.platform(), **installed(PACKAGES)}
 
 
-def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """An evaluation as the result file shows it: mean return, interval, episodes, success rate, returns."""
+def scored(evaluation: Evaluation | None, *, horizon: int = 0) -> dict[str, Any] | None:
+    """An evaluation as the result file shows it: mean return, interval, episodes, success rate, returns.
+
+    Episodes that the environment truncated before the horizon do not count as cut: it has a limit of its own.
+    """
     if evaluation is None:
         return None
     low, high = mean_interval(evaluation.returns)
@@ -51,7 +54,7 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
         "episodes": len(evaluation.episodes),
         "success_rate": evaluation.success_rate,
         "returns": [_finite(value) for value in evaluation.returns],
-        "cut": sum(episode.truncated for episode in evaluation.episodes),
+        "cut": sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes),
         **by_reward(evaluation),
     }
 
@@ -137,13 +140,13 @@ def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
     }
 
 
-def tested(test: Evaluation | None) -> dict[str, Any] | None:
+def tested(test: Evaluation | None, *, horizon: int) -> dict[str, Any] | None:
     """The held-out test as the result file shows it.
 
     An episode in which the policy failed counts like the worst of those that finished, and as no success:
     a policy that crashes in one start of a hundred must not look better for it.
     """
-    content = scored(test)
+    content = scored(test, horizon=horizon)
     if test is None or content is None or not test.failed:
         return content
     returns = [*test.returns, *([min(test.returns)] * test.failed if test.returns else [])]
@@ -165,16 +168,16 @@ Seeded = tuple[Evaluation | None, Callable[[int], Sequence[int]]]
 """A test, and what gives so many seeds of its kind."""
 
 
-def _whole_test(task: Task, test: Seeded, held_out: Seeded) -> dict[str, Any] | None:
+def _whole_test(task: Task, horizon: int, test: Seeded, held_out: Seeded) -> dict[str, Any] | None:
     """The test, by variant where there are several, with that on held-out variants inside it."""
-    content, beyond = _test_of(task, *test), _test_of(task, *held_out)
+    content, beyond = (_test_of(task, horizon, *one) for one in (test, held_out))
     return content | {"held_out": beyond} if content is not None and beyond is not None else content
 
 
 def _test_of(
-    task: Task, test: Evaluation | None, seeds: Callable[[int], Sequence[int]]
+    task: Task, horizon: int, test: Evaluation | None, seeds: Callable[[int], Sequence[int]]
 ) -> dict[str, Any] | None:
-    content = tested(test)
+    content = tested(test, horizon=horizon)
     if test is None or content is None:
         return None
     planned = seeds(len(test.episodes) + test.failed)
@@ -227,6 +230,7 @@ def references_in_words(references: Mapping[str, Any]) -> str:
 def result(
     *,
     task: Task,
+    horizon: int,
     model: str,
     language_model: bool,
     seed: int,
@@ -263,10 +267,10 @@ def result(
             "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
             "repairs": best.candidate.repairs,
         },
-        "train": scored(best.evaluation) if best else None,
+        "train": scored(best.evaluation, horizon=horizon) if best else None,
         "validation": judged_by(validation, task),
         "evidence": judged_by(evidence, task),
-        "test": _whole_test(task, (test, seeds.test), (held_out, seeds.held_out)),
+        "test": _whole_test(task, horizon, (test, seeds.test), (held_out, seeds.held_out)),
         "selection_gap": _gap(test, train=best and best.evaluation, validation=validation, evidence=evidence),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
         "searched_steps": ledger.searched_steps,

@@ -12,14 +12,14 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.preflight import SOURCES
 
 
-def content(*, cut: int, source: str) -> dict[str, Any]:
+def content(*, cut: int, source: str, horizon: int = 600) -> dict[str, Any]:
     """What a result file says of four test episodes, some of which the horizon ended."""
     records = tuple(
         EpisodeRecord(seed, 17.0, 600, terminated=seed >= cut, truncated=seed < cut) for seed in range(4)
     )
     return {
-        "preflight": {"horizon": 600, "horizon_source": SOURCES[source]},
-        "test": scored(Evaluation("ok", records, 2400)),
+        "preflight": {"horizon": horizon, "horizon_source": SOURCES[source]},
+        "test": scored(Evaluation("ok", records, 2400), horizon=horizon),
     }
 
 
@@ -34,6 +34,13 @@ def test_episodes_that_the_budget_cut_are_told() -> None:
 def test_few_cuts_and_limits_that_belong_to_the_task_are_not(cut: int, source: str) -> None:
     """A limit of the environment's or the user's own is part of the task."""
     assert cut_in_words(content(cut=cut, source=source), Path("run")) == ""
+
+
+def test_what_the_environment_truncates_itself_is_its_own_limit() -> None:
+    """Episodes of 600 steps, where the run would have cut them after 1,000."""
+    told = content(cut=4, source="none", horizon=1000)
+    assert told["test"]["cut"] == 0
+    assert cut_in_words(told, Path("run")) == ""
 
 
 def test_results_from_before_say_nothing() -> None:

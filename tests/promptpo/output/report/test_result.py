@@ -46,6 +46,7 @@ def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord
     seeds = Seeds(0)
     return result(
         task=Task("CartPole-v1"),
+        horizon=500,
         model="search",
         language_model=False,
         seed=0,
