@@ -120,10 +120,10 @@ def one_line(one: Experiment) -> str:
     return f"{one.id}: {f'{idea} ' if idea else ''}({_took(one)}; {came}{repaired}{problem})"
 
 
-def _idea(one: Experiment) -> str:
+def _idea(one: Experiment, most: int = limits.IDEA) -> str:
     program = Program.parse(one.source)
     said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
-    return sentences(said, limits.IDEA)
+    return sentences(said, most)
 
 
 def _took(one: Experiment) -> str:
@@ -138,6 +138,6 @@ def _took(one: Experiment) -> str:
 
 def _in_words(one: Experiment) -> str:
     """An experiment: what was tried out, and what it reported or why it did not."""
-    idea = _idea(one)
+    idea = _idea(one, 2 * limits.IDEA)  # it may say what columns of the report mean
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
     return f"{head}\n{one.report or f'It gave no report: {tidy(one.problem)}.'}"

@@ -42,13 +42,15 @@ def table(history: History, leader: Attempt) -> str:
     """All candidates, best first: mean, paired difference to the leader, and the return on each start.
 
     The starts stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
-    return is marked where the environment ended the episode though others of the program went on.
+    return is marked where the environment ended the episode, as it did not end others of the program.
     """
     names = starts(history)
     played = sorted(history.evidence(leader).episodes, key=lambda e: e.return_)
     columns = [e.seed for e in played[:NAMED]]
     more = f", the {len(columns)} worst of {len(played)}" if len(played) > len(columns) else ""
-    fresh = "; v1, v2 ... were played by the better ones only" if history.looks else ""
+    fresh = (
+        "; v1, v2 ... were played by the better ones only" if any(names[s][0] == "v" for s in columns) else ""
+    )
     rows = [
         "|".join(
             [
@@ -63,7 +65,9 @@ def table(history: History, leader: Attempt) -> str:
     others = [a for a in history.attempts if a not in ranked]
     rows += [_row(history, attempt, leader, columns) for attempt in (*ranked, *others)]
     ended = (
-        " * = ended by the environment before other episodes of the program." if "*" in "".join(rows) else ""
+        " * = ended by the environment, as other episodes of the program were not."
+        if "*" in "".join(rows)
+        else ""
     )
     return "\n".join([f"Starts: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
 
@@ -75,9 +79,9 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
     if not history.runs(attempt):
         return f"{attempt.id}|{OUTCOME_WORDS[attempt.evaluation.outcome]}"
     evidence = history.evidence(attempt)
-    longest = max(e.steps for e in evidence.episodes)
+    lasted = any(not e.terminated for e in evidence.episodes)
     told = {
-        e.seed: number(e.return_) + ("*" if e.terminated and not e.success and e.steps < longest else "")
+        e.seed: number(e.return_) + ("*" if e.terminated and not e.success and lasted else "")
         for e in evidence.episodes
     }
     error = "" if math.isnan(evidence.standard_error) else f" ± {brief(evidence.standard_error)}"

@@ -54,7 +54,7 @@ def test_one_start_for_all_is_said_so(cart: Any) -> None:
     text = start_in_words(replace(same, firsts=(grid, grid)))
     assert 'mission "go"' in text
     assert "go" not in start_in_words(replace(same, firsts=(grid, grid)), texts=False)
-    assert "image, 5 rows:\n1 0 0 0 0\n0 1 0 0 0" in text
+    assert "image, a line for each first index:\n1 0 0 0 0\n0 1 0 0 0" in text
     assert start_in_words(replace(same, firsts=())) == ""
 
 

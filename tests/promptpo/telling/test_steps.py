@@ -98,5 +98,9 @@ def test_cells_are_short(value: float, text: str) -> None:
 def test_pictures_are_told_by_rows() -> None:
     """A grid of objects keeps its shape; large ones are left out."""
     grid = np.array([[1, 2], [3, 4]])
-    assert pictures({"image": grid, "direction": 1}, "obs", {}) == ["image, 2 rows:", "1 2", "3 4"]
+    assert pictures({"image": grid, "direction": 1}, "obs", {}) == [
+        "image, a line for each first index:",
+        "1 2",
+        "3 4",
+    ]
     assert pictures(np.zeros((84, 84, 3), np.uint8), "obs", {}) == []
