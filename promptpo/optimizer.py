@@ -28,7 +28,8 @@ from promptpo.search.judge import Judge
 from promptpo.search.opening import opened
 from promptpo.search.planning import Plan, plan_round
 from promptpo.search.sampler import Sampler
-from promptpo.search.samples import Sample, ceiling_of, thoughts_of, told_of, what_ends
+from promptpo.search.samples import Sample, thoughts_of, told_of, what_ends
+from promptpo.search.stopping import ceiling_of, prospect
 from promptpo.search.tuner import Tuner
 from promptpo.telling import prompting
 
@@ -199,9 +200,19 @@ class _Loop:
         elif hopeful:  # it was luck on a few starts, and the steps for tuning are still there
             await self.judge.judge(history, await self._tune(new), number, part=".tuned")
         await self._end(samples, before)
-        if config.switches.stop_when_solved and self.history.reaches(self.threshold):
+        return self._done() if config.switches.early_stop else ""
+
+    def _done(self) -> str:
+        """Why another round is not worth its calls and steps, or nothing."""
+        history = self.history
+        if history.reaches(self.threshold):
             return f"solved: the mean return over all its episodes reached {self.threshold:g}"
-        return f"the model sees no way to do noticeably better: {history.ceiling}" if history.ceiling else ""
+        if history.ceiling:
+            return f"the model sees no way to do noticeably better: {history.ceiling}"
+        ahead = prospect(history, self.threshold)
+        if ahead.worth or not self.spender.llm.language_model:
+            return ""
+        return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
 
     async def _tune(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune a round's candidates; what came of it is in the history."""
@@ -226,9 +237,11 @@ class _Loop:
             text = await self.sampler.reflect(history, winner, number)
             history.reflections += [text] if text else []
         history.close_round(before)
-        history.ceiling = ceiling_of(history, samples, number, self.threshold) if history.stalled else ""
+        history.ceiling = ceiling_of(history, samples)
         history.thoughts = thoughts_of(samples)
         if self.spender.journal.find("round", f"r{number}") is None:
             told = told_of(samples, self.tuner.untuned(history, number))
+            if number < self.config.budget.rounds and self.spender.llm.language_model:
+                told["prospect"] = str(prospect(history, self.threshold))
             self.spender.journal.add("round", f"r{number}", {**history.standing(), **told})
         self.observe(history)

@@ -115,6 +115,8 @@ class PlainDisplay(Observer):
             for change in event.data.get("changes", ())[self._changes :]:
                 self.line(f"  {change}")
             self._changes = len(event.data.get("changes", ()))
+            if event.data.get("prospect"):
+                self.line(f"  another round? {event.data['prospect']}")
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")

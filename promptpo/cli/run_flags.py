@@ -264,7 +264,7 @@ Refine: TypeAlias = Annotated[
 class BudgetFlags:
     """What a run may spend."""
 
-    rounds: Annotated[int, typer.Option(help="Prompts.")] = 5
+    rounds: Annotated[int, typer.Option(help="Prompts, at most.")] = 5
     max_steps: Annotated[int, typer.Option(help="Environment steps for everything but the final test.")] = (
         500_000
     )

@@ -44,7 +44,7 @@ class Recipe:
         islands: Separate populations; 1 means one.
         migrate_every: Rounds between migrations of each island's best.
         tune: Tune declared PARAMS.
-        stop_when_solved: End the search when the best reaches the threshold.
+        early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
         world: Learn a world model from what is recorded, and search in it first; see docs/world-models.md.
         probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
         probe_episodes: Episodes of an experiment, at most.
@@ -64,7 +64,7 @@ class Recipe:
     islands: int = 1
     migrate_every: int = 3
     tune: bool = True
-    stop_when_solved: bool = True
+    early_stop: bool = True
     world: bool = False
     probe: bool = True
     probe_episodes: int = 2
@@ -83,7 +83,7 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         directions=False,
         validate=1,
         tune=False,
-        stop_when_solved=False,
+        early_stop=False,
         probe=False,
     ),
     "evolve": Recipe(feedback_class=False, history="parents", islands=3, probe=False),

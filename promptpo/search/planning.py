@@ -99,8 +99,8 @@ def _kinds(
     differ = not one_start and len(set(history.evidence(ranked[0]).returns)) > 1
     refine: list[Kind] = ["level", "starts"] if differ else ["level"]
     mending: list[Kind] = ["mend"] if scores.faster(history) is not None else []
-    kinds = (mending + refine * candidates)[: candidates - structures]
-    return [*kinds, *["structure"] * structures]
+    elsewhere: list[Kind] = ["structure"] * structures
+    return [*(mending + refine * candidates)[: candidates - structures], *elsewhere]
 
 
 def _as_published(history: History, round_: int, slot: int) -> Plan:

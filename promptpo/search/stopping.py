@@ -1,0 +1,109 @@
+"""Early stopping: whether another round is worth its calls and steps, by what recorded runs gained from there.
+
+`benchmarks/results/stopping` has the rows that the numbers come from, and what other rules would have lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpo.search.references import MARKS
+from promptpo.search.samples import Sample, thoughts_of
+from promptpo.telling.shortening import between_words
+
+if TYPE_CHECKING:
+    from promptpo.run.records import Attempt
+    from promptpo.search.history import History
+
+ALIKE = 0.02
+"""Programs that were written apart have come together where they differ by no more than this share of what the best earns
+above policies that know nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What another round brings, by recorded runs.
+
+    Attributes:
+        rounds: Recorded rounds that began alike.
+        gained: How many of them gained more than `ALIKE`.
+        gain: What they gained in the mean, as a share of what the best earned above policies that know nothing; a round that
+            gained more than all of it counts as 1.
+    """
+
+    rounds: int
+    gained: int
+    gain: float
+
+    @property
+    def worth(self) -> bool:
+        """Whether it is worth its calls and steps: it may be expected to bring more than noise."""
+        return self.gain > ALIKE
+
+    def __str__(self) -> str:
+        where = "" if self.worth else " after programs that were written apart had come to earn the same"
+        return (
+            f"{self.gained} of {self.rounds} recorded rounds gained more than {ALIKE:.0%}{where}, "
+            f"{self.gain:.1%} in the mean"
+        )
+
+
+APART, TOGETHER = Prospect(119, 46, 0.182), Prospect(15, 0, 0.003)
+"""Everywhere else, and where programs that were written apart have come together from the second round on."""
+
+
+def prospect(history: History, threshold: float | None) -> Prospect:
+    """What the next round may bring.
+
+    Nothing counts as come together after the first round, since programs that nobody has tried to improve often fail alike,
+    nor below a known threshold, which says that more can be had.
+    """
+    met = history.rounds > 1 and threshold is None and distance(history) <= ALIKE
+    return TOGETHER if met else APART
+
+
+def distance(history: History) -> float:
+    """How far the nearest program that was written apart from the best is from it, as in `ALIKE`; infinity without one.
+
+    One that returns the same in every episode behaves the same, and says nothing.
+    """
+    leader = history.best()
+    if leader is None:
+        return math.inf
+    marks = [history.references[name].mean_return for name in MARKS if name in history.references]
+    above = history.evidence(leader).mean_return - max(filter(math.isfinite, marks), default=0.0)
+    others = [a for a in history.ranked() if a.id not in history.alike and _written(a) != _written(leader)]
+    found = [history.against(leader, other) for other in others]
+    near = [abs(one.mean) for one in found if len(one.returns) > 1 and not one.tie]
+    return min(near, default=math.inf) / above if above > 0 else math.inf
+
+
+def _written(attempt: Attempt) -> str:
+    """The candidate that a program's text is from: tuning changes numbers only."""
+    candidate = attempt.candidate
+    return candidate.parents[0] if candidate.tuned and candidate.parents else candidate.id
+
+
+SAID = 600
+"""Characters of all reasons together for which a model sees no way to improve."""
+
+
+def ceiling_of(history: History, samples: Sequence[Sample]) -> str:
+    """Why the model thinks that nothing better is possible; empty where it does not.
+
+    Half of the answers of a round without gain have to say so, and two of this round and the one before.
+
+    Args:
+        history: All that is known, with what the round before said.
+        samples: Of the round.
+    """
+    thoughts, answers = thoughts_of(samples)
+    voices = len(thoughts) + len(history.thoughts[0])
+    if not history.stalled or not thoughts or 2 * len(thoughts) < answers or voices < 2:  # noqa: PLR2004
+        return ""
+    different = list(dict.fromkeys(thoughts))
+    most = SAID // len(different)
+    return "; ".join(between_words(thought, most) for thought in different)

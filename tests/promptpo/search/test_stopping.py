@@ -1,0 +1,79 @@
+"""When another round is worth it."""
+
+import math
+from typing import Any
+
+import pytest
+
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.evidence import Evidence
+from promptpo.run.records import Attempt, Candidate
+from promptpo.search.history import History
+from promptpo.search.samples import Ceiling, Sample
+from promptpo.search.stopping import APART, TOGETHER, ceiling_of, distance, prospect
+
+
+def evidence(*returns: float) -> Any:
+    """Episodes with these returns."""
+    return tuple(EpisodeRecord(n, one, 10) for n, one in enumerate(returns))
+
+
+def attempt(id_: str, *returns: float, **candidate: Any) -> Attempt:
+    """A candidate with these returns."""
+    return Attempt(Candidate(id_, id_, 1, digest=id_, **candidate), Evaluation("ok", evidence(*returns), 10))
+
+
+def history(*attempts: Attempt, rounds: int = 2, random: float = 0.0) -> History:
+    """After two rounds."""
+    marks = {"random": Evidence(evidence(random))}
+    found = History(list(attempts), rounds=rounds, leader_id=attempts[0].id, references=marks)
+    found.find_alike()
+    return found
+
+
+BEST = attempt("r1c1", 100.0, 110.0, 90.0)
+NEAR, FAR = attempt("r1c2", 101.0, 107.0, 90.0), attempt("r2c1", 60.0, 50.0, 55.0)
+
+
+def test_the_nearest_program_that_was_written_apart_counts() -> None:
+    """In shares of what the best earns above random actions; not its own text with other numbers, nor the same behaviour."""
+    assert distance(history(BEST, FAR, NEAR)) == pytest.approx(2 / 3 / 100)
+    assert distance(history(BEST, FAR, NEAR, random=50.0)) == pytest.approx(2 / 3 / 50)
+    assert distance(history(BEST, NEAR, random=100.0)) == math.inf
+    tuned = attempt("r1c1t", 100.0, 110.0, 91.0, tuned={"a": (1.0, 2.0)}, parents=("r1c1",))
+    assert distance(history(tuned, BEST)) == math.inf
+    assert distance(history(BEST, attempt("r1c3", 100.0, 110.0, 90.0))) == math.inf
+    assert distance(History()) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("other", "rounds", "threshold", "found"),
+    [(NEAR, 2, None, TOGETHER), (NEAR, 1, None, APART), (NEAR, 2, 200.0, APART), (FAR, 2, None, APART)],
+)
+def test_a_run_is_done_when_programs_have_come_together(
+    other: Attempt, rounds: int, threshold: float | None, found: Any
+) -> None:
+    """From the second round on, and not below a threshold, which says that more can be had."""
+    assert prospect(history(BEST, other, rounds=rounds), threshold) is found
+
+
+@pytest.mark.parametrize(
+    ("stalled", "before", "voices", "others", "ends"),
+    [
+        (1, 0, 2, 1, True),
+        (1, 0, 1, 0, False),
+        (1, 1, 1, 0, True),
+        (1, 1, 1, 1, True),
+        (1, 1, 1, 2, False),
+        (1, 2, 0, 1, False),
+        (0, 0, 2, 0, False),
+    ],
+)
+def test_two_voices_and_half_of_a_round_say_that_it_is_done(
+    stalled: int, before: int, voices: int, others: int, ends: bool
+) -> None:
+    """After a round without gain."""
+    samples: list[Sample] = [*[Ceiling("the body does no more")] * voices, *[BEST] * others]
+    past = history(BEST)
+    past.stalled, past.thoughts = stalled, (("it is all earned",) * before, 3)
+    assert bool(ceiling_of(past, samples)) == ends
