@@ -42,7 +42,7 @@ def asked_for(
 
         features.hang(Experimenter(spec, spender, config, horizon, features))
     if config.switches.world:
-        from promptpo.search.imagination import WorldSearch
+        from promptpo.world.search import WorldSearch
 
         features.hang(WorldSearch(spec, sampler, spender, config, horizon, threshold))
     if config.shows_frames(spender.llm):

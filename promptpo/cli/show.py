@@ -30,7 +30,6 @@ from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line, with_noise
-from promptpo.telling.world import in_words as disappointed
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -93,9 +92,6 @@ def _world(view: RunView) -> list[str]:
     ]
     found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
     found += [f"  {clean_line(use)}" for use in filter(None, [use_of_world(view)])]
-    for one in view.state.disappointments:
-        found.append(f"  {clean_line(disappointed(one))}")
-        found += [f"    {clean_line(row)}" for row in one.rows]
     return found + [f"  {clean_line(note)}" for note in view.state.studies]
 
 

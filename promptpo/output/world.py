@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo.envs.recorded_space import space_of
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.output.exporting import gated
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
 from promptpo.program.expressions import is_plain_expression
 from promptpo.run.journal import Event, read_run
-from promptpo.world.space_text import expression, restored
 from promptpo.world.words import in_words, use_in_words
 
 MODEL = "model.py"
@@ -67,13 +65,9 @@ class WorldEnv(gymnasium.Env):
 
 
 def use_of_world(view: RunView) -> str:
-    """What the world models of a run were used for, saved and cost, as one line; empty where none was made.
-
-    Runs of earlier versions do not know what they imagined, and say nothing either where a model was good enough.
-    """
+    """What the world models of a run were used for, saved and cost, as one line; empty where none was made."""
     state, best = view.state, view.best
-    usable = any(world["score"]["usable"] for world in state.worlds)
-    if not state.worlds or (usable and not state.imagined):
+    if not state.worlds:
         return ""
     known = {one.attempt.id: one.attempt.candidate.parents for one in view.candidates}
     line = [best.attempt.id] if best is not None else []
@@ -115,7 +109,7 @@ def environment_module(data: Mapping[str, Any], task: str) -> str:
     starts = [one for one in data["starts"] if one is not None]
     if not observation or not action or not starts:
         raise RunError(
-            "only models of observations and actions that are made of numbers are exported as environments."
+            "only models of observations and actions that are arrays or single numbers are exported as environments."
         )
     return model_module(data, task) + _ENVIRONMENT.format(
         starts=starts,
@@ -146,13 +140,9 @@ def _values(program: Program) -> str:
 
 
 def _written(data: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Expressions of both spaces and of an observation to start from, which older runs have as records of spaces."""
-    if "written" in data:
-        observation, action = data["written"]
-        for text in (observation, action, data["start"]):
-            if text and not is_plain_expression(text):
-                raise RunError("the world model is not exported: its spaces are no plain expressions.")
-        return observation, action, data["start"]
-    kinds = [space_of(one) if one["kind"] != "other" else None for one in data["spaces"]]
-    texts = ["" if space is None else expression(space) for space in kinds]
-    return texts[0], texts[1], "" if kinds[0] is None else restored(kinds[0], "start")
+    """Expressions of both spaces and of an observation to start from."""
+    observation, action = data["written"]
+    for text in (observation, action, data["start"]):
+        if text and not is_plain_expression(text):
+            raise RunError("the world model is not exported: its spaces are no plain expressions.")
+    return observation, action, data["start"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action", "screened"]
+OutcomeKind = Literal["ok", "rejected", "crashed", "timeout", "memory", "invalid_action"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Evaluation:
     """What rolling out one candidate gave.
 
     Attributes:
-        outcome: "ok", the kind of the first failure, or "screened" where a world model ruled it out before any step.
+        outcome: "ok", or the kind of the first failure.
         episodes: The episodes that finished, in the order of their seeds.
         steps: Every environment step taken, failed episodes included.
         error: One sentence about the failure; empty when ok.

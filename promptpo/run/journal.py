@@ -51,7 +51,6 @@ Kind = Literal[
     "dream",  # what was worked out inside one
     "imagined",  # steps that this took inside it
     "promise",  # what it promised of a policy that was then tried, and whether that was kept
-    "disappointment",  # a policy that earned less than a world model promised, and where the model departed
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them
     "study",  # whether there was another study before the first round, or a round's model was used

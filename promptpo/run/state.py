@@ -17,7 +17,6 @@ from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.disappointment import Disappointment
 from promptpo.run.evidence import Evidence, ran
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
@@ -55,7 +54,6 @@ class RunState:
         teacher: Name of the trained agent's file; empty without one.
         fidelity: Digest of a program to how much it acts like the teacher, as ``result.json`` has it.
         tuning: Of the newest round that was tuned.
-        disappointments: Policies that earned less than a world model promised, oldest first.
         worlds: World models with their held-out scores, oldest first.
         studies: What came of using them, in words.
         imagined: Steps that were taken in them.
@@ -82,7 +80,6 @@ class RunState:
     teacher: str = ""
     fidelity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     tuning: TuningState | None = None
-    disappointments: list[Disappointment] = field(default_factory=list)
     worlds: list[Mapping[str, Any]] = field(default_factory=list)
     studies: list[str] = field(default_factory=list)
     imagined: int = 0
@@ -117,9 +114,6 @@ class RunState:
             "constant": self._constant,
             "teacher": self._teacher,
             "fidelity": self._fidelity,
-            "disappointment": lambda event: self.disappointments.append(
-                from_json(Disappointment, event.data)
-            ),
             "round": self._round,
             "test": self._test,
             "stop": self._stop,
@@ -221,7 +215,7 @@ class RunState:
         found: list[Stopped] = []
         for state in self.candidates:
             found.extend(self._replaced(state))
-            if state.attempt.evaluation.outcome not in ("ok", "screened"):
+            if state.attempt.evaluation.outcome != "ok":
                 found.append(Stopped(state.id, "", state.attempt.evaluation))
         return tuple(found)
 

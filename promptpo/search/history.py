@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.disappointment import Disappointment
 from promptpo.run.evidence import Difference, Evidence, ran
 from promptpo.run.records import Attempt, Experiment, Remark
 
@@ -30,7 +29,6 @@ class History:
         rounds: How many rounds are complete.
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
-        disappointments: Policies from a world model that earned less than it promised, oldest first.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
             that nothing depends on the order in which answers come.
@@ -49,7 +47,6 @@ class History:
     rounds: int = 0
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
-    disappointments: list[Disappointment] = field(default_factory=list)
     references: Mapping[str, Evidence] = field(default_factory=dict)
     ceiling: str = ""
     arrived: dict[int, Attempt] = field(default_factory=dict)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from promptpo.llm.stills import Still
-    from promptpo.rollouts.evaluation import Evaluation
-    from promptpo.run.records import Attempt, Candidate
+    from promptpo.run.records import Attempt
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.telling.standing import Where
@@ -54,10 +53,6 @@ class Feature:
         """Further candidates, once those of a round are measured."""
         return []
 
-    async def screen(self, candidate: Candidate, history: History) -> Evaluation | None:
-        """What a new program comes to without a step; None for one that is to be measured."""
-        return None
-
     def section(self, plan: Plan, where: Where) -> PromptSection | None:
         """What is added to a request."""
         return None
@@ -88,14 +83,6 @@ class Hooks(Feature):
         for one in self._features:
             found += await one.after_candidates(history, [*attempts, *found])
         return found
-
-    async def screen(self, candidate: Candidate, history: History) -> Evaluation | None:
-        """The first that says something."""
-        for one in self._features:
-            found = await one.screen(candidate, history)
-            if found is not None:
-                return found
-        return None
 
     def section(self, plan: Plan, where: Where) -> PromptSection:
         """What all of them add."""

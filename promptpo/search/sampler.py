@@ -111,11 +111,7 @@ class Sampler:
         parents = tuple(parent.id for parent in plan.parents)
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
-            attempt = await self._screened(candidate, history, answer.prose) if not answer.problem else None
-            if attempt is None:
-                attempt = await self.measurer.measure(
-                    candidate, history, prose=answer.prose, problem=answer.problem
-                )
+            attempt = await self.measurer.measure(candidate, history, prose=answer.prose, problem=answer.problem)
             return self.measurer.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
@@ -163,21 +159,13 @@ class Sampler:
             ),
         )
 
-    async def _screened(self, candidate: Candidate, history: History, prose: str) -> Attempt | None:
-        """What is ruled out without a step; None for what is to be measured."""
-        candidate = replace(candidate, digest=Program.parse(candidate.source).digest)
-        evaluation = await self.features.screen(candidate, history)
-        if evaluation is None:
-            return None
-        return Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
-
     async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
         if not self._spender.can("repair") or not attempt.candidate.source:
             return attempt
         for n in range(1, self._config.repairs + 1):
             evaluation = attempt.evaluation
-            if evaluation.outcome in ("ok", "screened"):
+            if evaluation.outcome == "ok":
                 break
             question = prompting.render(
                 "repair",

@@ -118,8 +118,9 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["references"] = {name: scored(one) for name, one in outcome.references.items()}
     content["verdict"] = verdict(facts)
-    if config.switches.world and not state.imagined:
-        why = state.studies[-1] if state.studies else "no model was made"
+    kept = any(one["kept"] for one in state.promises.values())
+    if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
+        why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
         content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
     if config.teacher is not None:
         fidelity = dict(outcome.fidelity) if outcome.fidelity else None

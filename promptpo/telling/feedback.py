@@ -114,7 +114,6 @@ OUTCOME_WORDS = {
     "timeout": "took too long",
     "memory": "used too much memory",
     "invalid_action": "returned an invalid action",
-    "screened": "not tried out",
 }
 
 

@@ -11,12 +11,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from promptpo.files import write_atomically
 from promptpo.run.packing import deflate, inflate
-from sandbox import Episode, Recorded, Rollout
+from promptpo.world.numbers import quantities
+from sandbox import Recorded, Rollout
 from sandbox.errors import SpaceBorderError
 from sandbox.worlds import recorded
 
-MOST_BYTES = 200_000_000
+MOST_NUMBERS, MOST_BYTES = 25_000_000, 200_000_000
+"""Observed numbers that are kept in memory, and bytes that they may take on disk, at most."""
 
 HELD_OUT_OF = 4
 """One episode of so many, the second, the sixth and so on, is never fitted to."""
@@ -27,28 +30,24 @@ FOLDER = "world"
 class Experience:
     """Recorded episodes within a bound, each for good in the fitting or in the held-out part.
 
-    Where the bound is passed, every other episode of either part is dropped, and of those that come later as
-    many are left out, so that what is kept stays spread evenly over the run.
+    Where the bound is passed, every other episode of either part is dropped.
 
     Args:
         observation_space: Of the task.
         action_space: Of the task.
-        most_bytes: The bound.
+        most_numbers: The bound, in observed numbers.
     """
 
     def __init__(
         self,
         observation_space: gymnasium.Space[Any],
         action_space: gymnasium.Space[Any],
-        most_bytes: int = MOST_BYTES,
+        most_numbers: int = MOST_NUMBERS,
     ) -> None:
-        self.observation_space, self.action_space = observation_space, action_space
-        self._most = most_bytes
+        self._spaces = (observation_space, action_space)
+        self._most = most_numbers // len(quantities(observation_space) or [1])
         self._parts: tuple[list[Recorded], list[Recorded]] = ([], [])
         self._seen = 0
-        self._stride = 1
-        self._bytes = 0
-        self.unfit = 0
 
     @property
     def fitting(self) -> tuple[Recorded, ...]:
@@ -74,74 +73,34 @@ class Experience:
     def is_flat(self) -> bool:
         """Whether every step earned the same and none ended its episode: no model of it tells policies apart."""
         episodes = [one for part in self._parts for one in part]
-        if not episodes or any(one.terminated for one in episodes):
-            return False
-        return all(float(np.ptp(one.rewards)) == 0 for one in episodes) and (
-            len({float(one.rewards[0]) for one in episodes}) == 1
-        )
-
-    @property
-    def bytes(self) -> int:
-        """About how much memory they take."""
-        return self._bytes
+        ended = any(one.terminated for one in episodes)
+        return not ended and len({float(reward) for one in episodes for reward in one.rewards}) == 1
 
     def starts(self, most: int = 200) -> tuple[Any, ...]:
         """Observations that the latest episodes began with, of both parts: where to start is no prediction."""
         return tuple(episode.observations[0] for part in self._parts for episode in part[-most // 2 :])
 
     def add(self, rollouts: Iterable[Rollout]) -> None:
-        """Keep the episodes of some rollouts that have trajectories; `unfit` counts what does not suit the spaces."""
+        """Keep the episodes of some rollouts that have trajectories which suit the spaces."""
         for rollout in rollouts:
-            for episode in rollout.episodes:
-                if episode.trajectory is None or not len(episode.trajectory.rewards):
-                    continue
-                kept = _recorded(episode, self.observation_space, self.action_space)
-                if kept is None:
-                    self.unfit += 1
-                else:
-                    self._keep(kept)
-
-    def _keep(self, episode: Recorded) -> None:
-        number, self._seen = self._seen, self._seen + 1
-        held_out = number % HELD_OUT_OF == 1
-        if (number // HELD_OUT_OF) % self._stride:
-            return
-        self._parts[held_out].append(episode)
-        self._bytes += _size(episode)
-        while self._bytes > self._most and any(len(part) > 1 for part in self._parts):
-            self._stride *= 2
+            for episode in recorded_in(rollout, *self._spaces):
+                self._parts[self._seen % HELD_OUT_OF == 1].append(episode)
+                self._seen += 1
+        while self.steps > self._most and self.episodes > HELD_OUT_OF:
             for part in self._parts:
                 part[:] = part[::2]
-            self._bytes = sum(_size(one) for part in self._parts for one in part)
 
 
 def recorded_in(
     rollout: Rollout, observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any]
 ) -> tuple[Recorded, ...]:
     """The episodes of a rollout that have trajectories which suit the spaces."""
-    kept = (_recorded(episode, observation_space, action_space) for episode in rollout.episodes)
-    return tuple(one for one in kept if one is not None)
-
-
-def _recorded(episode: Episode, observation_space: Any, action_space: Any) -> Recorded | None:
-    try:
-        return recorded(observation_space, action_space, episode)
-    except SpaceBorderError:
-        return None
-
-
-def _size(episode: Recorded) -> int:
-    return sum(_bytes(part) for part in (episode.observations, episode.actions, episode.rewards))
-
-
-def _bytes(value: Any) -> int:
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes) + 112
-    if isinstance(value, dict):
-        return sum(_bytes(item) for item in value.values()) + 200
-    if isinstance(value, (list, tuple)):
-        return sum(map(_bytes, value)) + 56
-    return 32
+    found = []
+    for episode in rollout.episodes:
+        if episode.trajectory is not None and len(episode.trajectory.rewards):
+            with contextlib.suppress(SpaceBorderError):
+                found.append(recorded(observation_space, action_space, episode))
+    return tuple(one for one in found if one is not None)
 
 
 def some_of(episodes: Sequence[Recorded], steps: int) -> tuple[Recorded, ...]:
@@ -170,20 +129,11 @@ class Shelf:
         with contextlib.suppress(OSError):
             self._folder.mkdir(exist_ok=True)
             text = deflate([rollout])
-            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) > self._most:
-                return
-            temporary = self._path(key).with_suffix(".part")
-            try:
-                temporary.write_text(text, encoding="ascii")
-                temporary.replace(self._path(key))
-            finally:
-                temporary.unlink(missing_ok=True)
+            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
+                write_atomically(self._folder / f"{key}.steps", text)
 
     def get(self, key: str) -> Rollout | None:
         """The rollout of a key; None where it was not written, or is damaged."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
-            return inflate(self._path(key).read_text(encoding="ascii"))[0]
+            return inflate((self._folder / f"{key}.steps").read_text(encoding="ascii"))[0]
         return None
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{key}.steps"

@@ -1,8 +1,7 @@
-"""Observations as rows of numbers with names, whatever their space."""
+"""Observations as rows of numbers with names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ class Quantity:
     """One number of an observation.
 
     Attributes:
-        name: Its place, such as ``obs[2]`` or ``obs['goal'][0]``.
+        name: Its place, such as ``obs[2]``.
         discrete: Whether it is one of a few values, so that being near is no use.
     """
 
@@ -27,53 +26,17 @@ class Quantity:
 
 
 def quantities(space: spaces.Space[Any]) -> list[Quantity] | None:
-    """The numbers of an observation in the order of `rows`; None where it has no fixed number, or too many."""
-    try:
-        found = list(_quantities(space, "obs"))
-    except TypeError:
-        return None
-    return found if 0 < len(found) <= MOST_QUANTITIES else None
-
-
-def _quantities(space: Any, path: str) -> Iterator[Quantity]:
+    """The numbers of an observation in the order of `rows`; None where it is no array of numbers, or of too many."""
     if isinstance(space, spaces.Discrete):
-        yield Quantity(path, discrete=True)
-    elif isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-        if int(np.prod(space.shape)) > MOST_QUANTITIES:
-            raise TypeError
-        discrete = not np.issubdtype(space.dtype or float, np.floating)
-        for index in np.ndindex(*space.shape):
-            yield Quantity(f"{path}[{', '.join(map(str, index))}]" if index else path, discrete)
-    elif isinstance(space, spaces.Dict):
-        for key, item in space.spaces.items():
-            yield from _quantities(item, f"{path}[{key!r}]")
-    elif isinstance(space, spaces.Tuple):
-        for place, item in enumerate(space.spaces):
-            yield from _quantities(item, f"{path}[{place}]")
-    else:
-        raise TypeError
+        return [Quantity("obs", discrete=True)]
+    known = isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary)
+    shape = tuple(space.shape or ()) if known else ()
+    if not 0 < int(np.prod(shape or (0,))) <= MOST_QUANTITIES:
+        return None
+    discrete = not np.issubdtype(space.dtype or float, np.floating)
+    return [Quantity(f"obs[{', '.join(map(str, place))}]", discrete) for place in np.ndindex(*shape)]
 
 
-def rows(space: spaces.Space[Any], observations: Any) -> np.ndarray[Any, Any]:
+def rows(observations: Any) -> np.ndarray[Any, Any]:
     """Observations as an array of floats, one row each and one column for each of `quantities`."""
-    if isinstance(observations, np.ndarray):
-        return observations.reshape(len(observations), -1).astype(float)
-    return np.array([list(_numbers(space, value)) for value in observations], dtype=float)
-
-
-def _numbers(space: Any, value: Any) -> Iterator[float]:
-    if isinstance(space, spaces.Dict):
-        for key, item in space.spaces.items():
-            yield from _numbers(item, value[key])
-    elif isinstance(space, spaces.Tuple):
-        for item, part in zip(space.spaces, value, strict=True):
-            yield from _numbers(item, part)
-    else:
-        yield from np.ravel(np.asarray(value, float)).tolist()
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Observations or actions of several episodes one after another, in their layout."""
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    return [value for part in parts for value in part]
+    return np.asarray(observations, dtype=float).reshape(len(observations), -1)

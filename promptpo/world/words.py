@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from promptpo.run.journal import to_json
+
 if TYPE_CHECKING:
-    from promptpo.world.mismatches import Mismatch
     from promptpo.world.scoring import Score
 
 MOST_QUANTITIES = 30
@@ -17,24 +18,7 @@ OF_STUDIES = "w"
 
 def as_data(score: Score) -> dict[str, Any]:
     """A score as the journal keeps it."""
-    return {
-        "worth": score.worth,
-        "usable": score.usable,
-        "reward": score.reward,
-        "endings": score.endings,
-        "false_endings": score.false_endings,
-        "calibration": score.calibration,
-        "transitions": score.transitions,
-        "skills": [
-            {
-                "name": skill.name,
-                "discrete": skill.discrete,
-                "ahead": {str(k): v for k, v in skill.ahead.items()},
-            }
-            for skill in score.skills
-        ],
-        "failure": "" if score.failure is None else score.failure.message,
-    }
+    return {**to_json(score), "usable": score.usable}
 
 
 def in_words(data: Mapping[str, Any]) -> list[str]:
@@ -54,8 +38,6 @@ def in_words(data: Mapping[str, Any]) -> list[str]:
         f"reward: explained variance {data['reward']:.3g}; endings: {endings}, "
         f"{data['false_endings']:.1%} of the other steps taken for one"
     )
-    if data["calibration"] is not None:
-        lines.append(f"calibration {data['calibration']:.2f} (1 is calibrated, less is too sure)")
     return lines
 
 
@@ -83,22 +65,5 @@ def use_in_words(
     times = f"{len(promises)} time{'' if len(promises) == 1 else 's'}"
     verdict = f"yes, confirmed {kept} of {times}" if promises else "it promised nothing that was worth trying"
     text += f"; used for tuning or planning: {verdict}"
-    found = next((one for one in best if one in promises or one.startswith(OF_STUDIES)), "")
-    if not found:
-        return f"{text}; the best does not come from it"
-    return f"{text}; the best is {'from it' if found == best[0] else f'made of {found}, which is from it'}"
-
-
-def mismatches_in_words(rows: Sequence[Mismatch]) -> list[str]:
-    """Steps that were predicted badly as rows."""
-    found = []
-    for one in rows:
-        told = [
-            f"{obs}, reward {reward:g}{', ended' if ended else ''}"
-            for obs, reward, ended in (one.predicted, one.real)
-        ]
-        led = f" (before it: {'; '.join(one.before)})" if one.before else ""
-        found.append(
-            f"step {one.step}: obs {one.obs}, action {one.action}: predicted {told[0]}; really {told[1]}{led}"
-        )
-    return found
+    found = any(one in promises or one.startswith(OF_STUDIES) for one in best)
+    return f"{text}; the best {'comes' if found else 'does not come'} from it"

@@ -144,7 +144,6 @@ def page(run: RunView, shown: Shown | str) -> str:
                 (experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments
             ],
             world=run.state.worlds[-1] if run.state.worlds else None,
-            world_chart=_world_chart(run),
             world_words=_world_words(run),
             lineage_chart=lineage_chart(run) if candidates else None,
             episode=shown if not isinstance(shown, str) else None,
@@ -159,15 +158,6 @@ def page(run: RunView, shown: Shown | str) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
-
-
-def _world_chart(run: RunView) -> Markup | None:
-    """A held-out episode as it went and as the newest world model predicted it."""
-    if not run.state.worlds:
-        return None
-    from promptpo.output.report.world_chart import world_chart
-
-    return world_chart(run.state.worlds[-1])
 
 
 def _world_words(run: RunView) -> list[str]:

@@ -76,24 +76,21 @@ def product(numbers: Floats, term: Term) -> Floats:
     return value
 
 
-def candidates(count: int, switches: Sequence[Sequence[int]] = ()) -> list[Term]:
+def candidates(count: int, switches: Sequence[int] = ()) -> list[Term]:
     """The products of so many numbers that are worth a look, the constant first.
 
     Args:
         count: How many numbers there are.
-        switches: Groups of numbers that are 0 or 1, of which one is 1 at most: they multiply others, not each other.
+        switches: Numbers that are 0 or 1, of which one is 1 at most: they multiply others, not each other.
     """
     degree = max((d for d in range(1, DEEPEST + 1) if comb(count + d, d) <= MOST_TERMS), default=1)
-    binary = {place for group in switches for place in group}
     found: list[Term] = [()]
     for d in range(1, degree + 1):
         found += [
             term
             for term in combinations_with_replacement(range(count), d)
-            if sum(place in binary for place in term) <= 1
+            if sum(place in switches for place in term) <= 1
         ]
-    if degree == 1 and count < MOST_TERMS:
-        found += [(place, place) for place in range(count) if place not in binary][: MOST_TERMS - count]
     return found
 
 
@@ -106,11 +103,11 @@ class Library:
     """
 
     def __init__(self, numbers: Floats, terms: Sequence[Term]) -> None:
-        self.terms = list(terms)
-        values = np.stack([product(numbers, term) for term in self.terms], axis=1)
-        self._size = np.sqrt(np.mean(values**2, axis=0))
-        self._useful = self._size > NOTHING**2
-        self._values = values / np.where(self._useful, self._size, 1.0)
+        values = np.stack([product(numbers, term) for term in terms], axis=1)
+        size = np.sqrt(np.mean(values**2, axis=0))
+        useful = size > NOTHING**2
+        self.terms = [term for term, use in zip(terms, useful, strict=True) if use]
+        self._size, self._values = size[useful], values[:, useful] / size[useful]
         chosen = (np.arange(len(numbers)) // BLOCK) % 4 == 3  # noqa: PLR2004
         self._judged = chosen if chosen.any() and not chosen.all() else np.zeros(len(numbers), bool)
 
@@ -148,7 +145,6 @@ class Library:
         idle = 0
         while len(chosen) < min(MOST_CHOSEN, len(wanted) // 8) and best[0] > EXACT * variance:
             gains = np.abs(values.T @ residual)
-            gains[~self._useful[places]] = 0.0
             gains[chosen] = 0.0
             place = int(np.argmax(gains))
             if gains[place] <= NOTHING * len(wanted) ** 0.5 * float(np.linalg.norm(wanted)):
@@ -157,12 +153,11 @@ class Library:
             weights = np.linalg.lstsq(values[:, chosen], wanted, rcond=1e-10)[0]
             residual = wanted - values[:, chosen] @ weights
             error = float(np.mean((truth - checked[:, chosen] @ weights) ** 2))
+            idle += 1
             if error < (1 - GAIN) * best[0]:
                 best, idle = (error, list(chosen)), 0
-            else:
-                idle += 1
-                if idle >= PATIENCE:
-                    break
+            elif idle >= PATIENCE:
+                break
         return self._final(target, rows, [int(places[place]) for place in best[1]], 1.0 - best[0] / variance)
 
     def _final(self, target: Floats, rows: Any, chosen: Sequence[int], explained: float) -> Formula:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,14 +16,11 @@ from gymnasium import spaces
 import promptpo
 from promptpo.cli.show import overview
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.program import Program
 from promptpo.run.journal import read_run
-from promptpo.search import dreaming, modelling
-from promptpo.search.tuning import Start
-from promptpo.world import fitting
+from promptpo.world import dreaming, fitting, modelling
 from promptpo.world.fitting import fitted
-from promptpo.world.planners import Planner, planner_for, planning_policy
-from sandbox import Episode, Predictions, Recorded, Replay, Rollout, Sandbox, Trial, check_source
+from promptpo.world.planners import planning_policy
+from sandbox import Predictions, Recorded, Replay, Sandbox, Trial, check_source
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import TUNABLE
 
@@ -113,83 +108,25 @@ def box() -> Iterator[Sandbox]:
 
 
 @pytest.mark.parametrize(
-    ("action_space", "middle", "kind", "least"),
-    [
-        (spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0, "shooting", -12),
-        (spaces.MultiDiscrete([3, 2]), 1.0, "tree", -25),  # with 25 simulations for six actions
-    ],
+    ("action_space", "middle", "least"),
+    [(spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0, -12), (spaces.Discrete(3), 1.0, -25)],
 )
 def test_planners_reach_what_they_are_to_reach(
-    box: Sandbox, action_space: spaces.Space[Any], middle: float, kind: Planner, least: float
+    box: Sandbox, action_space: spaces.Space[Any], middle: float, least: float
 ) -> None:
     """A model and a planner make one module that passes the gate and does well as an ordinary policy."""
-    source = planning_policy(WALK.replace("{middle}", str(middle)), None, LINE, action_space)
-    assert planner_for(LINE, action_space) == kind
-    assert planner_for(LINE, spaces.MultiDiscrete([5, 5])) is None  # more than a tree is searched with
+    source = planning_policy(WALK.replace("{middle}", str(middle)), None, action_space)
+    assert not planning_policy(WALK, None, spaces.MultiDiscrete([5, 5]))
     assert check_source(source) is None
     rollout = box.rollout(source, [Walk(action_space, middle)], [Trial(0, None, 15)])
     assert rollout.failure is None
     assert rollout.episodes[0].return_ > least  # staying where it begins costs 30
 
 
-@pytest.mark.parametrize(
-    ("action_space", "middle"),
-    [(spaces.Box(-1.0, 1.0, (1,), np.float32), 0.0), (spaces.Discrete(3), 1.0)],
-)
-def test_plans_are_made_in_several_models(
-    box: Sandbox, action_space: spaces.Space[Any], middle: float
-) -> None:
-    """Models whose names clash stand side by side; a plan that one of them knows to be bad is not taken.
-
-    The first model thinks that more is always better; beyond 2 the second knows a great loss.
-    """
-    greedy = WALK.replace("{middle}", str(middle)).replace("-abs(self.x - 2.0)", "self.x")
-    right = (
-        'PARAMS = {"gain": (0.5, 0.0, 1.0)}\n'
-        + WALK.replace("0.5 *", "self.gain *").replace("{middle}", str(middle))
-    ).replace("self, obs, rng):\n", 'self, params, obs, rng):\n        self.gain = params["gain"]\n')
-    right = right.replace("-abs(self.x - 2.0)", "-100.0 * max(0.0, self.x - 2.0) + self.x")
-    env = Walk(action_space, middle)
-    alone = planning_policy(greedy, None, LINE, action_space)
-    both = planning_policy(greedy, None, LINE, action_space, others=[right])
-    assert check_source(both) is None
-    assert "lambda obs, rng: World_({name: value[0] for name, value in PARAMS_.items()}, obs, rng)" in both
-    found = [box.rollout(source, [env], [Trial(0, None, 15)], record=True) for source in (alone, both)]
-    assert [rollout.failure for rollout in found] == [None, None]
-    furthest = [
-        max(float(obs[0]) for obs in rollout.episodes[0].trajectory.observations)
-        for rollout in found
-        if rollout.episodes[0].trajectory is not None
-    ]
-    assert furthest[0] >= 3.5
-    assert furthest[1] < 3.1
-
-
-def test_value_iteration_solves_a_table(box: Sandbox) -> None:
-    """With a table of everything that can happen the plan is the best policy, chance included."""
-    env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=True)
-    outcomes: Any = env.unwrapped.P
-    world = (
-        f"import numpy as np\nTABLE_OF = {outcomes!r}\n"
-        "class World:\n    def __init__(self, obs, rng):\n        self.rng = rng\n        self.s = obs\n"
-        "    def sync(self, obs):\n        self.s = obs\n    def step(self, action):\n"
-        "        options = TABLE_OF[self.s][action]\n"
-        "        _, self.s, reward, ended = options[int(self.rng.integers(len(options)))]\n"
-        "        return self.s, reward, ended\n"
-    )
-    source = planning_policy(world, None, env.observation_space, env.action_space)
-    assert check_source(source) is None
-    rollout = box.rollout(source, [env], [Trial(seed) for seed in range(60)])
-    assert rollout.failure is None
-    assert (
-        np.mean([episode.return_ for episode in rollout.episodes]) > 0.5
-    )  # 0.74 is possible, chance earns 0.02
-
-
 def test_a_planning_policy_keeps_the_models_fitted_numbers(box: Sandbox) -> None:
     """``PARAMS`` of the model do not become the policy's, and their values are those that were given."""
     env = gymnasium.make("CartPole-v1")
-    source = planning_policy(CART, {"force": 10.0, "gravity": 9.8}, env.observation_space, env.action_space)
+    source = planning_policy(CART, {"force": 10.0, "gravity": 9.8}, env.action_space)
     assert "\nPARAMS =" not in source
     assert '"force": (10.0, 1.0, 20.0)' in source
     rollout = box.rollout(source, [env], [Trial(0, None, 100)])
@@ -198,7 +135,7 @@ def test_a_planning_policy_keeps_the_models_fitted_numbers(box: Sandbox) -> None
     assert rollout.policy_seconds / 100 < 0.5  # 25 simulations of 100 steps, far within what one act may take
 
 
-def test_numbers_of_a_model_are_found_by_least_squares(box: Sandbox) -> None:
+def test_numbers_of_a_model_are_found(box: Sandbox) -> None:
     """Physical constants that the model's author guessed wrong come out as they are."""
     env = gymnasium.make("CartPole-v1")
     rng = np.random.default_rng(0)
@@ -320,13 +257,10 @@ def test_a_run_shows_and_gives_away_its_model(
     assert steps is not None
     assert int(steps[1].replace(",", "")) >= 6000  # what tuning took, at least
     assert int(steps[2]) == sum(sum(event.data["spent"].values()) for event in read_run(directory)["probe"])
-    assert re.search(
-        r"used for tuning or planning: yes, confirmed 1 of 1 time; the best is (from|made of)", told
-    )
+    assert re.search(r"used for tuning or planning: yes, confirmed 1 of 1 time; the best comes from it", told)
     page = (directory / "report.html").read_text()
     assert "steps in the model, which cost none" in page
     assert '<section id="world">' in page
-    assert page.count('class="series predicted"') == 4
     out = tmp_path / "world.py"
     assert command_line(["export", str(directory), "--world", str(out)]) == 0
     for path in (out, directory / "model.py"):  # written by a test's own model, which may be run here
@@ -386,60 +320,4 @@ def test_pictures_have_no_model(tmp_path: Path) -> None:
 
     assert quantities(spaces.Box(0, 255, (84, 84, 3), np.uint8)) is None
     assert quantities(spaces.Text(5)) is None
-    assert quantities(spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Box(0, 1, (2,))})) is not None
-
-
-def test_short_episodes_do_not_tune_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an imagined episode costs to begin is bounded too: episodes of one step are no more than a share of as many steps."""
-    played = asked = 0
-
-    async def at_once(_executor: Any, _dream: Any, jobs: Any) -> list[Rollout]:
-        nonlocal played, asked
-        played += sum(len(job.trials) for job in jobs)
-        asked += len(jobs)
-        return [
-            Rollout(
-                tuple(
-                    Episode(
-                        trial.seed, float(trial.seed % 7), 1, terminated=True, truncated=False, success=None,
-                        clipped=0, policy_seconds=0.0,
-                    )
-                    for trial in job.trials
-                ),
-                None, len(job.trials), "", 0.0,
-            )
-            for job in jobs
-        ]  # fmt: skip
-
-    monkeypatch.setattr(dreaming, "dreamt", at_once)
-    modeller: Any = SimpleNamespace(spaces=(LINE, spaces.Discrete(2)))
-    dreamer = dreaming.Dreamer(modeller, cast("Any", None), 100, 0)
-    start = Start("d0", Program.parse(TUNABLE), math.nan)
-    asyncio.run(dreamer.tuning(1, cast("Any", None), [start], 20_000))
-    assert played * dreaming.EPISODE < 3 * 20_000
-    assert dreamer.imagined == played
-    assert dreamer.work == played * (1 + dreaming.EPISODE) + asked * dreaming.REQUEST
-
-
-def test_a_first_tuning_that_took_long_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where few steps in the model find nothing, more are taken only if they did not cost much computing time."""
-    asked: list[int] = []
-    modeller: Any = SimpleNamespace(spaces=(LINE, spaces.Discrete(2)))
-    dreamer = dreaming.Dreamer(modeller, cast("Any", None), 100, 0)
-    cost = dreaming.LONG + 1
-
-    async def tuned(_n: int, _dream: Any, steps: int) -> Any:
-        asked.append(steps)
-        dreamer.work += cost
-        return SimpleNamespace(program=Program.parse(TUNABLE))
-
-    async def promised(*_: Any) -> float:
-        return 0.0
-
-    monkeypatch.setattr(dreamer, "_tuned", tuned)
-    monkeypatch.setattr(dreamer, "promised", promised)
-    assert asyncio.run(dreamer.tuned_better(1, cast("Any", None), 1.0)) is None
-    assert len(asked) == 1
-    cost = 0
-    assert asyncio.run(dreamer.tuned_better(1, cast("Any", None), 1.0)) is None
-    assert len(asked) == 1 + len(dreaming.DREAM_STEPS)
+    assert quantities(spaces.Box(0, 1, (2,), np.float32)) is not None
