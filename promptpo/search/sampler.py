@@ -111,7 +111,9 @@ class Sampler:
         parents = tuple(parent.id for parent in plan.parents)
         candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
         try:
-            attempt = await self.measurer.measure(candidate, history, prose=answer.prose, problem=answer.problem)
+            attempt = await self.measurer.measure(
+                candidate, history, prose=answer.prose, problem=answer.problem
+            )
             return self.measurer.recorded(await self._repaired(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
