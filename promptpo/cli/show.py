@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.task import label_of
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
 from promptpo.output.refined import refined_in_words
@@ -185,7 +186,7 @@ def candidate_in_full(run: Path, candidate: str) -> str:
 
 def played(result: EvaluatedPolicy) -> str:
     """What an evaluation gave, in words."""
-    lines = _rolled_out(result.evaluation, result.env_id)
+    lines = _rolled_out(result.evaluation, label_of(result.env_id))
     if result.evaluation.episodes:
         lines[-1] += f" in {result.seconds:.1f} s"
         lines += families(by_variant(result.task, result.evaluation.episodes))

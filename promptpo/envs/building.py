@@ -249,7 +249,10 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         return importlib.import_module(module)
     except FileNotFoundError as fault:
         if module.endswith(".py") and not Path(module).is_file():
-            raise UsageError(f"{asked}: there is no file {module} here ({Path.cwd()}).") from fault
+            raise UsageError(
+                f"{asked}: there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
+                "it back."
+            ) from fault
         raise UsageError(
             f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
         ) from fault

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from promptpo.errors import UsageError
@@ -97,6 +98,18 @@ class RewardProgram:
         return len(re.findall(r"\benv_reward\b", self.source)) > 1  # once as an argument
 
 
+def placed(name: str) -> str:
+    """A name with the absolute path of its file, where it is in one."""
+    module, _, attribute = name.rpartition(":")
+    return f"{Path(module).expanduser().resolve()}:{attribute}" if module.endswith(".py") else name
+
+
+def label_of(name: str) -> str:
+    """A name for people: of a file without its folders."""
+    module, _, attribute = name.rpartition(":")
+    return f"{Path(module).name}:{attribute}" if module.endswith(".py") else name
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What is to be solved: one environment, or a family of variants that one policy is to solve.
@@ -123,12 +136,17 @@ class Task:
     reward: RewardProgram | None = None
 
     @property
+    def label(self) -> str:
+        """The id, of a file without its folders."""
+        return label_of(self.env_id)
+
+    @property
     def name(self) -> str:
         """The id with its keyword arguments, wrappers, number of variants and reward, as a person would write it."""
-        parts = [self.env_id]
+        parts = [self.label]
         if self.env_kwargs:
             parts.append(json.dumps(dict(self.env_kwargs), sort_keys=True))
-        parts += [f"in {wrapping}" for wrapping in self.wrappers]
+        parts += [f"in {replace(wrapping, name=label_of(wrapping.name))}" for wrapping in self.wrappers]
         if self.is_family:
             n = len(self.family)
             parts.append(f"({n} variant{'' if n == 1 else 's'})")
@@ -181,7 +199,7 @@ class Task:
         return (self.single(variant) for variant in self.playable)
 
     def checked(self) -> Task:
-        """The same, where its parts fit each other.
+        """The same, where its parts fit each other, with files by their absolute paths: they mean the same everywhere.
 
         Raises:
             UsageError: A variant is named twice, is trained and held out, or has no number to be shown.
@@ -204,4 +222,10 @@ class Task:
                 "a held-out variant has no number that a policy could have been trained with: leave out "
                 "--show-variant or the held-out variants."
             )
-        return self
+        return replace(
+            self,
+            env_id=placed(self.env_id),
+            wrappers=tuple(replace(one, name=placed(one.name)) for one in self.wrappers),
+            variants=tuple(replace(one, env_id=placed(one.env_id)) for one in self.variants),
+            held_out=tuple(replace(one, env_id=placed(one.env_id)) for one in self.held_out),
+        )

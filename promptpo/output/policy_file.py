@@ -17,7 +17,7 @@ from promptpo.output.exporting import BEST, policy_part, portable, reward_of, ta
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
-from promptpo.run.origin import SETTINGS, builds, built_in, made_here
+from promptpo.run.origin import SETTINGS, builds, built_in, made_here, signed_here
 from sandbox import check_source
 
 
@@ -63,15 +63,15 @@ def file_and_task(
 def may_build(path: Path, task: Task) -> bool:
     """Whether the environment that a policy file names may be built without asking.
 
-    Anyone may name Gymnasium's own; any other is named by a run that was made here, or by a file in it that says
-    the same as its run.
+    Anyone may name Gymnasium's own; any other is named by a run that was made here, by a file in it that says
+    the same as its run, or by a file that was exported here.
     """
     if built_in(task):
         return True
-    if not made_here(path.parent):
-        return False
-    decided = _task_of_run(path.parent)
-    return decided is not None and _trained(decided) == _trained(task)
+    decided = _task_of_run(path.parent) if made_here(path.parent) else None
+    if decided is not None and _trained(decided) == _trained(task):
+        return True
+    return path.suffix != ".zip" and signed_here(read_text(path))
 
 
 def _task_of_run(directory: Path) -> Task | None:

@@ -16,7 +16,7 @@ from promptpo.output.exporting import DISTILLED, GIVEN, SEARCH, TUNED_FROM_GIVEN
 from promptpo.output.run_result import best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.origin import builds, built_in, check_trust
+from promptpo.run.origin import builds, built_in, check_trust, made_here, signed
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
@@ -54,9 +54,10 @@ def export(
         source = best_source(loaded.directory, candidate)
         content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
     space = _action_space(loaded.directory, config, trust=trust)
-    return exported(
+    text = exported(
         source, provenance(loaded.directory, content, config), action_space=space, filename=filename
     )
+    return signed(text) if made_here(loaded.directory) else text
 
 
 def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]:

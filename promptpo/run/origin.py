@@ -34,7 +34,13 @@ SETTINGS = "config.json"
 """What decides the run of a baseline, which has no ``config.toml``."""
 
 KEY_BYTES = 32
-_MEANINGS = {name: f"promptpo: {name} of a run made here\n".encode() for name in (CONFIG, SETTINGS)}
+EXPORTED = "policy"
+"""What an exported file is signed as."""
+
+SIGNED = "# signed on the machine that exported it: "
+"""The last line of an exported file begins so."""
+
+_MEANINGS = {name: f"promptpo: {name} of a run made here\n".encode() for name in (CONFIG, SETTINGS, EXPORTED)}
 
 
 def key_path() -> Path:
@@ -79,6 +85,24 @@ def save_own_settings(text: str, directory: Path) -> bool:
     signed = _sign(directory, SETTINGS, text)
     write_atomically(directory / SETTINGS, text)
     return signed
+
+
+def signed(text: str) -> str:
+    """An exported file of the user's own with this machine's signature; as it is where there is no key to sign with."""
+    try:
+        return f"{text}{SIGNED}{_signature(_key(create=True), EXPORTED, text.encode())}\n"
+    except (OSError, RuntimeError):
+        return text
+
+
+def signed_here(text: str) -> bool:
+    """Whether a file was exported by this user on this machine, and nobody has changed it since."""
+    body, mark, signature = text.rpartition(SIGNED)
+    try:
+        expected = _signature(_key(), EXPORTED, body.encode())
+    except (OSError, RuntimeError):
+        return False
+    return bool(mark) and hmac.compare_digest(expected, signature.strip())
 
 
 def _sign(directory: Path, name: str, text: str) -> bool:

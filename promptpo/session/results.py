@@ -25,6 +25,7 @@ from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
 from promptpo.run.models import brought
 from promptpo.run.observer import Observer
+from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
@@ -57,7 +58,7 @@ def write_results(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) 
                 action_space=run.spec.action_space,
                 filename=BEST,
             )
-            write_atomically(run.directory / BEST, text)
+            write_atomically(run.directory / BEST, signed(text))
         write_result(run.directory, content)
         _write_world(run)
     return RunResult(run.directory, content, source)

@@ -231,7 +231,7 @@ class Session:
         spec = with_cut(spec, horizon)
         if spec.horizon is None:
             self.observer.warn(
-                f"{run.config.task.env_id} has no time limit: its episodes are cut after {horizon:,} steps, "
+                f"{run.config.task.label} has no time limit: its episodes are cut after {horizon:,} steps, "
                 "which the budget pays for; --max-episode-steps sets another limit."
             )
         return replace(run, spec=spec), horizon

@@ -47,7 +47,7 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
 
 def default_name(task: Task) -> str:
     """The environment's id as a part of a file name."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", task.env_id).strip("-")
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
 
 
 def settings_for(config: Config) -> Settings:

@@ -194,7 +194,9 @@ def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
 
 def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     """No number is made up: there is none, and a sentence says why."""
-    test = result_of_test(Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10))
+    test = result_of_test(
+        Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10), horizon=20
+    )
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
     said = failures_in_words(test)
     assert said == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from promptpo.envs.task import label_of as env_label
 from promptpo.llm.choose import SEARCH
 from promptpo.output.report.page import asset, templates
 from promptpo.output.report.svg import Frame, drawing, element, extent
@@ -86,7 +87,7 @@ def _task_of(line: RunLine) -> str:
     told += ["wrapped"] if line.setting.get("wrappers") else []
     told += ["variants"] if line.setting.get("variants") else []
     told += ["a reward program"] if line.setting.get("reward") else []
-    return f"{line.env_id} ({', '.join(told)})" if told else line.env_id
+    return f"{env_label(line.env_id)} ({', '.join(told)})" if told else env_label(line.env_id)
 
 
 def _writer(line: RunLine) -> str:

@@ -271,7 +271,9 @@ def result(
         "validation": judged_by(validation, task),
         "evidence": judged_by(evidence, task),
         "test": _whole_test(task, horizon, (test, seeds.test), (held_out, seeds.held_out)),
-        "selection_gap": _gap(test, train=best and best.evaluation, validation=validation, evidence=evidence),
+        "selection_gap": _gap(
+            test, train=best.evaluation if best else None, validation=validation, evidence=evidence
+        ),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
         "searched_steps": ledger.searched_steps,
         "llm": {

@@ -1,0 +1,83 @@
+"""Policies and runs of an environment in a file work from every directory."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpo.cli.app import run as command_line
+from tests.docs.snippets import ROOT
+
+ROOM = ROOT / "examples" / "my_room.py"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an environment's file, a run of it and the run's exported policy, named from within the folder."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copy(ROOM, folder / "my_room.py")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        words = [
+            "--model",
+            "search",
+            "--rounds",
+            "1",
+            "--max-steps",
+            "4000",
+            "--max-episode-steps",
+            "50",
+            "--test-episodes",
+            "2",
+            "--no-film",
+        ]
+        assert command_line(["optimize", "./my_room.py:Room", *words, "--out", "run"]) == 0
+        assert command_line(["export", "run", "-o", "policy.py"]) == 0
+    return folder
+
+
+def test_an_own_export_is_played_without_a_question(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever it lies; one that somebody has changed is asked about."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(made / "policy.py", "mine.py")
+    for policy in ("mine.py", str(made / "policy.py"), str(made / "run")):
+        assert command_line(["evaluate", policy, "--episodes", "1"]) == 0
+    Path("mine.py").write_text(Path("mine.py").read_text().replace("import", "import ", 1))
+    capsys.readouterr()
+    assert command_line(["evaluate", "mine.py", "--episodes", "1"]) == 2
+    assert "--trust" in capsys.readouterr().err
+
+
+def test_its_run_goes_on_from_another_directory(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is recorded by its whole path."""
+    monkeypatch.chdir(tmp_path)
+    assert command_line(["resume", str(made / "run"), "--no-film"]) == 0
+    assert command_line(["report", str(made / "run")]) == 0
+
+
+def test_a_moved_file_has_a_cure(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence names the file and --env, which takes the new place; `python best.py` alike."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(made, "copy")
+    text = Path("copy/policy.py").read_text().replace(str(made), str(tmp_path / "gone"))
+    Path("policy.py").write_text(text)
+    assert command_line(["evaluate", "policy.py", "--episodes", "1", "--trust"]) == 2
+    assert "--env" in capsys.readouterr().err
+    moved = f"{made / 'my_room.py'}:Room"
+    assert command_line(["evaluate", "policy.py", "--episodes", "1", "--env", moved]) == 0
+    play = [sys.executable, "policy.py", "--episodes", "1"]
+    failed = subprocess.run(play, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "--env" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    subprocess.run([*play, "--env", moved], check=True, capture_output=True)
