@@ -1,8 +1,10 @@
 """Episodes as they are told to who judges them without their rewards."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from promptpo.telling.preferences import told
+from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Episode, Trajectory
 
 
@@ -19,3 +21,26 @@ def test_an_episode_is_told_without_what_it_earned() -> None:
     assert "reward" not in text
     assert "1.5" not in text
     assert [int(row.split("|")[0]) for row in steps.splitlines()[1:]][-6:] == [*range(194, 200)]
+
+
+SAID = st.text("PAIR12:=-AB yesnopartly VERDICTBECAUSE*\n", max_size=120)
+
+
+@given(SAID, st.integers(0, 3))
+def test_any_answer_of_a_judge_can_be_read(text: str, count: int) -> None:
+    """One entry for each pair, each a word that is known or nothing."""
+    assert len(preferences_in(text, count)) == count
+    verdict, why = verdict_in(text)
+    assert verdict in {None, "yes", "partly", "no"}
+    assert "\n" not in why
+
+
+@given(st.lists(st.sampled_from("AB="), max_size=5), SAID)
+def test_lines_in_the_form_that_was_asked_for_are_read_behind_whatever_else_is_said(
+    said: list[str], before: str
+) -> None:
+    """The last word on a pair counts."""
+    lines = [f"PAIR {n}: {word}" for n, word in enumerate(said, 1)]
+    words = {"A": "first", "B": "second", "=": "equal"}
+    text = "\n".join([before, *lines, "VERDICT: partly", "BECAUSE: it fell"])
+    assert preferences_in(text, len(said)) == [words[word] for word in said]

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from promptpo.program.identity import skeleton
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate
-from promptpo.telling.programs import idea
+from promptpo.telling.programs import change, changes, idea
 
 PROGRAM = '''"""Push where it leans. Then brake, with a gain."""
 PARAMS = {"gain": (1.0, 0.0, 5.0), "lead": (0.5, -1.0, 1.0), "same": (3.0, 0.0, 9.0)}
@@ -48,3 +51,21 @@ def test_the_idea_is_the_programs_own() -> None:
     assert idea(attempt(PROGRAM), 200) == "Push where it leans. Then brake, with a gain."
     assert idea(attempt("class Policy:\n    'Leans.'\n", "x"), 30) == "Leans."
     assert idea(attempt("class Policy: pass", "I push it to the left, always"), 17) == "I push it to …"
+
+
+@given(st.text("CHANGE: *-\nab.", max_size=80))
+def test_a_change_is_its_authors_line_or_else_the_idea(prose: str) -> None:
+    """Of any prose; the line that was asked for wins wherever it stands alone."""
+    assert change(attempt(PROGRAM, prose), 60)
+    assert change(attempt(PROGRAM, "ab\n**CHANGE:** it leaned; brake.\nab"), 60) == "it leaned; brake."
+
+
+def test_numbers_that_moved_are_told_the_furthest_first() -> None:
+    """As a share of their range; those that stayed are not told, of an array how many moved."""
+    tuned = PROGRAM.replace("(1.0, 0.0", "(1.5, 0.0").replace("(0.5, -1.0", "(-0.5, -1.0")
+    assert changes(tuned, PROGRAM) == "lead 0.5 -> -0.5, gain 1 -> 1.5"
+    assert changes(PROGRAM, PROGRAM) == ""
+    array = 'import numpy as np\nPARAMS = {"W": (np.zeros(3), -1.0, 1.0)}\n'
+    assert (
+        changes(array.replace("zeros(3)", "array([0.0, 0.5, 0.25])"), array) == "2 numbers of W (3 numbers)"
+    )

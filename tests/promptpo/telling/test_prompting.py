@@ -1,15 +1,20 @@
 """Prompts, word for word."""
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from gymnasium import spaces
 from syrupy.assertion import SnapshotAssertion
 
 from promptpo.search.planning import Plan
 from promptpo.telling import prompting
+from promptpo.telling.looking import on_looking
 from tests.promptpo.telling.examples import BEST, PARTNER, known, plan
 
+FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}
+EPISODES = [("1", "It went left."), ("2", "It stood.")]
 SPEC = '"""A cart on a track."""\n\nclass State:\n    position: float  # m'
 
 
@@ -87,43 +92,103 @@ def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     assert prompting.policy_prompt(winners, told, max_tokens=10_000) == snapshot
 
 
-@pytest.mark.parametrize(
-    ("template", "values"),
-    [
-        (
-            "repair",
-            {
-                "subject": "policy",
-                "what": "crashed",
-                "source": "x = 1",
-                "error": "line 1: bad",
-                "detail": "Traceback",
-            },
-        ),
-        (
-            "repair",
-            {
-                "subject": "feedback class",
-                "what": "failed",
-                "source": "x = 1",
-                "error": "bad",
-                "detail": "",
-                "form": prompting.form_of_trajectory(True, sees_all=True),
-            },
-        ),
-        ("continue", {"what": "was cut off", "shorter": 120}),
-        (
-            "reflection",
-            {"title": "r1c1", "code": "x = 1", "feedback": "Mean return 3.", "earlier": ["r1c2: 4"]},
-        ),
-        ("feedback_class", {"form": "a list.", "sees_all": True, "legend": True, "most": 600}),
-        ("feedback_class", {"form": "a list.", "sees_all": False, "legend": False, "most": 600}),
-        ("feedback_system", {"spec": SPEC, "observation_form": "an int", "action_form": "an int"}),
-    ],
-)
+OTHERS: list[Any] = [
+    (
+        "repair",
+        {
+            "subject": "policy",
+            "what": "crashed",
+            "source": "x = 1",
+            "error": "line 1: bad",
+            "detail": "Traceback",
+        },
+    ),
+    (
+        "repair",
+        {
+            "subject": "feedback class",
+            "what": "failed",
+            "source": "x = 1",
+            "error": "bad",
+            "detail": "",
+            "form": prompting.form_of_trajectory(True, sees_all=True),
+        },
+    ),
+    ("continue", {"what": "was cut off", "shorter": 120}),
+    (
+        "reflection",
+        {"title": "r1c1", "code": "x = 1", "feedback": "Mean return 3.", "earlier": ["r1c2: 4"]},
+    ),
+    ("feedback_class", {"form": "a list.", "sees_all": True, "legend": True, "most": 600}),
+    ("feedback_class", {"form": "a list.", "sees_all": False, "legend": False, "most": 600}),
+    ("feedback_system", FORMS),
+    ("probe", {"most": 3, "later": True, "gaps": ["what a flag stands for"]}),
+    (
+        "probe_system",
+        {**FORMS, "allowance": "2 episodes", "form": "a dict.", "most": 3000, "example": "x = 1"},
+    ),
+    ("probe_example", {"sees": "numbers", "acts": "numbers", "n": 2, "amount": 0.5}),
+    (
+        "teacher",
+        {
+            "score": "300",
+            "endings": "",
+            "episodes": ["It stood."],
+            "legend": "T = steps",
+            "table": "step|lean",
+        },
+    ),
+    ("looking", on_looking(spaces.Box(0, 255, (64, 64, 3), np.uint8))),
+    ("goal_system", {**FORMS, "goal": "Stand on the left."}),
+    ("goal_reward", {"horizon": 500, "info": [("x_position", -1.0, 2.0)]}),
+    ("goal_pairs", {"episodes": EPISODES, "pairs": [("1", "2")]}),
+    (
+        "goal_rewrite",
+        {
+            "source": "x = 1",
+            "disagreements": ["1 over 2."],
+            "suspicious": ["It pays all."],
+            "episodes": EPISODES,
+        },
+    ),
+    (
+        "goal_verdict",
+        {
+            "tested": [("100 test episodes", "All ended.")],
+            "marks": ["zero: earns 3"],
+            "episodes": EPISODES,
+            "pairs": [("1", "2")],
+            "others": True,
+        },
+    ),
+    ("world_system", FORMS),
+    (
+        "world",
+        {
+            "rows": ["step 0"],
+            "rare": ["step 7"],
+            "sparse": ["step 9"],
+            "coverage": ["300 steps"],
+            "source": "x = 1",
+            "score": ["1 step: 0.9"],
+            "mismatches": ["step 3"],
+            "lessons": [],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("template", "values"), OTHERS)
 def test_other_prompts_are_pinned(snapshot: SnapshotAssertion, template: str, values: Any) -> None:
-    """Repair, continuation, reflection and the feedback class."""
+    """Every other template, filled."""
     assert prompting.render(template, **values) == snapshot
+
+
+def test_every_template_is_pinned() -> None:
+    """A new one needs a prompt of its own here; the parts of a request are pinned with it."""
+    folder = Path(prompting.__file__).with_name("prompts")
+    filled = {"system", "first", "later", "request", "improve", *(mark[0] for mark in OTHERS)}
+    assert {file.name.partition(".")[0] for file in folder.iterdir()} == filled
 
 
 def test_a_missing_value_is_an_error() -> None:
