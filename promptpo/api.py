@@ -18,7 +18,7 @@ from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
-from promptpo.program.rewards import read_reward
+from promptpo.program.reward_program import read_reward
 from promptpo.rollouts.agents import agent_file
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config

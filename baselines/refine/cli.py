@@ -49,7 +49,7 @@ class ProgramFlags:
         """See `baselines.refine.start.prior_of`."""
         from baselines.refine.start import prior_of
         from promptpo.envs.objects import task_of
-        from promptpo.program.rewards import read_reward
+        from promptpo.program.reward_program import read_reward
 
         return prior_of(
             run,

@@ -214,7 +214,7 @@ def task_from_flags(
     wrapping = tuple(Wrapping.parse(text) for text in wrappers or ())
     program = None
     if reward is not None:
-        from promptpo.program.rewards import read_reward
+        from promptpo.program.reward_program import read_reward
 
         program = read_reward(reward)
     return Task(

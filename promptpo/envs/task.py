@@ -71,7 +71,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class RewardProgram:
-    """What steps earn instead of what the environment gives; made by `promptpo.program.rewards`.
+    """What steps earn instead of what the environment gives; made by `promptpo.program.reward_program`.
 
     Attributes:
         source: A module with ``class Reward``, see `sandbox.guest.rewards`.

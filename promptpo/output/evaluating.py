@@ -21,7 +21,7 @@ from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import by_reward
 from promptpo.output.report.variants import by_variant
 from promptpo.program import Program
-from promptpo.program.rewards import read_reward
+from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
+from promptpo.program.export_options import constant, option_defaults
 from promptpo.program.inlining import inlined
-from promptpo.program.options import constant, option_defaults
 from sandbox import Limits, check_source
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     Raises:
         UsageError: It is refused.
     """
-    from promptpo.program.rewards import reward_program
+    from promptpo.program.reward_program import reward_program
 
     source = constant(_parts(text)[1], "REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None

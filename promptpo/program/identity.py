@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from promptpo.program.literals import declared_in
 from promptpo.program.tree import parse
+from promptpo.program.tunables import declared_in
 
 MOST_BITS = 10_000
 """Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""

@@ -13,7 +13,9 @@ from typing import Any
 
 from promptpo.program.classes import Contract, class_called, contract_of, find_method
 from promptpo.program.identity import digest, skeleton
-from promptpo.program.literals import (
+from promptpo.program.renaming import rename
+from promptpo.program.tree import Text, assigned, bound_here, docstring_of, literal, parse, replace_nodes
+from promptpo.program.tunables import (
     Range,
     actions_in,
     declared_in,
@@ -22,8 +24,6 @@ from promptpo.program.literals import (
     params_in,
     table_in,
 )
-from promptpo.program.renaming import rename
-from promptpo.program.tree import Text, assigned, bound_here, docstring_of, literal, parse, replace_nodes
 from sandbox.text import clean
 
 

@@ -17,8 +17,8 @@ from promptpo.search.goal import record_for, system_prompt
 from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
+from promptpo.telling.episode_statistics import all_episodes, in_short
 from promptpo.telling.preferences import preferences_in, told, verdict_in
-from promptpo.telling.tested import all_episodes, in_short
 from sandbox import Trial
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.program.literals import rounded
+from promptpo.program.tunables import rounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

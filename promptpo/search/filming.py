@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
-    from promptpo.telling.standing import Where
+    from promptpo.telling.run_status import RunStatus
     from sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Filming(Feature):
             self._missing = "they could not be rendered"
         self._strips = tuple(_read(found, journal.directory / PICTURES))
 
-    def section(self, plan: Plan, where: Where) -> PromptSection | None:  # noqa: ARG002 - one of the seams
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:  # noqa: ARG002 - one of the seams
         """The first frames, and in later rounds the strips, or why there are none."""
         if not self.wanted:
             return None

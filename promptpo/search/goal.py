@@ -12,7 +12,7 @@ from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.program.rewards import reward_program
+from promptpo.program.reward_program import reward_program
 from promptpo.rollouts import Job, roll_out
 from promptpo.run.budget import units
 from promptpo.run.journal import from_json, to_json

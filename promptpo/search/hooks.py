@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
-    from promptpo.telling.standing import Where
+    from promptpo.telling.run_status import RunStatus
     from sandbox import Rollout
 
 
@@ -53,7 +53,7 @@ class Feature:
         """Further candidates, once those of a round are measured."""
         return []
 
-    def section(self, plan: Plan, where: Where) -> PromptSection | None:
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """What is added to a request."""
         return None
 
@@ -84,7 +84,7 @@ class Hooks(Feature):
             found += await one.after_candidates(history, [*attempts, *found])
         return found
 
-    def section(self, plan: Plan, where: Where) -> PromptSection:
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection:
         """What all of them add."""
         found = [one for one in (feature.section(plan, where) for feature in self._features) if one]
         return PromptSection(

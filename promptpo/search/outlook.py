@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.run.budget import tuning_steps
-from promptpo.telling.standing import Where
+from promptpo.telling.run_status import RunStatus
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -22,7 +22,7 @@ FIRST_LOOK = 2
 
 def outlook(
     history: History, spender: Spender, config: Config, *, horizon: int, threshold: float | None
-) -> Where:
+) -> RunStatus:
     """What is left of the run, and how much of it tuning will get.
 
     Args:
@@ -44,7 +44,7 @@ def outlook(
     planned = for_tuning(
         history, (), spender, config, horizon, rounds=budget.rounds - history.rounds, own=own
     )
-    return Where(
+    return RunStatus(
         round=number,
         rounds=budget.rounds,
         candidates=candidates,

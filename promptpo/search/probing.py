@@ -23,7 +23,7 @@ from promptpo.run.journal import from_json
 from promptpo.run.records import Experiment, Seeds
 from promptpo.run.spender import Subject
 from promptpo.search.hooks import Feature, PromptSection
-from promptpo.telling import experimenting, experiments, feedback, prompting
+from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.limits import REPORT
 from promptpo.telling.shortening import between_words, whole_lines
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
-    from promptpo.telling.standing import Where
+    from promptpo.telling.run_status import RunStatus
     from sandbox import Episode
 
 ASKED = "probe"
@@ -120,10 +120,10 @@ class Experimenter(Feature):
         self._later = config.switches.history != "winners"
         self._allowed = allowance(config, spender.llm)
         self._most = self._allowed or Allowance(1, 0, 0, 1)
-        self._system = experimenting.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
+        self._system = experiment_prompts.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
         self._candidates, self._offered = config.candidates, set[int]()
 
-    def section(self, plan: Plan, where: Where) -> PromptSection | None:
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """What an experiment may take, where the requests of a round offer one.
 
         The first round offers none, since there was a request of its own, nor does the last.
@@ -133,7 +133,7 @@ class Experimenter(Feature):
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.steps:
             return None
         self._offered.add(plan.round)
-        return PromptSection(experiment=experimenting.in_words(self._allowed, self._horizon))
+        return PromptSection(experiment=experiment_prompts.in_words(self._allowed, self._horizon))
 
     async def before_round(self, number: int, history: History) -> None:
         """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
@@ -146,7 +146,7 @@ class Experimenter(Feature):
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
         if self._allowed is None or late:
             return
-        question = experimenting.request(self._spec, self._allowed)
+        question = experiment_prompts.request(self._spec, self._allowed)
         try:
             completion = await self._spender.ask(
                 ASKED, "probe", [Message("user", question)], system=self._system

@@ -14,10 +14,10 @@ from promptpo.search.hooks import Hooks
 from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer
 from promptpo.search.outlook import outlook
 from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
-from promptpo.telling import feedback, programs, prompting, replies, scores
-from promptpo.telling.known import Known
-from promptpo.telling.standing import Where
-from promptpo.telling.start import start_in_words
+from promptpo.telling import feedback, program_summary, prompting, replies, scores
+from promptpo.telling.context import PromptContext
+from promptpo.telling.first_observation import start_in_words
+from promptpo.telling.run_status import RunStatus
 from promptpo.telling.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Sampler:
         self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
         self.measurer = Measurer(spender, config, horizon, self.summariser)
         self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
-        self._known: Known | None = None
+        self._known: PromptContext | None = None
         self.features = self.measurer.features = Hooks()
 
     @property
@@ -69,11 +69,11 @@ class Sampler:
         number = history.rounds + 1
         key = f"r{number}.where"
         found = self._journal.find("decision", key)
-        where = from_json(Where, found) if found is not None else self._outlook(history, threshold)
+        where = from_json(RunStatus, found) if found is not None else self._outlook(history, threshold)
         if found is None:
             self._journal.add("decision", key, where)
         summaries = self.summariser
-        self._known = Known(
+        self._known = PromptContext(
             history,
             where,
             legend=summaries.legend,
@@ -83,7 +83,7 @@ class Sampler:
             pictures=summaries.pictures,
         )
 
-    def _outlook(self, history: History, threshold: float | None) -> Where:
+    def _outlook(self, history: History, threshold: float | None) -> RunStatus:
         untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
         return outlook(history, self._spender, self._config, horizon=self.horizon, threshold=untold)
 
@@ -210,7 +210,7 @@ class Sampler:
             code=winner.candidate.source.strip(),
             feedback=winner.feedback,
             earlier=[
-                f"{attempt.id}: return {scores.score(history.evidence(attempt))} ({programs.idea(attempt, 140)})"
+                f"{attempt.id}: return {scores.score(history.evidence(attempt))} ({program_summary.idea(attempt, 140)})"
                 for attempt in others[:10]
             ],
         )

@@ -33,7 +33,7 @@ from promptpo.run.untold import values_in
 from promptpo.search.hooks import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
-from promptpo.telling.steps import table
+from promptpo.telling.step_table import table
 from sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:

@@ -16,7 +16,14 @@ from promptpo.run.records import Attempt, Remark, Seeds
 from promptpo.search.outlook import for_tuning
 from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
-from promptpo.telling.tuning import AT_TARGET, NO_NUMBERS, NO_STEPS, NOT_PAID, SPARED, outcome_in_words
+from promptpo.telling.tuning_summary import (
+    AT_TARGET,
+    NO_NUMBERS,
+    NO_STEPS,
+    NOT_PAID,
+    SPARED,
+    outcome_in_words,
+)
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config

@@ -11,7 +11,7 @@ import numpy as np
 
 from promptpo.telling.columns import called, components
 from promptpo.telling.limits import COLUMNS
-from promptpo.telling.steps import cell, told_steps
+from promptpo.telling.step_table import cell, told_steps
 
 if TYPE_CHECKING:
     from sandbox import Episode

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.spaces import form_of
 from promptpo.program import Program
 from promptpo.telling import experiments, feedback, limits, scores, sections
-from promptpo.telling.known import Known
-from promptpo.telling.looking import on_looking
+from promptpo.telling.context import PromptContext
+from promptpo.telling.picture_guide import on_looking
+from promptpo.telling.run_status import LIMITS
 from promptpo.telling.shortening import whole_lines
-from promptpo.telling.standing import LIMITS
 from sandbox.gate.names import allowed_modules
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def feedback_system_prompt(spec: TaskSpec) -> str:
     )
 
 
-def policy_prompt(plan: Plan, known: Known, *, max_tokens: int) -> str:
+def policy_prompt(plan: Plan, known: PromptContext, *, max_tokens: int) -> str:
     """The request for one sample of a round.
 
     Args:
@@ -188,7 +188,7 @@ def policy_prompt(plan: Plan, known: Known, *, max_tokens: int) -> str:
     return render("later", sections=sections.fitted(sections.of(known, request, parents), bound))
 
 
-def _first_prompt(plan: Plan, known: Known, bound: int) -> str:
+def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     teacher = whole_lines(known.history.teacher, bound - 2000)
     room = min(limits.FIRST_EXPERIMENTS, bound - 2000 - len(teacher))
     return render(
@@ -207,7 +207,7 @@ def _perceives(source: str) -> bool:
     return not program.is_python or not program.lacks("Policy", "perceive")
 
 
-def _winners_prompt(plan: Plan, known: Known, bound: int) -> str:
+def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     """The published procedure's request: the best of each round with its code, and what was concluded.
 
     Where there is no room for all, the oldest programs go first, then what was concluded.

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.telling import experiments, feedback, limits, scores
+from promptpo.telling.context import PromptContext
 from promptpo.telling.feedback import number
-from promptpo.telling.known import Known
-from promptpo.telling.programs import change, changes
+from promptpo.telling.program_summary import change, changes
+from promptpo.telling.run_status import references_in_words, seconds_in_words
 from promptpo.telling.shortening import between_words, whole_lines
-from promptpo.telling.standing import references_in_words, seconds_in_words
-from promptpo.telling.steps import cell
-from promptpo.telling.tuning import moved_in_words
+from promptpo.telling.step_table import cell
+from promptpo.telling.tuning_summary import moved_in_words
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt, Told
@@ -27,7 +27,7 @@ Sections = dict[str, str]
 """Name, as in `promptpo.telling.limits`, to text."""
 
 
-def of(known: Known, request: str, parents: Sequence[Attempt] = ()) -> Sections:
+def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> Sections:
     """The sections of a later prompt.
 
     Args:
@@ -80,7 +80,7 @@ def code_of(attempt: Attempt) -> str:
     return f"```python\n{attempt.candidate.source.strip()}\n```"
 
 
-def _where(known: Known) -> str:
+def _where(known: PromptContext) -> str:
     history = known.history
     earned = scores.steps_earned(history)
     steps = ""
@@ -188,7 +188,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
 
 
-def _others(known: Known) -> str:
+def _others(known: PromptContext) -> str:
     """What the other candidates tried: those of the last round with what went wrong, earlier ones in a line, newest first."""
     history, leader = known.history, known.leader
     shown = [a for a in history.attempts if a is not leader and not a.candidate.duplicate_of]

@@ -16,8 +16,8 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, limits, prompting, replies
-from promptpo.telling.start import given_in_words
-from promptpo.telling.steps import missing, table
+from promptpo.telling.first_observation import given_in_words
+from promptpo.telling.step_table import missing, table
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe

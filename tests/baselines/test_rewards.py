@@ -15,7 +15,7 @@ from promptpo.cli.app import run as command
 from promptpo.envs import rewarded
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError
-from promptpo.program.rewards import reward_program
+from promptpo.program.reward_program import reward_program
 from sandbox import Sandbox, Trial
 from tests.promptpo.rewards import LATE_CRASH, LEFT
 

@@ -22,7 +22,7 @@ from promptpo.output.film import film, record
 from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
-from promptpo.program.rewards import read_reward, reward_program
+from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
 from promptpo.run.keeping import paid_for

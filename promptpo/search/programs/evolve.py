@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
-from promptpo.program.literals import Range
+from promptpo.program.tunables import Range
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
 from promptpo.search.programs.library import structures_for, write_program
 

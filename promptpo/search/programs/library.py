@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from gymnasium import spaces
 
-from promptpo.program.literals import Range, rounded
+from promptpo.program.tunables import Range, rounded
 from promptpo.search.programs.actions import count_actions, write_action
 from promptpo.search.programs.features import Features, count_states, read_observation
 from promptpo.search.programs.genome import Genome

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from promptpo.program.literals import Range
+    from promptpo.program.tunables import Range
     from promptpo.search.programs.features import Features
     from promptpo.search.programs.genome import Genome
     from promptpo.search.programs.joints import Joints

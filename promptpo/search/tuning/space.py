@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.program.literals import Range, rounded
+from promptpo.program.tunables import Range, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

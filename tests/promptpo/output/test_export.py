@@ -26,8 +26,8 @@ from promptpo.output.exporting import (
     reward_of,
     task_of,
 )
-from promptpo.program.options import constant
-from promptpo.program.rewards import reward_program
+from promptpo.program.export_options import constant
+from promptpo.program.reward_program import reward_program
 
 BARE = """class Policy:
     def act(self, obs):

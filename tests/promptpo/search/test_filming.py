@@ -38,7 +38,7 @@ from promptpo.search.planning import Plan
 from promptpo.session import Session
 from promptpo.spec import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
-from promptpo.telling.standing import Where
+from promptpo.telling.run_status import RunStatus
 from sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model
@@ -97,7 +97,7 @@ def filming(
 
 def section(film: Filming, *, first: bool = False) -> PromptSection | None:
     """What is added to a request."""
-    return film.section(Plan(1, 0, "first" if first else "level"), Where(1, 2))
+    return film.section(Plan(1, 0, "first" if first else "level"), RunStatus(1, 2))
 
 
 def shown(film: Filming, *, first: bool = False) -> PromptSection:

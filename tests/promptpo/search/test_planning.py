@@ -11,8 +11,8 @@ from promptpo.run.records import Attempt, Candidate
 from promptpo.search.history import History
 from promptpo.search.planning import island_of, plan_round
 from promptpo.telling import prompting, sections
-from promptpo.telling.known import Known
-from promptpo.telling.standing import Where
+from promptpo.telling.context import PromptContext
+from promptpo.telling.run_status import RunStatus
 
 
 def evaluation(*returns: Any, outcome: str = "ok", steps: int = 10, terminated: bool = False) -> Any:
@@ -82,7 +82,7 @@ def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
     plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
     assert [p.kind for p in plans] == ["mend", "level"]
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
-    known = Known(past, Where(2, 9))
+    known = PromptContext(past, RunStatus(2, 9))
     assert "Keep what r1c2 does" in prompting.policy_prompt(plans[0], known, max_tokens=9000)
     assert "r1c2" in sections.of(known, "Do better.")["faster"]
 
@@ -96,7 +96,7 @@ def test_no_two_requests_of_a_round_are_the_same(
     """Whatever the evidence and however many samples, no prompt is written twice."""
     attempts = [attempt(f"r1c{n}", float(n), 2.0, 3.0 * n) for n in range(1, 5)] if rounds else []
     past = history(*attempts, rounds=rounds, stalled=stalled)
-    known = Known(past, Where(rounds + 1, 9))
+    known = PromptContext(past, RunStatus(rounds + 1, 9))
     plans = plan_round(past, RECIPES[recipe], candidates=candidates, seed=0)
     prompts = {prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}
     assert len(prompts) == candidates
@@ -106,7 +106,7 @@ def test_a_round_after_failures_only_has_different_requests_too() -> None:
     """There is nothing to refine, and still no prompt is written twice."""
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
     plans = plan_round(past, RECIPES["default"], candidates=3, seed=0)
-    known = Known(past, Where(2, 9))
+    known = PromptContext(past, RunStatus(2, 9))
     assert len({prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}) == 3
 
 

@@ -22,7 +22,7 @@ from promptpo.run.state import read_state
 from promptpo.search.history import History
 from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch, Tuned
-from promptpo.telling.tuning import NO_NUMBERS, SPARED
+from promptpo.telling.tuning_summary import NO_NUMBERS, SPARED
 from sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import GOOD, TUNABLE

@@ -14,9 +14,9 @@ from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import Task, Wrapping
 from promptpo.spec import describe, describe_env
 from promptpo.spec.reading import read
-from promptpo.telling.looking import on_looking
+from promptpo.telling.first_observation import start_in_words
+from promptpo.telling.picture_guide import on_looking
 from promptpo.telling.prompting import render
-from promptpo.telling.start import start_in_words
 from tests.promptpo.envs.test_building import needs
 from tests.sandbox.test_looking import PictureEnv
 

@@ -8,8 +8,8 @@ from promptpo.run.records import Attempt, Candidate, Diagnosis, Told
 from promptpo.search.history import History
 from promptpo.search.planning import Plan
 from promptpo.telling import feedback
-from promptpo.telling.known import Known
-from promptpo.telling.standing import Where
+from promptpo.telling.context import PromptContext
+from promptpo.telling.run_status import RunStatus
 
 
 def attempt(
@@ -77,10 +77,10 @@ def known(*attempts: Any, **more: Any) -> Any:
         "zero": Evidence((EpisodeRecord(0, 8.0, 9),)),
     }
     history.find_alike()
-    where = Where(
+    where = RunStatus(
         3, 5, 3, 3, 100_000, 60_000, 17, tunes=True, tuning_steps=9000, length=100.0, threshold=195.0
     )
-    return Known(history, where, legend="leans = the largest lean, rad", **more)
+    return PromptContext(history, where, legend="leans = the largest lean, rad", **more)
 
 
 def plan(kind: Any, **more: Any) -> Any:

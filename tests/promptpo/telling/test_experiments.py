@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from promptpo.program import answers
 from promptpo.run.records import Experiment
 from promptpo.telling import experiments
-from promptpo.telling.experimenting import example
+from promptpo.telling.experiment_prompts import example
 from promptpo.telling.feedback import for_feedback_class
 from sandbox import Sandbox, Trial, check_source
 from sandbox.text import clean

@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from promptpo.search.planning import Plan
 from promptpo.telling import prompting
-from promptpo.telling.looking import on_looking
+from promptpo.telling.picture_guide import on_looking
 from tests.promptpo.telling.examples import BEST, PARTNER, known, plan
 
 FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}

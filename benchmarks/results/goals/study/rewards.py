@@ -12,7 +12,7 @@ from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.llm.base import Message, Request
 from promptpo.program import answers
-from promptpo.program.rewards import reward_program
+from promptpo.program.reward_program import reward_program
 from promptpo.run.threads import run_async
 from promptpo.search.goal import question, system_prompt
 from promptpo.spec import describe

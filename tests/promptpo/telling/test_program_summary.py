@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from promptpo.program.identity import skeleton
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate
-from promptpo.telling.programs import change, changes, idea
+from promptpo.telling.program_summary import change, changes, idea
 
 PROGRAM = '''"""Push where it leans. Then brake, with a gain."""
 PARAMS = {"gain": (1.0, 0.0, 5.0), "lead": (0.5, -1.0, 1.0), "same": (3.0, 0.0, 9.0)}

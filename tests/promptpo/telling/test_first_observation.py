@@ -11,7 +11,7 @@ from promptpo.envs.task import Task
 from promptpo.search.planning import Plan
 from promptpo.spec import describe
 from promptpo.telling import prompting
-from promptpo.telling.start import given_in_words, start_in_words
+from promptpo.telling.first_observation import given_in_words, start_in_words
 from tests.promptpo.telling.examples import known
 
 

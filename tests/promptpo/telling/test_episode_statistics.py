@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.telling.tested import all_episodes, in_short
+from promptpo.telling.episode_statistics import all_episodes, in_short
 
 
 def _evaluation(rare: int = 2, of: int = 100) -> Evaluation:

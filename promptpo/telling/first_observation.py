@@ -11,7 +11,7 @@ from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, words
 from promptpo.telling.limits import HEAD, SECTIONS
 from promptpo.telling.shortening import between_words
-from promptpo.telling.steps import cell, numbers, pictures
+from promptpo.telling.step_table import cell, numbers, pictures
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec

@@ -26,7 +26,7 @@ REFERENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class RunStatus:
     """Where a run is when a round begins.
 
     Attributes:

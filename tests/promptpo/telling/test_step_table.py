@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, SECTIONS, SPREAD
-from promptpo.telling.steps import cell, missing, pictures, table
+from promptpo.telling.step_table import cell, missing, pictures, table
 from sandbox import Episode, Trajectory
 
 

@@ -7,8 +7,8 @@ import pytest
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity
 from promptpo.search.tuning import Tuned
-from promptpo.telling.standing import Where
-from promptpo.telling.tuning import NOT_PAID, moved_in_words, outcome_in_words
+from promptpo.telling.run_status import RunStatus
+from promptpo.telling.tuning_summary import NOT_PAID, moved_in_words, outcome_in_words
 
 
 def tuned(**more: Any) -> Tuned:
@@ -58,9 +58,9 @@ def test_what_moved_the_return_is_told() -> None:
 
 def test_a_plan_of_few_steps_is_no_promise() -> None:
     """Some, or less than an episode; and where nothing is ever tuned there is nothing to say."""
-    some = Where(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
+    some = RunStatus(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
     assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in some.in_words()
-    none = Where(4, 4, tunes=True, tuning_steps=145, length=1000.0)
+    none = RunStatus(4, 4, tunes=True, tuning_steps=145, length=1000.0)
     assert "No steps are planned for tuning" in none.in_words()
-    never = Where(4, 4)
+    never = RunStatus(4, 4)
     assert "tun" not in never.in_words()

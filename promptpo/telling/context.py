@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.telling.standing import Where
+from promptpo.telling.run_status import RunStatus
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PromptContext:
     """What a request may tell.
 
     Attributes:
@@ -28,7 +28,7 @@ class Known:
     """
 
     history: History
-    where: Where
+    where: RunStatus
     legend: str = ""
     reports_success: bool = False
     start: str = ""
