@@ -60,7 +60,7 @@ EARLIER = 140
 NAMED = 12
 """Starts in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
 
-COLUMNS = 10
+COLUMNS = 12
 """Columns in a table of steps."""
 
 SPREAD, IN_A_ROW = 6, 6
