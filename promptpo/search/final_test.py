@@ -2,38 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt
 from promptpo.search import references
 from promptpo.search.measuring import subject_of
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
     from promptpo.run.control import Control
-    from promptpo.run.spender import Spender
-    from promptpo.spec import TaskSpec
+    from promptpo.run.evidence import Evidence
+    from promptpo.search.context import SearchContext
+    from promptpo.search.history import History
 
 TEST_FIRST = 10
 """A policy that fails in each of so many test episodes is not tested in the others."""
 
 
-async def tested(
-    best: Attempt, spender: Spender, config: Config, horizon: int, control: Control
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a search ended.
+
+    Attributes:
+        history: All attempts and what is known of their returns.
+        best: The best of the run; None when nothing ran.
+        evidence: Its training and validation episodes, which chose it.
+        test: Its score on held-out test seeds; None where the run was ended before it was tested.
+        stop: Why it ended, as a sentence without a full stop.
+        references: What policies that serve as marks earn on the same test seeds.
+        held_out: Its score on the variants of a family that are held out; None where there are none.
+        fidelity: How much the best acts like the teacher; None without one.
+        judged: Whether the best does what the goal asks; None without one.
+    """
+
+    history: History
+    best: Attempt | None
+    evidence: Evidence | None
+    test: Evaluation | None
+    stop: str
+    references: Mapping[str, Evaluation] = field(default_factory=dict)
+    held_out: Evaluation | None = None
+    fidelity: Mapping[str, Any] | None = None
+    judged: Mapping[str, Any] | None = None
+
+
+async def concluded(
+    context: SearchContext,
+    history: History,
+    control: Control,
+    stop: str,
+    tested_so_far: Callable[[Outcome], object],
+) -> Outcome:
+    """The best of a search on test seeds, and beside it what serves as marks.
+
+    Args:
+        context: Of the run.
+        history: All that is known.
+        control: Ends the tests from outside.
+        stop: Why the search ended.
+        tested_so_far: Called as soon as the best is tested, before references are.
+
+    Raises:
+        EnvironmentFaultError: The environment failed.
+    """
+    best = history.best()
+    if best is None:
+        return Outcome(history, None, None, None, stop)
+    test, held_out = await _tested(context, best, control)
+    outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
+    if test is not None:
+        tested_so_far(outcome)
+        references = await _marks(context, test, control)
+        alike = await control.finished(_fidelity(context, best))
+        outcome = replace(outcome, references=references, fidelity=alike)
+    return outcome
+
+
+async def _tested(
+    context: SearchContext, best: Attempt, control: Control
 ) -> tuple[Evaluation | None, Evaluation | None]:
     """The best's score on test seeds, and on variants held out from training.
 
     Where somebody ends the run meanwhile, the first episodes stand for all of them if they were over, and
     None for what was not played; a resumed run plays it.
-
-    Raises:
-        EnvironmentFaultError: The environment failed.
     """
-    n, seeds = config.test_episodes, Seeds(config.seed)
+    n, seeds, spender = context.config.test_episodes, context.seeds, context.spender
     tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
-    tests += [("held_out", seeds.held_out(n))] if config.task.held_out else []
+    tests += [("held_out", seeds.held_out(n))] if context.config.task.held_out else []
     found: list[Evaluation | None] = []
     for kind, each in tests:
         first: list[Evaluation] = []
@@ -48,7 +105,7 @@ async def tested(
                 f"{best.candidate.digest}.{n}",
                 subject_of(best.candidate),
                 each,
-                horizon=horizon,
+                horizon=context.horizon,
                 first=TEST_FIRST,
                 go_on=go_on,
             )
@@ -60,29 +117,31 @@ async def tested(
     return test, held_out
 
 
-async def marks(
-    spec: TaskSpec, test: Evaluation, spender: Spender, config: Config, horizon: int, control: Control
-) -> Mapping[str, Evaluation]:
+async def _marks(context: SearchContext, test: Evaluation, control: Control) -> Mapping[str, Evaluation]:
     """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
-    seeds = Seeds(config.seed).test(config.test_episodes)
+    seeds = context.seeds.test(context.config.test_episodes)
     measured = references.measured_on_test(
-        spender, spec.action_space, seeds, horizon, seconds=test.seconds, steps=test.steps
+        context.spender,
+        context.spec.action_space,
+        seeds,
+        context.horizon,
+        seconds=test.seconds,
+        steps=test.steps,
     )
     found = dict(await control.finished(measured) or {})
-    if config.teacher is None:
+    if context.config.teacher is None:
         return found
     from promptpo.search import teacher
 
-    taught = await control.finished(teacher.tested(spender, spec, config, horizon))
-    return found if taught is None else {**found, teacher.TEACHER: taught}
+    taught = teacher.tested(context.spender, context.spec, context.config, context.horizon)
+    played = await control.finished(taught)
+    return found if played is None else {**found, teacher.TEACHER: played}
 
 
-async def fidelity(
-    best: Attempt, spender: Spender, spec: TaskSpec, config: Config
-) -> Mapping[str, Any] | None:
+async def _fidelity(context: SearchContext, best: Attempt) -> Mapping[str, Any] | None:
     """How much the best acts like the teacher; None without one."""
-    if config.teacher is None:
+    if context.config.teacher is None:
         return None
     from promptpo.search import teacher
 
-    return await teacher.fidelity(spender, spec, config, best.candidate)
+    return await teacher.fidelity(context.spender, context.spec, context.config, best.candidate)

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.run.evidence import ENOUGH
-from promptpo.run.records import Attempt, Seeds
+from promptpo.run.records import Attempt
 from promptpo.search.measuring import subject_of
 from promptpo.search.outlook import block_of
 from promptpo.search.racing import Course, Race, race
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-    from promptpo.run.config import Config
-    from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
 
 LAST = 60
@@ -35,17 +34,12 @@ class Judge:
     """Decides which candidate is best.
 
     Args:
-        spender: Rolls out.
-        config: Numbers of episodes and seeds.
-        horizon: Longest episode, in steps.
-        threshold: Mean return at which the search may end, which wants more episodes unless it is clearly above it.
+        context: Of the run; its threshold wants more episodes unless the best is clearly above it.
     """
 
-    def __init__(
-        self, spender: Spender, config: Config, horizon: int, threshold: float | None = None
-    ) -> None:
-        self._spender, self._config, self._horizon = spender, config, horizon
-        self._seeds, self._threshold = Seeds(config.seed), threshold
+    def __init__(self, context: SearchContext) -> None:
+        self._spender, self._config, self._horizon = context.spender, context.config, context.horizon
+        self._seeds, self._threshold = context.seeds, context.threshold
 
     async def judge(
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""

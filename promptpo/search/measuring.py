@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
-from promptpo.run.records import Attempt, Candidate, Diagnosis, Seeds
+from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.run.spender import Subject
 from promptpo.search.behaviour import constant_action
 from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
-    from promptpo.run.spender import Played, Spender
+    from promptpo.run.spender import Played
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
     from promptpo.telling.summaries import Summariser
     from sandbox import Rollout
@@ -42,19 +42,17 @@ class Measurer:
     """Makes attempts out of candidates.
 
     Args:
-        spender: Rolls out.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
+        context: Of the run.
         summariser: Says in words what happened in episodes.
 
     Attributes:
         features: See each training rollout.
     """
 
-    def __init__(self, spender: Spender, config: Config, horizon: int, summariser: Summariser) -> None:
-        self._spender, self._config, self._recipe, self._horizon = spender, config, config.switches, horizon
-        self._journal, self._summariser = spender.journal, summariser
-        self._seeds = Seeds(config.seed)
+    def __init__(self, context: SearchContext, summariser: Summariser) -> None:
+        self._spender, self._config, self._horizon = context.spender, context.config, context.horizon
+        self._recipe, self._seeds = context.config.switches, context.seeds
+        self._journal, self._summariser = context.journal, summariser
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self.features = Hooks()
 
@@ -135,8 +133,6 @@ class Measurer:
         found = self._journal.find("feedback", name)
         if isinstance(found, dict):
             return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
-        if found is not None or played.measured.feedback:  # a run of an earlier version
-            return str(found or played.measured.feedback), Diagnosis()
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything
             seeds = [episode.seed for episode in played.evaluation.episodes]
@@ -152,14 +148,13 @@ class Measurer:
     def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
         """Write down where a policy gave the same action in every step, which its returns do not show."""
         action = constant_action(rollout)
-        if action and self._journal.find("constant", name) is None:
+        if action:
             digest = Program.parse(program.source).digest
-            self._journal.add("constant", name, {"program": digest, "action": action})
+            self._journal.once("constant", name, lambda: {"program": digest, "action": action})
 
     def recorded(self, attempt: Attempt) -> Attempt:
         """The attempt, in the journal."""
-        if self._journal.find("attempt", attempt.id) is None:
-            self._journal.add("attempt", attempt.id, attempt)
+        self._journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
 
 

@@ -10,16 +10,12 @@ from promptpo.search import references
 from promptpo.search.samples import GIVEN
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
-    from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
-    from promptpo.spec import TaskSpec
 
 
-async def opened(
-    history: History, sampler: Sampler, spender: Spender, spec: TaskSpec, config: Config, horizon: int
-) -> None:
+async def opened(context: SearchContext, history: History, sampler: Sampler) -> None:
     """Do all of it; what the journal has is not done again.
 
     The user's own policies become candidates of round 0, "r0c1" and so on, that nobody was asked for.
@@ -28,10 +24,8 @@ async def opened(
         BudgetSpentError: No environment steps are left.
         UsageError: A teacher cannot be played.
     """
-    features = sampler.features
-    history.references = await references.measured_at_start(
-        spender, spec.action_space, config, horizon, features
-    )
+    features, config = sampler.features, context.config
+    history.references = await references.measured_at_start(context, features)
     await together([sampler.summariser.prepare(), features.before_round(0, history)])
     for n, source in enumerate(config.start, 1):
         candidate = Candidate(f"r0c{n}", source, 0)

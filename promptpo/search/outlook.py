@@ -1,4 +1,4 @@
-"""Where a run is when a round begins, as its requests are told, and what of its steps is for tuning."""
+"""RunStatus a run is when a round begins, as its requests are told, and what of its steps is for tuning."""
 
 from __future__ import annotations
 
@@ -13,37 +13,30 @@ from promptpo.telling.run_status import RunStatus
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.records import Attempt
-    from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
 
 FIRST_LOOK = 2
 """Candidates, the leader among them, whose first look at fresh episodes is kept back from the round's programs."""
 
 
-def outlook(
-    history: History, spender: Spender, config: Config, *, horizon: int, threshold: float | None
-) -> RunStatus:
+def outlook(context: SearchContext, history: History) -> RunStatus:
     """What is left of the run, and how much of it tuning will get.
 
     Args:
+        context: Of the run.
         history: All attempts so far.
-        spender: Counts calls and steps.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
-        threshold: Return from which on the task counts as solved, where requests should say it.
     """
-    ledger, budget = spender.ledger, config.budget
+    config, ledger, budget = context.config, context.spender.ledger, context.config.budget
     best, number = history.best(), history.rounds + 1
-    length = round(_length(history.evidence(best).episodes)) if best else horizon
+    length = round(_length(history.evidence(best).episodes)) if best else context.horizon
     left, candidates = ledger.steps_left(), config.candidates
     if left is not None and best:  # an answer that no steps are left to play is paid for nothing
         again = FIRST_LOOK * block_of(config) * length  # who is not looked at again is worth little
         candidates = max(1, min(candidates, (left - again) // max(1, config.train_episodes * length)))
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
     tunes = config.switches.tune and config.tune != "none"
-    planned = for_tuning(
-        history, (), spender, config, horizon, rounds=budget.rounds - history.rounds, own=own
-    )
+    planned = for_tuning(context, history, (), own=own)
     return RunStatus(
         round=number,
         rounds=budget.rounds,
@@ -55,7 +48,9 @@ def outlook(
         tunes=tunes,
         tuning_steps=planned if tunes else 0,
         length=length,
-        threshold=threshold,
+        threshold=None
+        if "solved_from" in context.spec.text
+        else context.threshold,  # else the spec has said it
     )
 
 
@@ -65,28 +60,17 @@ def block_of(config: Config) -> int:
     return -(-config.score_episodes // (4 * turn)) * turn
 
 
-def for_tuning(
-    history: History,
-    attempts: Sequence[Attempt],
-    spender: Spender,
-    config: Config,
-    horizon: int,
-    *,
-    rounds: int,
-    own: int = 0,
-) -> int:
+def for_tuning(context: SearchContext, history: History, attempts: Sequence[Attempt], *, own: int = 0) -> int:
     """Steps for tuning a round's candidates, as far as the steps that are left tell.
 
     Args:
+        context: Of the run.
         history: All that is known.
         attempts: The round's; none where they are not known yet.
-        spender: Counts steps.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
-        rounds: That are left, this one included.
         own: Steps that the round's candidates will take before.
     """
-    left, best = spender.ledger.steps_left(), history.best()
+    config, horizon = context.config, context.horizon
+    left, best = context.spender.ledger.steps_left(), history.best()
     played = [_length(a.evaluation.episodes) for a in attempts if a.evaluation.episodes]
     played += [_length(history.evidence(best).episodes)] if best else []
     length = max(played, default=float(horizon))  # what comes may last as long as the best does
@@ -96,10 +80,10 @@ def for_tuning(
         left -= min(left // 4, (config.train_episodes + config.score_episodes) * horizon)
     return tuning_steps(
         left,
-        rounds=rounds,
+        rounds=config.budget.rounds - history.rounds,
         coming=math.ceil(episodes * length),
         length=length,
-        learns=spender.llm.language_model,
+        learns=context.learns,
     )
 
 

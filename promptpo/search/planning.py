@@ -14,6 +14,7 @@ from promptpo.telling import scores
 
 if TYPE_CHECKING:
     from promptpo.run.config import Recipe
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
 
 Kind = Literal["first", "level", "starts", "structure", "mend"]
@@ -50,9 +51,7 @@ class Plan:
     reflections: tuple[str, ...] = ()
 
 
-def plan_round(
-    history: History, recipe: Recipe, *, candidates: int, seed: int, one_start: bool = False
-) -> list[Plan]:
+def plan_round(context: SearchContext, history: History, *, candidates: int) -> list[Plan]:
     """What to ask for in each sample of the next round.
 
     The paper's recipe asks N times for the same thing. The evolutionary one gives each sample an island and samples its
@@ -60,18 +59,16 @@ def plan_round(
     same: a third of them, and half after a round without gain, want another structure; the others refine the leader.
 
     Args:
+        context: Of the run.
         history: What is known.
-        recipe: The procedure.
         candidates: Samples of the round.
-        seed: Of the run.
-        one_start: Whether all episodes begin alike, so that no start is worse than another.
     """
-    round_ = history.rounds + 1
+    round_, recipe = history.rounds + 1, context.config.switches
     if recipe.history == "winners":
         return [_as_published(history, round_, slot) for slot in range(candidates)]
     ranked = [a for a in history.ranked() if a.id not in history.alike]
-    kinds = _kinds(history, recipe, candidates, ranked, one_start=one_start)
-    rng = random.Random(f"{seed} {round_}")  # noqa: S311 - no secret
+    kinds = _kinds(history, recipe, candidates, ranked, one_start=context.spec.one_start)
+    rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
     seen: Counter[Kind] = Counter()
     plans = []
     for slot, kind in enumerate(kinds):

@@ -18,13 +18,13 @@ from gymnasium import spaces
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
-from promptpo.run.records import REFERENCE_TEST, Seeds
+from promptpo.run.records import REFERENCE_TEST
 from promptpo.run.spender import Subject
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
-    from promptpo.run.config import Config
     from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.hooks import Feature
     from sandbox import Rollout
 
@@ -59,26 +59,18 @@ def zero_policy(action_space: Space) -> str:
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
-async def measured_at_start(
-    spender: Spender,
-    action_space: Space,
-    config: Config,
-    horizon: int,
-    features: Feature,
-) -> dict[str, Evidence]:
+async def measured_at_start(context: SearchContext, features: Feature) -> dict[str, Evidence]:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
     There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
     where the first ones turn out to be short. What has no result, since the budget is spent or the environment fails, is left out.
 
     Args:
-        spender: Rolls out.
-        action_space: What they return.
-        config: Of the run.
-        horizon: Longest episode, in steps.
+        context: Of the run.
         features: See what random actions met on training seeds, where one learns from it.
     """
-    steps, wanted, seeds = config.budget.steps, config.train_episodes, Seeds(config.seed)
+    spender, horizon, seeds = context.spender, context.horizon, context.seeds
+    steps, wanted = context.config.budget.steps, context.config.train_episodes
     room = allotted("references", steps)
     allowed = None if room is None else room // len(MARKS)
     certain = units("references", steps, len(MARKS) * horizon, 2 * wanted)
@@ -110,7 +102,7 @@ async def measured_at_start(
             return played.evaluation
         return None
 
-    found = await _each(one, action_space)
+    found = await _each(one, context.spec.action_space)
     return {name: Evidence.of(evaluation.episodes) for name, evaluation in found.items()}
 
 

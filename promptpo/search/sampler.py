@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
-from promptpo.run.journal import from_json
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.hooks import Hooks
 from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer
@@ -25,22 +24,16 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-    from promptpo.run.config import Config
-    from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
-    from promptpo.spec import TaskSpec
 
 
 class Sampler:
     """Makes attempts out of plans.
 
     Args:
-        spec: What the model is told about the task.
-        system: The system prompt of every call.
-        spender: Asks and rolls out.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
+        context: Of the run.
 
     Attributes:
         horizon: Longest episode, in steps.
@@ -49,13 +42,14 @@ class Sampler:
         features: What the run asks for beside the loop.
     """
 
-    def __init__(self, spec: TaskSpec, system: str, spender: Spender, config: Config, horizon: int) -> None:
-        self._spec, self._system, self._spender = spec, system, spender
-        self._config, self._recipe, self.horizon = config, config.switches, horizon
-        self._journal = spender.journal
-        self.summariser = Summariser(spender, spec, self._recipe, repairs=config.repairs)
-        self.measurer = Measurer(spender, config, horizon, self.summariser)
-        self._history_tokens = max(1000, config.max_prompt_tokens - prompting.tokens(system))
+    def __init__(self, context: SearchContext) -> None:
+        self._context, self._spec, self._spender = context, context.spec, context.spender
+        self._config, self._recipe, self.horizon = context.config, context.config.switches, context.horizon
+        self._journal = context.journal
+        self._system = prompting.system_prompt_for(context.spec, context.config)
+        self.summariser = Summariser(self._spender, self._spec, self._recipe, repairs=self._config.repairs)
+        self.measurer = Measurer(context, self.summariser)
+        self._history_tokens = max(1000, self._config.max_prompt_tokens - prompting.tokens(self._system))
         self._known: PromptContext | None = None
         self.features = self.measurer.features = Hooks()
 
@@ -64,14 +58,10 @@ class Sampler:
         """What policies see."""
         return self._spec.observation_space
 
-    def begin(self, history: History, threshold: float | None) -> None:
+    def begin(self, history: History) -> None:
         """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
-        number = history.rounds + 1
-        key = f"r{number}.where"
-        found = self._journal.find("decision", key)
-        where = from_json(RunStatus, found) if found is not None else self._outlook(history, threshold)
-        if found is None:
-            self._journal.add("decision", key, where)
+        key = f"r{history.rounds + 1}.where"
+        where = self._journal.once("decision", key, lambda: outlook(self._context, history), RunStatus)
         summaries = self.summariser
         self._known = PromptContext(
             history,
@@ -82,10 +72,6 @@ class Sampler:
             one_start=self._spec.one_start,
             pictures=summaries.pictures,
         )
-
-    def _outlook(self, history: History, threshold: float | None) -> RunStatus:
-        untold = None if "solved_from" in self._spec.text else threshold  # else the spec has said it
-        return outlook(history, self._spender, self._config, horizon=self.horizon, threshold=untold)
 
     @property
     def affordable(self) -> int:
@@ -199,11 +185,14 @@ class Sampler:
                 break
         return attempt
 
-    async def reflect(self, history: History, winner: Attempt, round_: int) -> str:
-        """What the model concludes from the round's winner; empty where nobody can be asked."""
-        if not self._recipe.reflection or not self._spender.can("reflection"):
+    async def reflect(self, history: History) -> str:
+        """What the model concludes from the winner of the round that is about to end; empty where nobody is asked."""
+        round_, ranked = history.rounds + 1, history.ranked()
+        winner = next((one for one in ranked if one.candidate.round == round_), None)
+        wanted = self._recipe.reflection and round_ < self._config.budget.rounds
+        if winner is None or not wanted or not self._spender.can("reflection"):
             return ""
-        others = [attempt for attempt in history.ranked() if attempt.id != winner.id]
+        others = [attempt for attempt in ranked if attempt.id != winner.id]
         question = prompting.render(
             "reflection",
             title=winner.id,

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.search.references import MARKS
-from promptpo.search.samples import Sample, thoughts_of
+from promptpo.search.samples import Sample, thoughts_of, told_of
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from promptpo.run.records import Attempt
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
 
 ALIKE = 0.02
@@ -85,6 +86,48 @@ def _written(attempt: Attempt) -> str:
     """The candidate that a program's text is from: tuning changes numbers only."""
     candidate = attempt.candidate
     return candidate.parents[0] if candidate.tuned and candidate.parents else candidate.id
+
+
+def close(
+    context: SearchContext,
+    history: History,
+    samples: Sequence[Sample],
+    before: Attempt | None,
+    reflection: str,
+    untuned: str,
+) -> None:
+    """Count a round, and write what it came to.
+
+    Args:
+        context: Of the run.
+        history: All that is known.
+        samples: Of the round.
+        before: The best before it.
+        reflection: What the model concluded from it; empty where it was not asked.
+        untuned: Why none of its candidates was tuned; empty where one was.
+    """
+    history.reflections += [reflection] if reflection else []
+    history.close_round(before)
+    history.ceiling = ceiling_of(history, samples)
+    history.thoughts = thoughts_of(samples)
+    told = told_of(samples, untuned)
+    if history.rounds < context.config.budget.rounds and context.learns:
+        told["prospect"] = str(prospect(history, context.threshold))
+    context.journal.once("round", f"r{history.rounds}", lambda: {**history.standing(), **told})
+
+
+def done(context: SearchContext, history: History) -> str:
+    """Why another round is not worth its calls and steps, as a sentence without a full stop; empty where it is."""
+    if not context.config.switches.early_stop:
+        return ""
+    if history.reaches(context.threshold):
+        return f"solved: the mean return over all its episodes reached {context.threshold:g}"
+    if history.ceiling:
+        return f"the model sees no way to do noticeably better: {history.ceiling}"
+    ahead = prospect(history, context.threshold)
+    if ahead.worth or not context.learns:
+        return ""
+    return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
 
 
 SAID = 600

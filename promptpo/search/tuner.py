@@ -12,7 +12,7 @@ from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
 from promptpo.run.packing import inflate
-from promptpo.run.records import Attempt, Remark, Seeds
+from promptpo.run.records import Attempt, Remark
 from promptpo.search.outlook import for_tuning
 from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
@@ -26,10 +26,9 @@ from promptpo.telling.tuning_summary import (
 )
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
-    from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.history import History
-    from promptpo.search.sampler import Sampler
+    from promptpo.search.measuring import Measurer
     from promptpo.search.tuning import Batch, Tuned
     from sandbox import Rollout
 
@@ -55,37 +54,30 @@ class Tuner:
     """Tunes the numbers of a round's candidates.
 
     Args:
-        sampler: Measures what comes out.
-        spender: Rolls out.
-        config: Limits, seeds and the method.
-        horizon: Longest episode, in steps.
+        context: Of the run.
+        measurer: Measures what comes out.
     """
 
-    def __init__(self, sampler: Sampler, spender: Spender, config: Config, horizon: int) -> None:
-        self._sampler, self._spender, self._config, self._horizon = sampler, spender, config, horizon
-        self._seeds = Seeds(config.seed)
-        self._learns = spender.llm.language_model
+    def __init__(self, context: SearchContext, measurer: Measurer) -> None:
+        self._context, self._measurer, self._config = context, measurer, context.config
+        self._spender, self._seeds, self._learns = context.spender, context.seeds, context.learns
         self._tuning: Tuning | None = None
         self._batches = 0
 
-    async def tune(
-        self, history: History, attempts: Sequence[Attempt], *, rounds_left: int, target: float | None
-    ) -> list[Attempt]:
-        """Tune the numbers of the round's candidates, and those of the best so far, and measure what came out.
+    async def tune(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Tune the numbers of the round's candidates, and those of the best so far; what came of it is in the history too.
 
         What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
         if not self._tunes:
             return []
-        round_, best = history.rounds + 1, history.best()
+        round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
         starts = self._starts(history, [*attempts, *again], target)
         steps = self._spender.journal.once(
             "decision",
             f"r{round_}.tuning_steps",
-            lambda: for_tuning(
-                history, attempts, self._spender, self._config, self._horizon, rounds=rounds_left
-            ),
+            lambda: for_tuning(self._context, history, attempts),
         )
         ids = {start.id for start in starts}
         for attempt in self._worth_a_word(history, attempts):
@@ -103,7 +95,9 @@ class Tuner:
             history.tuning[one.id] = outcome_in_words(one, numbers_of[one.id], made.id if made else "")
         earned = (event.data.get("earned", ()) for event in self._spender.journal.of_kind("tuning"))
         history.earned = extremes([history.earned, *earned])
-        return [made for _, made in measured if made]
+        tuned = [made for _, made in measured if made]
+        history.attempts.extend(tuned)
+        return tuned
 
     def spare(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
@@ -111,9 +105,13 @@ class Tuner:
             tunable = _tunable(Program.parse(attempt.candidate.source))
             history.tuning[attempt.id] = SPARED if tunable else NO_NUMBERS
 
-    def untuned(self, history: History, round_: int) -> str:
-        """Why no candidate of a round was tuned, for people, without a full stop; empty where one was, or none was to be."""
-        ids = [one.id for one in history.of_round(round_) if history.runs(one) and not one.candidate.tuned]
+    def untuned(self, history: History) -> str:
+        """Why no candidate of the round was tuned, for people, without a full stop; empty where one was, or none was to be."""
+        ids = [
+            one.id
+            for one in history.of_round(history.rounds + 1)
+            if history.runs(one) and not one.candidate.tuned
+        ]
         said = [history.tuning.get(id_, "") for id_ in ids]
         why = next((one for one in WHY if one in said), "")
         return WHY[why] if why and all(one in WHY for one in said) else ""
@@ -166,7 +164,7 @@ class Tuner:
             starts,
             steps=steps,
             seeds=lambda start, n: self._seeds.train(n, start=start + first),
-            horizon=self._horizon,
+            horizon=self._context.horizon,
             seed=self._config.seed + 1000 * round_,
             target=target,
             thorough=not self._learns,
@@ -220,10 +218,10 @@ class Tuner:
         )
         prose = TUNED_FROM_GIVEN if parent.prose == GIVEN else parent.prose
         try:
-            attempt = await self._sampler.measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
+            attempt = await self._measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
         except BudgetSpentError:
             return None
-        return self._sampler.measurer.recorded(attempt)
+        return self._measurer.recorded(attempt)
 
 
 def _tunable(program: Program) -> bool:

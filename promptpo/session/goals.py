@@ -6,7 +6,6 @@ import contextlib
 from dataclasses import replace
 
 from promptpo.envs.task import RewardProgram
-from promptpo.optimizer import Outcome
 from promptpo.output.film.strip import camera
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.config import horizon_within
@@ -14,6 +13,7 @@ from promptpo.run.control import Control
 from promptpo.run.keeping import paid_for
 from promptpo.run.observer import Observer
 from promptpo.search.asked_for import Winner, asked_for
+from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
 from promptpo.session.opened import OpenRun, keep

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import RunError
 from promptpo.files import write_atomically
 from promptpo.llm.ensemble import public_name
-from promptpo.optimizer import Outcome
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.report import result, write_result
@@ -29,6 +28,7 @@ from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
+from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, check_wishes
 from promptpo.run.threads import run_async, run_beside
+from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
 from promptpo.search.rewarding import FlatReward
 from promptpo.session.opened import OpenRun, keep
@@ -179,13 +180,9 @@ class Session:
             self.observer.prepared(ahead)
         with paid_for(run.directory, asked=run.llm.language_model):
             outcome = await search(
-                run.spec,
-                horizon=horizon,
-                spender=run.spender(),
-                config=run.config,
-                control=self.control,
+                SearchContext(run.spec, run.config, run.spender(), horizon, _camera(run)),
+                self.control,
                 observe=self.observer.progress,
-                camera=_camera(run),
                 tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
             )
             if run.config.goal:

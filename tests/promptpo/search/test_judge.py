@@ -6,7 +6,7 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import assume, given, settings
@@ -21,6 +21,7 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Measured, Seeds
 from promptpo.run.spender import Played
+from promptpo.search.context import SearchContext
 from promptpo.search.history import History
 from promptpo.search.judge import Judge
 
@@ -83,10 +84,15 @@ class Field:
             for place, id_ in enumerate(self.qualities)
         ]
 
+    def context(self, threshold: Any = None) -> Any:
+        """What the judge knows."""
+        spec: Any = SimpleNamespace(reward_threshold=threshold)
+        return SearchContext(spec, self.config, cast("Any", self), 10)
+
     def judged(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
         """The history after one round's judgement."""
         history = history or History(self.attempts())
-        judge = Judge(self, self.config, 10, threshold)
+        judge = Judge(self.context(threshold))
         asyncio.run(judge.judge(history, history.attempts, round_))
         return history
 
@@ -238,7 +244,7 @@ def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_pat
     field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
     history = field.judged()
     history.rounds = 1
-    asyncio.run(Judge(field, field.config, 10).confirm(history))
+    asyncio.run(Judge(field.context()).confirm(history))
     played = len(history.evidence(history.best()).episodes)
     difference = history.against(*history.attempts)
     assert played > 9
@@ -252,10 +258,10 @@ def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
     history = poor.judged()
     left = poor.ledger.steps_left()
-    asyncio.run(Judge(poor, poor.config, 10).confirm(history))
+    asyncio.run(Judge(poor.context()).confirm(history))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
     alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
     history = alone.judged()
     asked = list(alone.asked)
-    asyncio.run(Judge(alone, alone.config, 10).confirm(history))
+    asyncio.run(Judge(alone.context()).confirm(history))
     assert alone.asked == asked

@@ -1,15 +1,18 @@
 """What is asked for in each round."""
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import RECIPES
 from promptpo.run.records import Attempt, Candidate
+from promptpo.search import planning
+from promptpo.search.context import SearchContext
 from promptpo.search.history import History
-from promptpo.search.planning import island_of, plan_round
+from promptpo.search.planning import Plan, island_of
 from promptpo.telling import prompting, sections
 from promptpo.telling.context import PromptContext
 from promptpo.telling.run_status import RunStatus
@@ -33,6 +36,16 @@ def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
 def history(*attempts: Any, rounds: int = 1, stalled: int = 0) -> Any:
     """A history after `rounds` rounds."""
     return History(list(attempts), rounds=rounds, stalled=stalled)
+
+
+def plan_round(
+    past: History, recipe: Any, *, candidates: int, seed: int = 0, one_start: bool = False
+) -> list[Plan]:
+    """The plans of a round, by its history, a recipe and a seed."""
+    spec: Any = SimpleNamespace(one_start=one_start)
+    config: Any = SimpleNamespace(switches=recipe, seed=seed)
+    context = SearchContext(spec, config, cast("Any", None), 10)
+    return planning.plan_round(context, past, candidates=candidates)
 
 
 def test_paper_recipe_asks_n_times_for_the_same() -> None:

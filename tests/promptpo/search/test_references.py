@@ -20,6 +20,7 @@ from promptpo.run.config import Config
 from promptpo.run.journal import read_run
 from promptpo.run.records import Measured, Seeds
 from promptpo.run.spender import Played
+from promptpo.search.context import SearchContext
 from promptpo.search.hooks import Feature
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
 from sandbox import Episode, Limits, Rollout, Sandbox, Trial
@@ -207,7 +208,9 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
             shown.append((name, rollout))
 
     config = Config(Task("Any-v0"), recipe="model")
-    found = asyncio.run(measured_at_start(cast("Any", Paying()), spaces.Discrete(2), config, 10, Watching()))
+    spec: Any = SimpleNamespace(action_space=spaces.Discrete(2))
+    context = SearchContext(spec, config, cast("Any", Paying()), 10)
+    found = asyncio.run(measured_at_start(context, Watching()))
     assert asked == {"random": True, "random.told": True, "zero": False}
     [(name, rollout)] = shown
     assert name == LEARNT_FROM

@@ -15,6 +15,7 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender
+from promptpo.search.context import SearchContext
 from promptpo.search.history import History
 from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
@@ -51,13 +52,14 @@ class Bench:
         self.journal.listen(ledger.add)
         self.executor = FakeExecutor(play)
         spender = Spender(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
-        self.sampler = Sampler(spec, "system", spender, self.config, horizon)
+        self.context = SearchContext(spec, self.config, spender, horizon)
+        self.sampler = Sampler(self.context)
         self.history = History()
 
     def sample(self, slot: int = 0) -> Any:
         """One sample of the first round."""
-        self.sampler.begin(self.history, None)
-        plan = plan_round(self.history, self.config.switches, candidates=slot + 1, seed=0)[slot]
+        self.sampler.begin(self.history)
+        plan = plan_round(self.context, self.history, candidates=slot + 1)[slot]
         return asyncio.run(self.sampler.sample(plan, self.history))
 
 
@@ -119,8 +121,8 @@ def test_a_repair_that_cannot_be_paid_leaves_the_outcome(tmp_path: Path, spec: A
 def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: Any) -> None:
     """Two samples, one program: rolled out once."""
     bench = Bench(tmp_path, spec, lambda _: GOOD)
-    bench.sampler.begin(bench.history, None)
-    plans = plan_round(bench.history, bench.config.switches, candidates=2, seed=0)
+    bench.sampler.begin(bench.history)
+    plans = plan_round(bench.context, bench.history, candidates=2)
 
     async def both() -> Any:
         return await asyncio.gather(*(bench.sampler.sample(plan, bench.history) for plan in plans))

@@ -19,6 +19,7 @@ from promptpo.run.packing import inflate
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state
+from promptpo.search.context import SearchContext
 from promptpo.search.history import History
 from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch, Tuned
@@ -78,7 +79,7 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         in_vain = Tuned("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
-        Tuner(nobody, spender, config, 10)._remark(history, [in_vain])
+        Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark(history, [in_vain])
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
     assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
@@ -112,7 +113,11 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
         executor: Any = HalfDone()
         spender = Spender(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
         nobody: Any = None
-        work = asyncio.ensure_future(Tuner(nobody, spender, config, 10)._rolled("r1.t1", [batch, batch], []))
+        work = asyncio.ensure_future(
+            Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._rolled(
+                "r1.t1", [batch, batch], []
+            )
+        )
         await executor.waiting.wait()
         await asyncio.sleep(0)
         work.cancel()
@@ -147,11 +152,11 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
     tuner.spare(history, history.attempts)
     assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
-    assert tuner.untuned(history, 1).startswith("not tuned, as one reached the threshold")
+    assert tuner.untuned(history).startswith("not tuned, as one reached the threshold")
     history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
-    assert tuner.untuned(history, 1) == "not tuned, as no policy declares PARAMS that can be read as literals"
+    assert tuner.untuned(history) == "not tuned, as no policy declares PARAMS that can be read as literals"
     history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
-    assert tuner.untuned(history, 1) == ""
+    assert tuner.untuned(history) == ""
 
 
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
@@ -237,7 +242,9 @@ def test_what_was_tuned_in_a_world_model_is_not_tuned_beside_the_library(
     llm.language_model = model
     with Journal(tmp_path) as journal:
         spender = Spender(llm, None, config, journal, Ledger(config.budget))
-        starts = Tuner(nobody, spender, config, 10)._starts(History(attempts), attempts, None)
+        starts = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._starts(
+            History(attempts), attempts, None
+        )
     assert sorted(start.id for start in starts) == sorted(tuned)
 
 
@@ -254,7 +261,7 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
     better = Tuned("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
     with Journal(tmp_path) as journal:
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        tuner = Tuner(nobody, spender, config, 10)
+        tuner = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)
         tuned = asyncio.run(tuner._measured(better, history, 2))
     assert tuned is not None
     assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))
