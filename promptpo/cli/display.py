@@ -259,9 +259,7 @@ def outcome(run: RunResult) -> str:
         whence = "Given at the start" if best[3:].isdigit() else "Tuned from what was given at the start"
         if config.is_written(best):
             whence = "Written while its reward was judged"
-        if config.is_distilled(best):
-            whence = "Distilled from the teacher"
-        elif best.startswith("w"):
+        if best.startswith("w"):
             whence = "Found in a world model, before the first round"
         lines.append(f"{whence}; nothing that was written since is better.")
     elif not data["language_model"]:

@@ -38,9 +38,6 @@ TUNED_FROM_GIVEN = "its user (given to the run at its start; its numbers tuned b
 SEARCH = "program search (no language model)"
 """What stands for its author in a run that asked no language model."""
 
-DISTILLED = "promptpo (distilled from a trained agent of its user)"
-"""Who wrote a policy that was fitted to a teacher."""
-
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
 
@@ -257,11 +254,7 @@ def _template() -> jinja2.Template:
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     author = _author(provenance.model)
-    writers = {
-        "program search": "program search",
-        "its user (": "the user of promptpo",
-        "promptpo (": "promptpo",
-    }
+    writers = {"program search": "program search", "its user (": "the user of promptpo"}
     writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
         f"Policy for {_line(provenance.task.name)}, written by {author}.",

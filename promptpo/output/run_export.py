@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
-from promptpo.output.exporting import DISTILLED, GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
+from promptpo.output.exporting import GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
 from promptpo.output.run_result import best_source, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, Config, load_config
@@ -87,8 +87,7 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     model = content["model"] if content["language_model"] else SEARCH
     candidate = content["best"]["candidate"]
     if candidate.startswith("r0c") and not config.is_written(candidate):
-        given = GIVEN if candidate[3:].isdigit() else TUNED_FROM_GIVEN
-        model = DISTILLED if config.is_distilled(candidate) else given
+        model = GIVEN if candidate[3:].isdigit() else TUNED_FROM_GIVEN
     return Provenance(
         task=config.task,
         model=model,

@@ -208,11 +208,6 @@ class Config:
         """Validation episodes, decided."""
         return self.validation_episodes or TABLE["validation"].cap
 
-    def is_distilled(self, candidate: str) -> bool:
-        """Whether a candidate was fitted to the teacher: of those of round 0 the ones after the user's own."""
-        number = re.match(r"r0c(\d+)", candidate)
-        return number is not None and int(number[1]) > len(self.start)
-
     def is_written(self, candidate: str) -> bool:
         """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
         number = re.match(r"r0c(\d+)$", candidate)

@@ -91,16 +91,6 @@ class Evidence:
         return Difference(returns, successes)
 
 
-def bad_starts(evidence: Evidence) -> tuple[int, ...]:
-    """Seeds of the episodes without success, or else of those far below the median; none where they are no minority."""
-    episodes = evidence.episodes
-    failed = [e.seed for e in episodes if e.success is False]
-    if 0 < len(failed) < len(episodes):
-        return tuple(failed)
-    low = sorted(far_below(evidence.returns))
-    return tuple(episodes[i].seed for i in low) if 2 * len(low) < len(episodes) else ()
-
-
 def far_below(values: Sequence[float]) -> list[int]:
     """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
     if len(values) < 3:  # noqa: PLR2004 - no median to speak of

@@ -53,6 +53,7 @@ Kind = Literal[
     "promise",  # what it promised of a policy that was then tried, and whether that was kept
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them
+    "shown",  # episodes of the best that whoever judges it is shown
     "study",  # whether there was another study before the first round, or a round's model was used
     "frames",  # film strips of a leader: captions, and pictures by digest
     "note",  # what a study came to, in words

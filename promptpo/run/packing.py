@@ -51,6 +51,7 @@ def _packed_episode(episode: Episode) -> Any:
             [_tagged(action) for action in trajectory.actions],
             [float(reward) for reward in trajectory.rewards],
             [dict(kept) for kept in trajectory.debug],
+            [dict(info) for info in trajectory.infos],
         ]
     return data
 
@@ -68,12 +69,13 @@ def _unpacked(data: Any) -> Rollout:
 def _unpacked_episode(data: dict[str, Any]) -> Episode:
     trajectory = data["trajectory"]
     if trajectory is not None:
-        observations, actions, rewards, *kept = trajectory  # files of earlier versions have three parts
+        observations, actions, rewards, debug, infos = trajectory
         trajectory = Trajectory(
             [_untagged(obs) for obs in observations],
             [_untagged(action) for action in actions],
             rewards,
-            kept[0] if kept and kept[0] else (),
+            debug or (),
+            infos or (),
         )
     failure = None if data["failure"] is None else from_json(Failure, data["failure"])
     extremes = tuple(data.get("extremes", ()))
@@ -81,13 +83,17 @@ def _unpacked_episode(data: dict[str, Any]) -> Episode:
 
 
 def _tagged(value: Any) -> Any:
-    """JSON for observations and actions of small discrete spaces; tuples and arrays stay what they are."""
+    """JSON for observations, actions and what policies perceive; tuples, arrays and bytes stay what they are."""
     import numpy as np
 
     if isinstance(value, np.ndarray):
         return {"array": value.tolist(), "dtype": str(value.dtype)}
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, bytes):
+        return {"bytes": base64.b85encode(value).decode()}
+    if isinstance(value, list):
+        return [_tagged(item) for item in value]
     if isinstance(value, tuple):
         return {"tuple": [_tagged(item) for item in value]}
     if isinstance(value, dict):
@@ -98,8 +104,12 @@ def _tagged(value: Any) -> Any:
 def _untagged(value: Any) -> Any:
     import numpy as np
 
+    if isinstance(value, list):
+        return [_untagged(item) for item in value]
     if not isinstance(value, dict):
         return value
+    if "bytes" in value:
+        return base64.b85decode(value["bytes"])
     if "array" in value:
         return np.asarray(value["array"], dtype=value["dtype"])
     if "tuple" in value:

@@ -304,8 +304,11 @@ class Spender:
         if found is not None:
             return dict(found)
         with self.ledger.hold() as hold:
-            if purpose != "test":
-                await hold.take(sum(trial.horizon or 1 for job in jobs for trial in job.trials))
+            worst = sum(trial.horizon or 1 for job in jobs for trial in job.trials)
+            if purpose != "test" and await hold.take(worst) < worst:
+                raise BudgetSpentError(
+                    f"the limit of {self.ledger.budget.steps:,} environment steps leaves too few"
+                )
             rollouts = await self._all(jobs, purpose)
             data = {"spent": {purpose: sum(rollout.steps for rollout in rollouts)}, **note(rollouts)}
             data |= {"rollouts": deflate(rollouts)} if keep else {}

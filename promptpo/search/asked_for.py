@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program
-from promptpo.rollouts import Job, roll_out
+from promptpo.rollouts import Job
+from promptpo.run.packing import inflate
 from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
@@ -70,20 +71,19 @@ async def asked_for(
         episodes of the best and of another the best is nearer to the goal, by whom; ``misleading`` parts of the reward.
     """
     key = f"winner.{winner.candidate.digest}"
-    found: dict[str, Any] | None = spender.journal.find("preference", key)
-    if found is not None:
-        return found
-    if not spender.can("judge"):
+    if spender.journal.find("preference", key) is None and not spender.can("judge"):
         return _unknown("the model judges no episodes")
+
+    async def judge() -> dict[str, Any]:
+        episodes = await _episodes(spec, spender, winner, horizon)
+        return await _judged(goal, spec, spender, winner, episodes, camera)
+
     try:
-        episodes, steps = await _episodes(spec, spender, winner, horizon)
-        content = await _judged(goal, spec, spender, winner, episodes, camera)
+        return dict(await spender.journal.once_async("preference", key, judge))
     except (ProviderError, BudgetSpentError) as error:
         return _unknown(f"it could not be asked: {str(error).rstrip('.')}")
     except PromptPOError as error:
         return _unknown(f"no episode could be shown: {str(error).rstrip('.')}")
-    spender.journal.add("preference", key, {**content, "spent": {"test": steps}})
-    return content
 
 
 async def _judged(
@@ -137,24 +137,24 @@ def _tested(winner: Winner) -> list[tuple[str, str]]:
     ]
 
 
-async def _episodes(
-    spec: TaskSpec, spender: Spender, winner: Winner, horizon: int
-) -> tuple[dict[str, Episode], int]:
-    """A typical and the worst episode of the best, and one each of policies that know nothing; and their steps."""
+async def _episodes(spec: TaskSpec, spender: Spender, winner: Winner, horizon: int) -> dict[str, Episode]:
+    """A typical and the worst episode of the best, and one each of policies that know nothing."""
     chosen = _chosen(winner)
     typical = next(iter(chosen.values()))
     programs: list[tuple[str, dict[str, int]]] = [(winner.candidate.source, chosen)]
     programs += [(s, {name: typical}) for name, s in references.programs(spec.action_space).items()]
-    found: dict[str, Episode] = {}
-    steps = 0
+    jobs = []
     for source, seeds in programs:
         values = Program.parse(source).values
         trials = tuple(Trial(seed, values, horizon) for seed in seeds.values())
-        job = Job(source, trials, record=record_for(spec), stop_on_failure=False)
-        rollout = await roll_out(spender.executor, job)
-        steps += rollout.steps
-        found.update((n, e) for n, e in zip(seeds, rollout.episodes, strict=False) if e.steps)
-    return found, steps
+        jobs.append(Job(source, trials, record=record_for(spec), stop_on_failure=False))
+    data = await spender.play("shown", winner.candidate.digest, jobs, purpose="test")
+    return {
+        name: episode
+        for (_, seeds), rollout in zip(programs, inflate(data["rollouts"]), strict=True)
+        for name, episode in zip(seeds, rollout.episodes, strict=False)
+        if episode.steps
+    }
 
 
 def _chosen(winner: Winner) -> dict[str, int]:

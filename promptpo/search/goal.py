@@ -13,9 +13,9 @@ from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, U
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reward_program import reward_program
-from promptpo.rollouts import Job, roll_out
+from promptpo.rollouts import Job
 from promptpo.run.budget import units
-from promptpo.run.journal import from_json, to_json
+from promptpo.run.packing import inflate
 from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
-    from sandbox import Episode, Record
+    from sandbox import Episode, Record, Rollout
 
 AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
@@ -106,15 +106,14 @@ class GoalReward:
             ProviderError: The model did not answer.
             BudgetSpentError: There is nothing left to find it with.
         """
-        journal = self._spender.journal
-        found = journal.find("decision", "goal")
-        if found is None:
-            program, episodes = await self._written()
-            program, known = await self._preferred(program, episodes)
-            policy = self._programs.get("policy")
-            chosen = Chosen(program, (policy,) if policy else (), known.succeeded)
-            found = journal.add("decision", "goal", to_json(chosen)).data
-        return from_json(Chosen, found)
+        found: Chosen = await self._spender.journal.once_async("decision", "goal", self._chosen, Chosen)
+        return found
+
+    async def _chosen(self) -> Chosen:
+        program, episodes = await self._written()
+        program, known = await self._preferred(program, episodes)
+        policy = self._programs.get("policy")
+        return Chosen(program, (policy,) if policy else (), known.succeeded)
 
     # Writing
 
@@ -172,46 +171,34 @@ class GoalReward:
             BudgetSpentError: No environment steps are left.
         """
         seeds = Seeds(self._config.seed).train(2)
-        found: dict[str, Episode] = {}
-        spent = 0
-        for name, source in self._programs.items():
-            if only and name not in only:
-                continue
+        programs = {name: source for name, source in self._programs.items() if name in only or not only}
+        jobs = []
+        for name, source in programs.items():
             values = Program.parse(source).values
             chosen = seeds[:1] if name == "zero" else seeds
             trials = tuple(Trial(seed, values, self._length) for seed in chosen)
-            await self._room(len(trials) * self._length)
             kept = record_for(self._spec)
-            job = Job(source, trials, record=kept, reward=reward.source, stop_on_failure=False)
-            rollout = await roll_out(self._spender.executor, job)
-            spent += rollout.steps
-            for n, episode in enumerate(rollout.episodes, 1):
-                if episode.failure is None and episode.steps:
-                    found[f"{name} {n}"] = episode
-        journal = self._spender.journal
-        if journal.find("reward", f"{reward.digest}.{len(found)}") is None:
-            data = {
+            jobs.append(Job(source, trials, record=kept, reward=reward.source, stop_on_failure=False))
+
+        def ran(rollouts: Sequence[Rollout]) -> dict[str, Episode]:
+            return {
+                f"{name} {n}": episode
+                for name, rollout in zip(programs, rollouts, strict=True)
+                for n, episode in enumerate(rollout.episodes, 1)
+                if episode.failure is None and episode.steps
+            }
+
+        def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+            found = ran(rollouts)
+            return {
                 "source": reward.source,
                 "returns": {name: episode.return_ for name, episode in found.items()},
                 "parts": {name: dict(episode.parts) for name, episode in found.items()},
-                "spent": {"probe": spent},
             }
-            journal.add("reward", f"{reward.digest}.{len(found)}", data)
-        else:
-            self._spender.count_unfinished("probe", spent)
-        return found
 
-    async def _room(self, steps: int) -> None:
-        """See that there are steps left.
-
-        Raises:
-            BudgetSpentError: There are not.
-        """
-        left = self._spender.ledger.steps_left()
-        if left is not None and left < steps:
-            raise BudgetSpentError(
-                f"the limit of {self._config.budget.steps:,} environment steps leaves none to try a reward with"
-            )
+        key = f"{reward.digest}.{'+'.join(programs)}"
+        data = await self._spender.play("reward", key, jobs, purpose="probe", note=note)
+        return ran(inflate(data["rollouts"]))
 
     @property
     def _length(self) -> int:
@@ -259,35 +246,34 @@ class GoalReward:
 
     async def judged(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
         """What the model prefers among episodes, beside what they earn; asked once in a run."""
-        journal = self._spender.journal
-        found = journal.find("preference", key)
-        if found is not None:
-            return from_json(Preferences, found)
+
+        async def judge() -> Preferences:
+            return await self._compared(key, episodes)
+
+        found: Preferences = await self._spender.journal.once_async("preference", key, judge, Preferences)
+        return found
+
+    async def _compared(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
         pairs = [(a, b) for a, b in pairs_of(list(episodes)) if a.split()[0] != b.split()[0]]
         if self._person is not None:
-            preferences = Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
-            journal.add("preference", key, to_json(preferences))
-            return preferences
+            return Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
         asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
         stills = await self._strips(episodes)
         text = await self._ask(f"goal.pairs.{key}", "judge", asked, stills=stills)
-        preferences = Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
-        journal.add("preference", key, to_json(preferences))
-        return preferences
+        return Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
 
     async def _by_person(
         self, key: str, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
     ) -> list[Preference | None]:
         """What a person says of each pair; every answer is on disk before the next is asked for."""
         assert self._person is not None  # noqa: S101 - asked for where there is one
-        journal, found = self._spender.journal, []
+        person, found = self._person, []
         for n, (a, b) in enumerate(pairs, 1):
-            name = f"{key}.{a}.{b}"
-            said = journal.find("decision", name)
-            if said is None:
-                said = await self._person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
-                journal.add("decision", name, said)
-            found.append(said)
+
+            async def ask(n: int = n, a: str = a, b: str = b) -> Preference:
+                return await person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
+
+            found.append(await self._spender.journal.once_async("decision", f"{key}.{a}.{b}", ask))
         return found
 
     async def _rewritten(
@@ -308,7 +294,7 @@ class GoalReward:
         if other is None or problem:
             return program, before
         after = before.by(again)
-        self._spender.journal.add("preference", "after", to_json(after))
+        self._spender.journal.once("preference", "after", lambda: after)
         better = (len(after.against), after.always_succeeds) < (len(before.against), before.always_succeeds)
         return (other, after) if better else (program, before)
 

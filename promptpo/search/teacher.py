@@ -63,18 +63,23 @@ async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon:
 
     Raises:
         UsageError: The file cannot be played in this environment.
+        BudgetSpentError: No environment steps are left.
     """
     if config.teacher is None:
         return None
     journal, path = spender.journal, Path(config.teacher)
-    found = journal.find("teacher", "episodes")
-    if found is None:
-        rollout = await _played(path, _limited(config.task, spec, horizon), _training(config, horizon))
-        data = {"agent": path.name, "digest": await asyncio.to_thread(_digest, path)}
-        found = journal.add("teacher", "episodes", data | {"rollout": deflate([rollout])}).data
+
+    async def play() -> dict[str, Any]:
+        seeds = _training(config, horizon)
+        with spender.ledger.hold() as hold:
+            await hold.take(len(seeds) * horizon)
+            rollout = await _played(path, _limited(config.task, spec, horizon), seeds)
+        digest = await asyncio.to_thread(_digest, path)
+        return {"agent": path.name, "digest": digest, "rollout": deflate([rollout])}
+
+    found = await journal.once_async("teacher", "episodes", play)
     rollout = inflate(found["rollout"])[0]  # the same values as after a resume
-    if journal.find("reference", TEACHER) is None:
-        journal.add("reference", TEACHER, _measured(evaluation_of(rollout)))
+    journal.once("reference", TEACHER, lambda: _measured(evaluation_of(rollout)))
     return rollout
 
 
@@ -101,22 +106,21 @@ async def told(
     rollout: Rollout, spender: Spender, spec: TaskSpec, evidence: Evidence, summariser: Summariser
 ) -> str:
     """What the first prompt says of the teacher: its return, two episodes in words, and some of its steps."""
-    found = spender.journal.find("teacher", "told")
-    if found is not None:
-        return str(found)
-    recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
-    kept = replace(rollout, episodes=tuple(recorded))
-    _, diagnosis = await summariser.summarise(kept, evaluation_of(kept))
-    text = prompting.render(
-        "teacher",
-        score=scores.score(evidence),
-        endings=feedback.endings(evidence.episodes),
-        episodes=[feedback.episode_in_words(one, 700) for one in _few(diagnosis)],
-        legend=summariser.legend if diagnosis.by else "",
-        table=table(feedback.chosen(recorded)[-1][1], names_of(spec.text)) if recorded else "",
-    )
-    spender.journal.add("teacher", "told", text)
-    return text
+
+    async def tell() -> str:
+        recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
+        kept = replace(rollout, episodes=tuple(recorded))
+        _, diagnosis = await summariser.summarise(kept, evaluation_of(kept))
+        return prompting.render(
+            "teacher",
+            score=scores.score(evidence),
+            endings=feedback.endings(evidence.episodes),
+            episodes=[feedback.episode_in_words(one, 700) for one in _few(diagnosis)],
+            legend=summariser.legend if diagnosis.by else "",
+            table=table(feedback.chosen(recorded)[-1][1], names_of(spec.text)) if recorded else "",
+        )
+
+    return str(await spender.journal.once_async("teacher", "told", tell))
 
 
 def _few(diagnosis: Diagnosis) -> list[Told]:
@@ -155,20 +159,22 @@ async def fidelity(
         config: Of the run.
         candidate: Which program.
     """
-    found = spender.journal.find("fidelity", candidate.digest)
     taught = spender.journal.find("teacher", "episodes")
-    if found is None and taught is not None:
-        episodes = compared(inflate(taught["rollout"])[0].episodes)
+    if taught is None:
+        return None
+
+    async def compare() -> dict[str, Any]:
         value = await asyncio.to_thread(
             agreement,
             candidate.source,
             Program.parse(candidate.source).values,
-            episodes,
+            compared(inflate(taught["rollout"])[0].episodes),
             spec,
             allow_weaker=config.allow_weaker_sandbox,
         )
-        found = spender.journal.add("fidelity", candidate.digest, value.as_json() if value else {}).data
-    return dict(found) if found else None
+        return value.as_json() if value else {}
+
+    return await spender.journal.once_async("fidelity", candidate.digest, compare) or None
 
 
 def compared(episodes: Sequence[Episode]) -> list[Episode]:
@@ -283,10 +289,10 @@ def _digest(path: Path) -> str:
 
 
 class Pupil(Feature):
-    """Learns from a teacher: it plays first, and is told of, or imitated where no language model writes.
+    """Learns from a teacher: it plays first, and the model is told of it.
 
     Args:
-        sampler: Measures what imitates it.
+        sampler: Says in words what happened in its episodes.
         spender: Has the journal.
         spec: With the spaces.
         config: Of the run.
@@ -298,7 +304,7 @@ class Pupil(Feature):
         self._taught: Rollout | None = None
 
     async def before_round(self, number: int, history: History) -> None:
-        """Have it play before anything is asked; then have it told, or imitated, and its return among the marks."""
+        """Have it play before anything is asked; then have it told, and its return among the marks."""
         if number == 0:
             self._taught = await learnt_from(self._spender, self._spec, self._config, self._horizon)
         if number != 1 or self._taught is None:
@@ -308,20 +314,3 @@ class Pupil(Feature):
         if self._spender.llm.language_model:
             summariser = self._sampler.summariser
             history.teacher = await told(self._taught, self._spender, self._spec, evidence, summariser)
-            return
-        for n, source in enumerate(self._distilled(self._taught), len(self._config.start) + 1):
-            attempt = await self._sampler.measurer.measure(
-                Candidate(f"r0c{n}", source, 0), history, prose="Distilled from the teacher."
-            )
-            history.attempts.append(self._sampler.measurer.recorded(attempt))
-
-    def _distilled(self, taught: Rollout) -> list[str]:
-        """Programs fitted to the teacher; decided once in a run."""
-        found = self._spender.journal.find("decision", "distilled")
-        if found is None:
-            from promptpo.search.distilling import distilled
-
-            spec = self._spec
-            sources = distilled(taught.episodes, spec.observation_space, spec.action_space)
-            found = self._spender.journal.add("decision", "distilled", sources).data
-        return list(found)

@@ -14,7 +14,7 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.run.journal import read_run
 from promptpo.telling.feedback import number
-from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import FEEDBACK, WEAK
 
 
@@ -108,29 +108,6 @@ def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) ->
     result = optimize(Swap(default=WEAK), tmp_path / "run", rounds=1, candidates=1, teacher=path)
     assert set(result.data["references"]) == {"random", "zero"}
     assert result.mean_return > 20
-
-
-@pytest.mark.slow
-def test_program_search_begins_with_what_is_fitted_to_it(agent: Path, tmp_path: Path) -> None:
-    """Candidates of round 0, after the user's own, whose numbers are tuned with the first round's."""
-    own = tmp_path / "own.py"
-    own.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
-    result = promptpo.optimize(
-        "CartPole-v1", model="search", teacher=agent, start=[own], rounds=1, candidates=1, episodes=4,
-        validation_episodes=4, test_episodes=4, max_steps=4000, out=tmp_path / "run",
-    )  # fmt: skip
-    found = attempts_of(result)
-    assert {"r0c1", "r0c2", "r0c3", "r0c4"} <= found.keys()
-    config = promptpo.run.config.load_config(tmp_path / "run" / "config.toml")
-    assert [config.is_distilled(name) for name in ("r0c1", "r0c2", "r0c3t", "r1c1")] == [
-        False,
-        True,
-        True,
-        False,
-    ]
-    header = promptpo.export(tmp_path / "run", candidate="r0c3")
-    assert "distilled from a trained agent" in header
-    assert "given to the run at its start" in promptpo.export(tmp_path / "run", candidate="r0c1")
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROBE, str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path)
     loaded = json.loads(done.stderr.splitlines()[-1])
-    features = ("goal", "asked_for", "preferring", "teacher", "distilling", "filming", "probing", "given")
+    features = ("goal", "asked_for", "preferring", "teacher", "filming", "probing", "given")
     unwanted = {f"promptpo.search.{name}" for name in features} | {"promptpo.world", "promptpo.session.goals"}
     assert unwanted.isdisjoint(loaded)
     assert len(loaded) <= MOST

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from promptpo.envs.task import RewardProgram, Task
 from promptpo.output.exporting import (
-    DISTILLED,
     GIVEN,
     MARKER,
     TUNED_FROM_GIVEN,
@@ -290,11 +289,10 @@ def test_the_header_says_what_it_is_not() -> None:
         (GIVEN, "the user of promptpo"),
         (TUNED_FROM_GIVEN, "the user of promptpo"),
         ("its user (given to refine)", "the user of promptpo"),
-        (DISTILLED, "promptpo"),
     ],
 )
 def test_the_header_credits_no_model_with_what_none_wrote(author: str, writer: str) -> None:
-    """Search, the user or promptpo itself."""
+    """Search or the user."""
     text = exported(BARE, Provenance(Task("E"), author, "0", "r", "c", "d"), action_space=None)
     assert f"This is code written by {writer};" in text
 
