@@ -102,7 +102,8 @@ def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) ->
 
     class Swap(Model):
         def __call__(self, request: Any) -> Any:
-            PPO("MlpPolicy", "CartPole-v1", seed=1, device="cpu").save(path)
+            if request.purpose == "policy":  # the agent has played by then
+                PPO("MlpPolicy", "CartPole-v1", seed=1, device="cpu").save(path)
             return super().__call__(request)
 
     result = optimize(Swap(default=WEAK), tmp_path / "run", rounds=1, candidates=1, teacher=path)
