@@ -38,6 +38,7 @@ def _sections(group: Any, context: Any) -> Iterator[str]:
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         inner = type(context)(command, info_name=name, parent=context, **WIDTH)
+        inner.meta["promptpo.help_all"] = True
         yield _section(inner.command_path, command.get_help(inner))
         if hasattr(command, "list_commands"):
             yield from _sections(command, inner)

@@ -26,6 +26,7 @@ from promptpo.cli import inbox, many_commands, refining, result_commands, seeds_
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
+from promptpo.cli.help import GroupedHelp
 from promptpo.cli.run_flags import (
     AskingFlags,
     BudgetFlags,
@@ -160,7 +161,7 @@ def _main(
         )
 
 
-@app.command(epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")
+@app.command(cls=GroupedHelp, epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")
 @grouped
 def optimize(
     env_id: EnvId,
@@ -254,9 +255,14 @@ def optimize(
     _finish(run, showing, limits.refine)
 
 
-@app.command(epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
+@app.command(cls=GroupedHelp, epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
 @grouped
-def resume(run: RunDir, limits: NewBudgetFlags, trusting: TrustFlags, showing: ShowingFlags) -> None:
+def resume(
+    run: RunDir,
+    limits: NewBudgetFlags,
+    trusting: TrustFlags,
+    showing: ShowingFlags,
+) -> None:
     """Go on with an interrupted run, or extend one that ended; a folder of --seeds goes on with all of its runs.
 
     Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with

@@ -31,6 +31,7 @@ from promptpo.cli.arguments import (
     Wrappers,
     task_from_flags,
 )
+from promptpo.cli.help import HelpAll
 from promptpo.cli.terminal import say
 from sandbox.text import clean_line
 
@@ -322,3 +323,4 @@ class ShowingFlags:
     film: Film = True
     quiet: Quiet = False
     as_json: AsJson = False
+    help_all: HelpAll = False

@@ -1,0 +1,34 @@
+"""`--help` of `optimize` shows what a first run needs, `--help-all` every option in its group."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+
+from promptpo.cli.app import app, run
+from promptpo.cli.help import FIRST, GROUPS
+
+
+@pytest.mark.parametrize("command", ["optimize", "resume"])
+def test_every_option_has_a_group(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """None is forgotten, none stands twice, and all are shown where all are asked for."""
+    grouped = [name for names in GROUPS.values() for name in names.split()]
+    assert len(grouped) == len(set(grouped))
+    group = typer.main.get_command(app)
+    context = group.make_context("promptpo", [], resilient_parsing=True)
+    options = [p for p in group.get_command(context, command).params if p.param_type_name == "option"]
+    assert {p.name for p in options} - {"help_all"} <= set(grouped)
+    assert run([command, "--help-all"]) == 0
+    shown = capsys.readouterr().out
+    assert all(max(p.opts, key=len) in shown for p in options)
+
+
+def test_the_first_help_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    """At most fifteen options, and where the others are."""
+    assert run(["optimize", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert len(FIRST) <= 15
+    assert len(re.findall(r"^  (?:-n, )?--(?!help)", shown, re.MULTILINE)) == len(FIRST)
+    assert "more options: promptpo optimize --help-all" in shown
