@@ -22,7 +22,7 @@ SOURCES: Mapping[str, str] = {
     "user": "--max-episode-steps",
     "time limit": "its registered time limit",
     "environment": "an attribute of the environment",
-    "source": "a condition in its step",
+    "observed": "the common length of the episodes that were played to their end",
     "documentation": "its documentation",
     "spec file": "the spec file",
     "none": "no limit of its own: what the budget pays for; set --max-episode-steps",

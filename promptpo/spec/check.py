@@ -76,7 +76,7 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         env = make_env(task)
     try:
         observed = observe(env, task.name)
-        facts = facts_from(env, observed.steps[-1].info, task)
+        facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
     finally:
         env.close()
     return contradictions_in(reading, task, facts, observed)

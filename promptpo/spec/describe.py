@@ -27,12 +27,10 @@ from promptpo.spec.prose import cut_to_aim, ending, trimmed
 from promptpo.spec.reading import read
 from promptpo.spec.render import number, render
 from promptpo.spec.reveal import revealed
-from promptpo.spec.reward import reward_parts, with_places
-from promptpo.spec.reward_code import with_values
+from promptpo.spec.reward import reward_parts, with_values
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.samples import sample_rows
 from promptpo.spec.sides import with_action, with_observation
-from promptpo.spec.success import success_condition
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
@@ -64,6 +62,9 @@ class Room:
     samples: int
     body: bool = True
 
+
+MOST_ENDING = 700
+"""Characters of code on what ends an episode."""
 
 ROOM: Mapping[Detail, Room] = {
     "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0, body=False),
@@ -227,12 +228,13 @@ def describe_env(
     Returns:
         The spec, and the steps that were observed for it.
     """
-    observed = observe(env, task.name)
-    facts = with_other_reward(facts_from(env, observed.steps[-1].info, task), task.reward)
+    room = ROOM[detail]
+    observed = observe(env, task.name, {"reward": room.reward_code, "terminated": MOST_ENDING})
+    facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
+    facts = with_other_reward(facts, task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
-    parts, sources = _parts(within, task, facts, seen, ROOM[detail], clip_actions=clip_actions)
-    parts, more = with_places(parts, within, task)
+    parts, sources = _parts(within, task, facts, seen, room, clip_actions=clip_actions)
     parts = _revealed(parts, within, task, seen, reveal)
     parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
     text = render(parts)
@@ -250,17 +252,15 @@ def describe_env(
         observations=observed.observations,
     )
     frames = first_frames(within, seen) if reveal == "named" else ()
-    spec = _spec_of(text, facts, observed, more, sources)
+    spec = _spec_of(text, facts, observed, sources)
     says = task.reward.says_success if task.reward is not None else spec.reports_success
     warnings = _warnings(task, observed)
     spec = replace(spec, gaps=gaps, first_frames=frames, reports_success=says, warnings=warnings)
     return spec, observed
 
 
-def _spec_of(
-    text: str, facts: TaskFacts, observed: Observed, more: int, sources: Mapping[str, str]
-) -> TaskSpec:
-    """The spec of this text, with what was found out on the way; `more` steps were taken beside those observed."""
+def _spec_of(text: str, facts: TaskFacts, observed: Observed, sources: Mapping[str, str]) -> TaskSpec:
+    """The spec of this text, with what was found out on the way."""
     return TaskSpec(
         text=text,
         observation_space=facts.observation_space,
@@ -269,7 +269,7 @@ def _spec_of(
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
         reports_success=facts.success_key is not None,
-        sample_steps=observed.spent + more,
+        sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
         sources=sources,
@@ -348,14 +348,14 @@ def _parts(
         body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
-        success=_success(facts.success_key, extra.success or _condition(env, facts.success_key)),
+        success=_success(facts.success_key, extra.success),
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
         samples=sample_rows(observed, room.samples),
     )
     parts = with_observation(parts, env, docs, extra, observed, room.note, sources)
     parts = replace(parts, blocks=_blocks(extra, parts.observation))
     parts = with_action(parts, env, docs, extra, room.note, sources, clip_actions=clip_actions)
-    parts = reward_parts(parts, env, docs, extra, (room.reward_code, room.reward), sources)
+    parts = reward_parts(parts, env, docs, extra, observed, room.reward, sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
@@ -373,11 +373,6 @@ def _blocks(extra: Supplement, shown: Sequence[Field]) -> dict[str, str]:
         for name, text in extra.blocks.items()
         if explains(name, shown) or not explains(name, extra.observation)
     }
-
-
-def _condition(env: gymnasium.Env[Any, Any], key: str | None) -> str:
-    """When success is reported, by the source."""
-    return success_condition(env, key) if key is not None else ""
 
 
 def _success(key: str | None, condition: str) -> str:

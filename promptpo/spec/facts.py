@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.family import family_of
-from promptpo.spec.horizon import HorizonSource, horizon_and_source
+from promptpo.spec.horizon import Ending, HorizonSource, horizon_and_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import gymnasium
 
@@ -49,9 +49,14 @@ def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
     return found.pop() if len(found) == 1 else None
 
 
-def facts_from(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], task: Task | None = None) -> TaskFacts:
-    """What is known about an environment, given the ``info`` of some step."""
-    horizon, source = horizon_and_source(env, task)
+def facts_from(
+    env: gymnasium.Env[Any, Any],
+    info: Mapping[str, Any],
+    task: Task | None = None,
+    endings: Sequence[Ending] = (),
+) -> TaskFacts:
+    """What is known about an environment, given the ``info`` of some step and how episodes ended."""
+    horizon, source = horizon_and_source(env, task, endings)
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,

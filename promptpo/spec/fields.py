@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import enum
+import inspect
 import itertools
 import json
 import math
@@ -19,7 +19,6 @@ from gymnasium import spaces
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
 from promptpo.spec.paths import reader
 from promptpo.spec.rows import documented_fields, finite
-from promptpo.spec.source import class_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -299,8 +298,10 @@ def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
         return meanings
     module = sys.modules.get(type(env).__module__)
     values = list(range(int(space.start), int(space.start + space.n)))
-    definition = class_definition(type(env))
-    source = ast.unparse(definition) if definition else ""
+    try:
+        source = inspect.getsource(type(env))
+    except (OSError, TypeError):
+        source = ""
     enums = (
         {
             item

@@ -1,61 +1,101 @@
-"""How long an episode may become, and who says so."""
+"""How long an episode may become, and who says so: what episodes showed outranks what is stated."""
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from promptpo.envs.family import family_of
 from promptpo.spec.documentation import docstring_of
-from promptpo.spec.folding import folded
-from promptpo.spec.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import gymnasium
 
     from promptpo.envs.task import Task
 
-HorizonSource = Literal["user", "time limit", "environment", "source", "documentation", "spec file", "none"]
-"""Who bounds an episode: the user's --max-episode-steps, the registered time limit, an attribute that the
-environment keeps (``max_steps``), the condition in its ``step``, its documentation, the user's spec file."""
+HorizonSource = Literal["user", "time limit", "observed", "environment", "documentation", "spec file", "none"]
+"""Who bounds an episode: the user's --max-episode-steps, the registered time limit, the common length of episodes
+that were played to their end, an attribute that the environment keeps (``max_steps``), its documentation, the
+user's spec file."""
 
 ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episode_length", "episode_length")
 """What environments that count their steps themselves call the limit."""
 
+COMMON = 3
+"""Episodes that terminate after the same number of steps, none after another one: that is their length."""
+
+
+class Ending(NamedTuple):
+    """How an episode that was played ended.
+
+    Attributes:
+        steps: Its length so far.
+        terminated: Whether the environment terminated it.
+        truncated: Whether it was truncated; where neither, the look at it ended.
+    """
+
+    steps: int
+    terminated: bool
+    truncated: bool
+
 
 def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
-    """Longest episode in steps; None where nothing bounds it."""
+    """Longest episode in steps, as far as it is stated; None where nothing states it."""
     return horizon_and_source(env)[0]
 
 
 def horizon_and_source(
-    env: gymnasium.Env[Any, Any], task: Task | None = None
+    env: gymnasium.Env[Any, Any], task: Task | None = None, endings: Sequence[Ending] = ()
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
     Args:
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
+        endings: Of episodes that were played.
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
+    longest = max((ending.steps for ending in endings), default=0)
+    stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), (None, "none"))
+    common = common_length(endings)
+    if common is not None and not any(ending.truncated for ending in endings) and not _counted_to(env.unwrapped, common):
+        common = None
+    if common is not None and (stated is None or common < stated or source == "documentation"):
+        return common, "observed"
+    return stated, source
+
+
+def common_length(endings: Sequence[Ending]) -> int | None:
+    """The length of all episodes that were truncated, if it is one and none was longer; or that all terminated at."""
+    longest = max((ending.steps for ending in endings), default=0)
+    cut = {ending.steps for ending in endings if ending.truncated}
+    if cut:
+        return longest if cut == {longest} else None
+    ended = [ending.steps for ending in endings if ending.terminated]
+    return longest if len(ended) >= COMMON and set(ended) == {longest} else None
+
+
+def _counted_to(env: gymnasium.Env[Any, Any], length: int) -> bool:
+    """Whether an attribute holds a length at which all episodes terminated: without one it may be how bad actions end."""
+    return any(type(value) is int and value == length for value in vars(env).values())
+
+
+def _stated(env: gymnasium.Env[Any, Any], task: Task | None) -> Iterator[tuple[int, HorizonSource]]:
     limit = env.spec.max_episode_steps if env.spec else None
     own = next(_own_limits(env.unwrapped), None)
     if limit is not None and (own is None or limit <= own):
-        return limit, "user" if task is not None and limit == task.max_episode_steps else "time limit"
+        yield limit, "user" if task is not None and limit == task.max_episode_steps else "time limit"
+        return
     if own is not None:
-        return own, "environment"
-    counted = _counted(env.unwrapped)
-    if counted is not None:
-        return counted, "source"
+        yield own, "environment"
     told = told_length(docstring_of(type(env.unwrapped)))
-    return (told, "documentation") if told is not None else (None, "none")
+    if told is not None:
+        yield told, "documentation"
 
 
 def _own_limits(env: gymnasium.Env[Any, Any]) -> Iterator[int]:
@@ -85,45 +125,3 @@ def told_length(text: str) -> int | None:
         if re.search(r"\bepisodes?\b", plain, re.IGNORECASE) and _BOUND.search(plain):
             found |= {int(re.sub(r"[,_]", "", number)) for number in _STEPS.findall(plain)}
     return found.pop() if len(found) == 1 else None
-
-
-_REACHED: Mapping[type[ast.cmpop], Any] = {ast.GtE: lambda n: n, ast.Gt: lambda n: n + 1, ast.Eq: lambda n: n}
-
-
-def _counted(env: gymnasium.Env[Any, Any]) -> int | None:
-    """The number in ``self.steps >= 200``, where ``step`` adds one to it and returns this as an end."""
-    source = Source(env)
-    method = source.method("step")
-    if method is None:
-        return None
-    step = folded(method, source)
-    counters = {  # what is counted under a condition, such as a stage that was reached, counts no steps
-        ast.unparse(node.target)
-        for node in step.body
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and ast.unparse(node.value) == "1"
-    }
-    values = {
-        ast.unparse(node.targets[0]): node.value
-        for node in ast.walk(step)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1
-    }
-    limits = set()
-    for node in ast.walk(step):
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
-            for ending in node.value.elts[2:4]:
-                limits |= set(_limits(values.get(ast.unparse(ending), ending), counters))
-    return min(limits, default=None)
-
-
-def _limits(condition: ast.expr, counters: set[str]) -> Iterator[int]:
-    """Limits on counters that suffice for a condition: alone, or as one of several that are joined by "or"."""
-    if isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.Or):
-        for value in condition.values:
-            yield from _limits(value, counters)
-    elif isinstance(condition, ast.Call) and ast.unparse(condition.func) == "bool" and condition.args:
-        yield from _limits(condition.args[0], counters)
-    elif isinstance(condition, ast.Compare) and len(condition.ops) == 1:
-        reached, limit = _REACHED.get(type(condition.ops[0])), condition.comparators[0]
-        number = limit.value if isinstance(limit, ast.Constant) else None
-        if reached and ast.unparse(condition.left) in counters and isinstance(number, int) and number > 0:
-            yield reached(number)

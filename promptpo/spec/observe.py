@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
-from promptpo.spec.horizon import horizon_of
+from promptpo.spec.horizon import Ending
+from promptpo.spec.trial import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import gymnasium
 
@@ -31,13 +33,13 @@ SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
 MOST_STEPS = 1000
 """About so many in all, however many variants a family has."""
 
-REPEATED_STEPS = 5
+REPEATED_STEPS = 50
 
 WELL_INSIDE, WATCHED = 60, 6
 """Where observations are pictures: an episode is looked at again from this step on, for so many steps."""
 
-MOST_OF_ONE, LOOKING_SECONDS = 1500, 5.0
-"""Steps and seconds for which one episode goes on where nothing bounds it, to see whether it ends by itself."""
+WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
+"""Episodes that are played to their end where no time limit bounds them; steps and seconds that they take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Step:
     terminated: bool
     info: dict[str, Any]
     seed: int = 0
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,9 @@ class Observed:
         firsts: The first observation of each episode.
         inside: Where observations are pictures: steps from well inside an episode, in order.
         inside_at: After how many steps of the episode these begin.
-        whole: Steps of an episode that nothing bounds and that ended by itself; None where none did, or was looked at.
+        played_on: Whether episodes were played to their end.
+        endings: How each episode that was played ended.
+        trial: What ran beside the steps; None where nothing did.
     """
 
     steps: Sequence[Step]
@@ -79,7 +84,15 @@ class Observed:
     firsts: Sequence[Any] = ()
     inside: Sequence[Step] = ()
     inside_at: int = 0
-    whole: int | None = None
+    played_on: bool = False
+    endings: Sequence[Ending] = ()
+    trial: Trial | None = None
+
+    @property
+    def whole(self) -> int | None:
+        """The mean length of the episodes that ended by themselves among those that nothing bounds; None where none did."""
+        ended = [ending.steps for ending in self.endings if ending.terminated or ending.truncated]
+        return round(sum(ended) / len(ended)) if ended and self.played_on else None
 
     @property
     def one_start(self) -> bool:
@@ -87,25 +100,20 @@ class Observed:
         return all(_equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
 
 
-def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
+def observe(env: gymnasium.Env[Any, Any], name: str, room: Mapping[str, int] | None = None) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
         env: The environment; it is left in some state in the middle of an episode.
         name: For error messages.
+        room: Characters of what is read from the source of the reward and of the end, and run beside the steps; without
+            it nothing is.
 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
-    module = type(env.unwrapped).__module__
-    limit = STEPS_PER_EPISODE_SLOW if module.startswith(SLOW_MODULES) else STEPS_PER_EPISODE
-    started = time.perf_counter()
     try:
-        seeds = _seeds(env)
-        limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
-        episodes = [_episode(env, seed, limit, name) for seed in seeds]
-        again = _episode(env, SEEDS[0], REPEATED_STEPS, name)
-        inside, inside_at, looked, whole = _further(env, name)
+        return _observed(env, name, room)
     except PromptPOError:
         raise
     except Exception as fault:  # a foreign environment: anything can come out of it
@@ -113,46 +121,94 @@ def observe(env: gymnasium.Env[Any, Any], name: str) -> Observed:
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
             f"{place_of(fault)}{old_interface(fault)}"
         ) from fault
-    seconds = time.perf_counter() - started
+
+
+def _observed(env: gymnasium.Env[Any, Any], name: str, room: Mapping[str, int] | None) -> Observed:
+    started = time.perf_counter()
+    slow = type(env.unwrapped).__module__.startswith(SLOW_MODULES)
+    seeds = _seeds(env)
+    limit = STEPS_PER_EPISODE_SLOW if slow else STEPS_PER_EPISODE
+    limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
+    trial = None
+    if room is not None:
+        with patience(STEPPING, f"a reset of {name}"):
+            ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
+        trial = Trial.of(env.unwrapped, room)
+    episodes = [_episode(env, seed, limit, name, trial) for seed in seeds]
+    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
+    spent, repeats = sum(map(len, episodes)) + len(again), _agree(episodes[0], again)
+    if not repeats and trial is not None:  # what ran beside may have changed the course
+        once_more = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
+        repeats = _agree(again, once_more)
+        trial.disturbed = repeats
+        spent += len(once_more)
+        if repeats:
+            episodes = [_episode(env, seed, limit, name) for seed in seeds]
+            spent += sum(map(len, episodes))
+    if trial is not None:
+        trial.settle()
+    further = _further(env, name, trial, pictures=bool(pictures_in(env.observation_space)))
     steps = [step for episode in episodes for step in episode]
     firsts = [episode[0].observation for episode in episodes]
     return Observed(
         steps=steps,
         observations=[*firsts, *(step.next_observation for step in steps)],
-        spent=len(steps) + len(again) + looked,
+        spent=spent + further.taken,
         episodes=len(seeds),
-        repeats=all(_same(a, b) for a, b in zip(episodes[0], again, strict=False)),
-        seconds=seconds,
+        repeats=repeats,
+        seconds=time.perf_counter() - started,
         firsts=firsts,
-        inside=inside,
-        inside_at=inside_at,
-        whole=whole,
+        inside=further.inside,
+        inside_at=further.inside_at,
+        played_on=bool(further.endings),
+        endings=[*map(_ending, episodes), *further.endings],
+        trial=trial,
     )
 
 
-def _further(env: gymnasium.Env[Any, Any], name: str) -> tuple[list[Step], int, int, int | None]:
-    """More of one episode: steps from well inside it, where they begin, steps taken, and its length where it ended.
+def _agree(episode: Sequence[Step], again: Sequence[Step]) -> bool:
+    return all(_same(a, b) for a, b in zip(episode, again, strict=False))
 
-    Nothing is looked at where neither pictures nor an open end ask for it.
-    """
-    if family_of(env) is not None:
-        return [], 0, 0, None
-    pictures, unbounded = bool(pictures_in(env.observation_space)), horizon_of(env) is None
-    most = MOST_OF_ONE if unbounded else WELL_INSIDE + WATCHED if pictures else 0
-    if not most:
-        return [], 0, 0, None
+
+def _ending(episode: Sequence[Step]) -> Ending:
+    return Ending(len(episode), episode[-1].terminated, episode[-1].truncated)
+
+
+@dataclass
+class _Further:
+    """More of some episodes: steps from well inside one, where they begin, steps taken, and how they ended."""
+
+    inside: Sequence[Step] = ()
+    inside_at: int = 0
+    taken: int = 0
+    endings: list[Ending] = field(default_factory=list)
+
+
+def _further(env: gymnasium.Env[Any, Any], name: str, trial: Trial | None, *, pictures: bool) -> _Further:
+    """Episodes to their end where no time limit is declared, and a look well inside one where observations are pictures."""
+    found = _Further()
+    bounded = env.spec is not None and env.spec.max_episode_steps is not None
+    if family_of(env) is not None or (bounded and not pictures):
+        return found
     kept: list[Step] = []
-    taken, until = 0, time.perf_counter() + LOOKING_SECONDS
-    ended = False
-    for step, over in _steps(env, SEEDS[0], name):
-        taken += 1
-        ended = over
-        if pictures and taken <= WELL_INSIDE + WATCHED:
-            kept.append(step)
-        if taken >= most or time.perf_counter() > until:
+    until = time.perf_counter() + LOOKING_SECONDS
+    most = WELL_INSIDE + WATCHED if bounded else MOST_OF_WHOLE
+    for seed in SEEDS[:1] if bounded else SEEDS[:WHOLE]:
+        last, length = None, 0
+        for step in _steps(env, seed, name, trial):
+            length, last = length + 1, step
+            if pictures and seed == SEEDS[0] and length <= WELL_INSIDE + WATCHED:
+                kept.append(step)
+            if found.taken + length >= most or time.perf_counter() > until:
+                break
+        found.taken += length
+        if last is not None and not bounded:
+            found.endings.append(Ending(length, last.terminated, last.truncated))
+        if found.taken >= most or time.perf_counter() > until:
             break
     begin = min(WELL_INSIDE, len(kept) // 3) if len(kept) < WELL_INSIDE + WATCHED else WELL_INSIDE
-    return kept[begin : begin + WATCHED], begin, taken, taken if unbounded and ended else None
+    found.inside, found.inside_at = kept[begin : begin + WATCHED], begin
+    return found
 
 
 def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
@@ -161,27 +217,35 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
 
-def _episode(env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str) -> list[Step]:
-    return [step for step, _ in itertools.islice(_steps(env, seed, name), limit)]
+def _episode(
+    env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str, trial: Trial | None = None
+) -> list[Step]:
+    return list(itertools.islice(_steps(env, seed, name, trial), limit))
 
 
-def _steps(env: gymnasium.Env[Any, Any], seed: int, name: str) -> Iterator[tuple[Step, bool]]:
-    """Steps of random actions until the episode ends, each with whether it does."""
+def _steps(env: gymnasium.Env[Any, Any], seed: int, name: str, trial: Trial | None = None) -> Iterator[Step]:
+    """Steps of random actions until the episode ends."""
     contract = ReturnContract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(env.reset(seed=seed))
         observation = deepcopy(observation)
     env.action_space.seed(seed)
+    inner = env.unwrapped
+    trial = trial if trial is not None and trial.env is inner else None
+    if trial is not None:
+        trial.seen(observation)
     while True:
         action = env.action_space.sample()
-        with patience(STEPPING, f"a step of {name}"):
+        with patience(STEPPING, f"a step of {name}"), trial.beside() if trial else contextlib.nullcontext():
             following, reward, terminated, truncated, info = contract.step(env.step(action))
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
-        over = bool(terminated or truncated)
-        yield Step(observation, action, float(reward), following, bool(terminated), info, seed), over
+        if trial is not None:
+            trial.seen(following)
+            trial.changed = trial.changed or not _equal(trial.last, following)
+        yield Step(observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated))
         observation = following
-        if over:
+        if terminated or truncated:
             return
 
 
@@ -190,8 +254,8 @@ def _same(a: Step, b: Step) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return set(a) == set(b) and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, dict) or isinstance(b, dict):
+        return isinstance(a, dict) and isinstance(b, dict) and set(a) == set(b) and all(_equal(a[key], b[key]) for key in a)
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_equal, a, b))
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(_equal, a, b))
     return bool(np.array_equal(a, b, equal_nan=isinstance(a, np.ndarray) and a.dtype.kind == "f"))

@@ -1,307 +1,272 @@
-"""Cutting out of a method what decides its result, and nothing of what moves the environment.
-
-A backward slice after Weiser (1984), with one more rule: variables that carry the environment's state
-into the next step are never traced back. What remains is how the reward follows from the state, the
-action and the observation; how the state follows from the action stays behind.
-"""
+"""Cutting a method down to the statements that its result depends on."""
 
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.spec.folding import REWARDING
 from promptpo.spec.source import changed_in_place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from promptpo.spec.source import Function
+    from collections.abc import Collection, Mapping
 
 RANDOM = re.compile(
-    r"\b(np_random|random|sample|categorical_sample|step|Step|advance|simulate|do_simulation|rk4|odeint|solve_ivp)\("
-    r"|\bnp_random\."
+    r"\b(np_random|random|rng|sample|rvs|categorical_sample|step|Step|advance|simulate|do_simulation|stepSimulation|rk4|odeint"
+    r"|solve_ivp)\(|\b(np_random|rng|random)\."
 )
 """Calls that draw random numbers or move the environment: nothing that uses their results is shown."""
 
-OWN_CALLS = "self.*"
-"""Stands for all attributes: a method that the code calls may read any of them."""
-
-MOVED = "the_environment_moves_here"
+KEPT = re.compile(r"reward|shaping|score|cost|bonus|penalty|return|prev|last", re.IGNORECASE)
+"""Names of attributes that are a part of the reward: their assignments are lines that it depends on."""
 
 
-@dataclass
+class UnclearError(Exception):
+    """The lines cannot be told from those that move the environment."""
+
+
 class Slice:
-    """What is left of a method.
-
-    Attributes:
-        function: The method, cut down.
-        state: Names that it uses without showing where they come from, to the attribute of the environment
-            that holds the same after the step ("self.state[0]"); empty where none does.
-    """
-
-    function: Function
-    state: Mapping[str, str] = field(default_factory=dict)
-
-
-def sliced(function: Function, wanted: Collection[int] | None, *, is_step: bool = False) -> Slice | None:
-    """Keep what a method's result depends on.
+    """A backward slice of one method.
 
     Args:
-        function: A method with its constants resolved.
-        wanted: Which elements of a returned tuple matter; None means the whole result.
-        is_step: Whether it is the environment's ``step``, whose first element is the observation.
+        node: The method; it is changed.
+        me: What it calls the object whose method it is; empty for a plain function.
+        parts: Attributes that the result depends on wherever they are assigned, beside those that `KEPT` knows.
+        effects: Method of the object to the attributes that it assigns.
+        observation: The local name of the observation that ``step`` returns; empty where there is none.
 
-    Returns:
-        None where the result cannot be told from what moves the environment.
+    Attributes:
+        latest: The first statement that reads what is so only after the environment has moved on.
     """
-    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
-    if not returns:
-        return None
-    parameters = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
-    state = set(_state_names(function, returns, is_step=is_step)) - set(dir(builtins)) - parameters
-    state -= _decoded(function, parameters)
-    state |= _carried(function)
-    if is_step:
-        state.add("info")
-    observation = _observation_name(returns) if is_step else None
-    for node in returns:
-        if wanted is not None and isinstance(node.value, ast.Tuple):
-            elements = [e for i, e in enumerate(node.value.elts) if i in wanted]
-            node.value = elements[0] if len(elements) == 1 else ast.Tuple(elements, ast.Load())
-    needed = set().union(*(_names(node.value) for node in returns if node.value is not None))
-    body = _body_for(function, needed, state - _plain_readings(function))
-    stored = _stored_as(function)
-    body = function.body = _with_moves_between(body)
-    if not body or RANDOM.search("\n".join(map(ast.unparse, body))):
-        return None
-    for name in ast.walk(function):
-        if isinstance(name, ast.Name) and name.id == observation:
-            name.id = "next_obs"
-    unknown = (_locals(function, ast.Load) & state) - _locals(function, ast.Store) - parameters - {"info"}
-    return Slice(
-        ast.fix_missing_locations(function), {name: stored.get(name, "") for name in sorted(unknown)}
-    )
 
+    def __init__(
+        self,
+        node: ast.FunctionDef,
+        me: str,
+        parts: Collection[str],
+        effects: Mapping[str, Collection[str]],
+        observation: str = "",
+    ) -> None:
+        self._node, self._me, self._effects, self._observation = node, me, effects, observation
+        self._parts = parts
+        self.latest = len(node.body) + len(node.args.args)
 
-def _body_for(function: Function, needed: set[str], opaque: set[str]) -> list[ast.stmt]:
-    """The statements that `needed` names depend on, `opaque` ones never traced back."""
-    while True:
-        before = len(needed)
-        body = _kept(function.body, needed, opaque)
-        needed |= set().union(*map(_names, body))
-        if any(re.search(r"\bself\.\w+\(", ast.unparse(ast.fix_missing_locations(s))) for s in body):
-            needed.add(OWN_CALLS)
-        if len(needed) == before:
-            return body
+    def cut(self, wanted: Collection[str] = ()) -> list[ast.stmt]:
+        """The statements that the returned value, or `wanted` names, depend on; state is read from where it is kept.
 
+        Raises:
+            UnclearError: It cannot be told from what moves the environment.
+        """
+        held = self._held()
+        opaque = self._opaque() | (held.keys() & self._computed())
+        returns = [n for n in ast.walk(self._node) if isinstance(n, ast.Return)]
+        needed = set(wanted).union(*map(self._names, returns))
+        while True:
+            body = self._kept(self._node.body, needed, opaque | {self._observation})
+            more = needed.union(*map(self._names, body))
+            if more == needed:
+                break
+            needed = more
+        loaded = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        unknown = (loaded & opaque) - {self._observation}
+        if not body or not unknown <= held.keys():
+            raise UnclearError
+        for name in sorted(unknown):
+            first = next(i for i, s in enumerate(body) if name in self._names(s))
+            body.insert(first, ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(held[name]), lineno=0))
+            self.latest = min(first, self.latest)
+        if RANDOM.search("\n".join(ast.unparse(ast.fix_missing_locations(s)) for s in body)):
+            raise UnclearError
+        return body
 
-def _kept(body: Sequence[ast.stmt], needed: set[str], opaque: set[str]) -> list[ast.stmt]:
-    """The statements that assign a needed name, what encloses them, and marks for what else moves the environment."""
-    cut = (_cut(statement, needed, opaque) for statement in body)
-    return [statement for statement in cut if statement is not None]
+    def _is_part(self, attribute: str) -> bool:
+        return attribute in self._parts or KEPT.search(attribute) is not None
 
+    def _names(self, node: ast.AST) -> set[str]:
+        """Local names that a piece of code mentions, and attributes that are a part of the result as "self.x"."""
+        found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {self._me}
+        for n in ast.walk(node):
+            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == self._me:
+                found |= {f"self.{n.attr}"} if self._is_part(n.attr) else set()
+        return found
 
-def _cut(statement: ast.stmt, needed: set[str], opaque: set[str]) -> ast.stmt | None:
-    if isinstance(statement, ast.Return):
-        return statement
-    if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
-        body = _kept(statement.body, needed, opaque)
-        orelse = _kept(getattr(statement, "orelse", []), needed, opaque)
-        if not all(map(_is_move, (*body, *orelse))):
-            kept = copy.copy(statement)
-            kept.body = body or [ast.Pass()]
-            if not isinstance(kept, ast.With):
-                kept.orelse = orelse if isinstance(kept, ast.If) else []
-            return kept
-        return _move() if body or orelse else None
-    if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if any(_wanted(target, needed, opaque) for target in targets):
+    def _base(self, node: ast.expr) -> str:
+        """What an assignment to ``x[0]``, ``self.x`` or ``x`` changes: "x" or "self.x"."""
+        while isinstance(node, ast.Subscript | ast.Starred):
+            node = node.value
+        if isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id == self._me
+            return f"self.{node.attr}" if own else self._base(node.value)
+        return node.id if isinstance(node, ast.Name) else ""
+
+    def _kept(self, body: list[ast.stmt], needed: Collection[str], opaque: Collection[str]) -> list[ast.stmt]:
+        return [kept for statement in body if (kept := self._keep(statement, needed, opaque)) is not None]
+
+    def _keep(self, statement: ast.stmt, needed: Collection[str], opaque: Collection[str]) -> ast.stmt | None:
+        """A statement if it decides a needed name, cut down to what of it does; None otherwise."""
+        if isinstance(statement, ast.Return):
             return statement
-        matters = _stored(targets) & needed or OWN_CALLS in needed
-        counts = re.fullmatch(r"self\.\w+ \+= 1", ast.unparse(statement)) and not _stored(targets) & needed
-        moves = (_stored(targets) and matters and not counts) or RANDOM.search(ast.unparse(statement))
-        return _move() if moves else None
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        changed = changed_in_place(statement.value)
-        if changed in needed and changed not in opaque:
+        if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
+            inner, other = (self._kept(getattr(statement, part, []), needed, opaque) for part in ("body", "orelse"))
+            if not inner and not other:
+                return None
+            cut = copy.copy(statement)
+            cut.body = inner or [ast.Pass()]
+            if not isinstance(cut, ast.With):
+                cut.orelse = other
+            return cut
+        if isinstance(statement, ast.FunctionDef):
+            return statement if statement.name in needed else None
+        if isinstance(statement, ast.Break | ast.Continue):
             return statement
-        return _move() if _reads_self(statement) else None
-    return None
+        changed = {self._base(target) for target in targets(statement)}
+        if isinstance(statement, ast.Expr):
+            collection = changed_in_place(statement.value)
+            changed |= {self._base(collection)} if collection is not None else set()
+            called = re.match(rf"{self._me}\.(\w+)\(", ast.unparse(statement))
+            changed |= {f"self.{name}" for name in self._effects.get(called[1] if called else "", ())}
+        wanted = changed & set(needed) - set(opaque)
+        if isinstance(statement, ast.Try) and wanted:
+            raise UnclearError
+        return statement if wanted else None
 
-
-def _stored(targets: Sequence[ast.expr]) -> set[str]:
-    """The environment's attributes that an assignment changes: "self.x" for ``self.x[0] = ...`` too."""
-    items = (re.match(r"self\.\w+", ast.unparse(item)) for target in targets for item in _targets(target))
-    return {match[0] for match in items if match}
-
-
-def _wanted(target: ast.expr, needed: set[str], opaque: set[str]) -> bool:
-    if isinstance(target, ast.Tuple | ast.List):
-        return any(_wanted(item, needed, opaque) for item in target.elts)
-    if isinstance(target, ast.Name):
-        return target.id in needed and target.id not in opaque
-    if isinstance(target, ast.Subscript):
-        return _wanted(target.value, needed, opaque)
-    dotted = ast.unparse(target)
-    return dotted in needed and bool(REWARDING.search(dotted))
-
-
-def _state_names(function: Function, returns: Sequence[ast.Return], *, is_step: bool) -> Iterator[str]:
-    """Local names that carry the environment's state from or into its attributes."""
-    for node in (part for part in ast.walk(function) if isinstance(part, ast.Assign)):
-        for target in node.targets:
-            if any(isinstance(t, ast.Attribute) and not REWARDING.search(t.attr) for t in _targets(target)):
-                yield from _locals(node.value)
-            elif isinstance(target, ast.Tuple) and re.fullmatch(r"self\.\w+", ast.unparse(node.value)):
-                yield from _locals(target)
-    for returned in returns if is_step else ():
-        if isinstance(returned.value, ast.Tuple) and returned.value.elts:
-            yield from _locals(returned.value.elts[0])
-
-
-def _decoded(function: Function, parameters: Collection[str]) -> set[str]:
-    """Names that only say again what the method was given: ``door, fans = int(action[0]), int(action[1])``."""
-    assigned: dict[str, list[ast.expr]] = {}
-    for node in (part for part in ast.walk(function) if isinstance(part, ast.Assign)):
-        for target in node.targets:
-            for name in _locals(target, ast.Store):
-                assigned.setdefault(name, []).append(node.value)
-    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    decoded = {name for name, values in assigned.items() if stored.count(name) == len(values)}
-    while True:
-        others = set(stored) - decoded - set(parameters)
-        left = {
-            name
-            for name in decoded
-            if not any(_names(value) & others or _reads_self(value) for value in assigned[name])
-            and not RANDOM.search("".join(map(ast.unparse, assigned[name])))
+    def _computed(self) -> set[str]:
+        """Names that are more than one reading of what is kept."""
+        stored = [n.id for n in ast.walk(self._node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        read = {
+            self._base(target)
+            for n in ast.walk(self._node)
+            if isinstance(n, ast.Assign) and is_reading(n.value)
+            for target in targets(n)
         }
-        if left == decoded:
-            return decoded
-        decoded = left
+        return {name for name in stored if stored.count(name) > 1 or name not in read}
+
+    def _opaque(self) -> set[str]:
+        """Names that carry state into the next step, but for those that only say again what the action is."""
+        assigned: dict[str, list[ast.expr]] = {}
+        carried: set[str] = set()
+        for statement in ast.walk(self._node):
+            if not isinstance(statement, ast.Assign | ast.AugAssign | ast.For):
+                continue
+            value = statement.iter if isinstance(statement, ast.For) else statement.value
+            for base in map(self._base, targets(statement)):
+                if base.startswith("self.") and not self._is_part(base):
+                    carried |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                elif base:
+                    assigned.setdefault(base, []).append(value)
+        read = {name for name, values in assigned.items() if len(values) == 1 and is_reading(values[0])}
+        return (carried & assigned.keys()) - self._given(assigned) - read - {self._me}
+
+    def _given(self, assigned: Mapping[str, list[ast.expr]]) -> set[str]:
+        """Names that depend on the arguments and on constants alone: ``door, fans = int(action[0]), int(action[1])``."""
+        given = {a.arg for a in ast.walk(self._node.args) if isinstance(a, ast.arg)} - {self._me} | set(assigned)
+        while True:
+            others = {self._me, *assigned} - given
+            left = {
+                name
+                for name in given
+                if not RANDOM.search("\n".join(map(ast.unparse, assigned.get(name, []))))
+                and not any(
+                    isinstance(n, ast.Name) and n.id in others for v in assigned.get(name, []) for n in ast.walk(v)
+                )
+            }
+            if left == given:
+                return given
+            given = left
+
+    def _held(self) -> dict[str, ast.expr]:
+        """Local name to the attribute that holds it after the step: ``self.state = (x, v)`` keeps x as self.state[0]."""
+        found: dict[str, ast.expr] = {}
+        for statement in self._node.body:  # below a condition it holds something else at times
+            base = self._base(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+            if not isinstance(statement, ast.Assign) or not base.startswith("self.") or self._is_part(base):
+                continue
+            target, value = copy.deepcopy(statement.targets[0]), statement.value
+            for part in ast.walk(target):
+                if isinstance(part, ast.Attribute | ast.Subscript):
+                    part.ctx = ast.Load()
+            while isinstance(value, ast.Call) and value.args:  # np.array((x, v))
+                value = value.args[0]
+            if isinstance(value, ast.Tuple | ast.List):
+                for index, item in enumerate(value.elts):
+                    if isinstance(item, ast.Name):
+                        found[item.id] = ast.Subscript(target, ast.Constant(index), ast.Load())
+            elif isinstance(value, ast.Name):
+                found[value.id] = target
+        return found
 
 
-def _targets(target: ast.expr) -> list[ast.expr]:
-    return list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
+def is_reading(value: ast.expr) -> bool:
+    """Whether a value is merely read: ``self.hull.position``, ``self.state[0].copy()``."""
+    return re.fullmatch(r"\w+(\.\w+|\[[\w:, -]+\])+(\.copy\(\))?", ast.unparse(value)) is not None
 
 
-def _plain_readings(function: Function) -> set[str]:
-    """Names assigned once, from something that is merely read: ``pos = self.hull.position``."""
-    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    plain = {
-        name
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign)
-        and re.fullmatch(r"self(\.\w+|\[\w+\])+(\.copy\(\))?", ast.unparse(node.value))
-        for target in node.targets
-        for name in _locals(target)
-    }
-    return {name for name in plain if stored.count(name) == 1}
+def targets(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement assigns to."""
+    whole = (
+        statement.targets
+        if isinstance(statement, ast.Assign)
+        else [statement.target]
+        if isinstance(statement, ast.AugAssign | ast.For)
+        else []
+    )
+    return [item for target in whole for item in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])]
 
 
-def _observation_name(returns: Sequence[ast.Return]) -> str | None:
-    """The local variable that holds the observation which ``step`` returns; None where there is none."""
-    value = returns[-1].value
+def observation_of(node: ast.FunctionDef) -> str:
+    """The local variable that holds the observation which ``step`` returns; empty where there is none."""
+    returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+    value = returned[-1] if returned else None
     first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else None
     while isinstance(first, ast.Call) and first.args:
         first = first.args[0]
-    return first.id if isinstance(first, ast.Name) else None
+    return first.id if isinstance(first, ast.Name) else ""
 
 
-def _names(node: ast.AST, ctx: type[ast.expr_context] = ast.expr_context) -> set[str]:
-    """Local names and ``self.attributes`` that a piece of code mentions, or that it loads or stores only."""
-    found = _locals(node, ctx)
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
-            found.add(f"self.{part.attr}")
-    return found
+def returning(node: ast.FunctionDef, wanted: Collection[int] | None, *, is_step: bool) -> None:
+    """Make every return of a function give the wanted elements only; None stands for all.
 
-
-def _locals(node: ast.AST, ctx: type[ast.expr_context] = ast.expr_context) -> set[str]:
-    """Local names that a piece of code mentions."""
-    found = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ctx)}
-    return found - {"self", "np", "math"}
-
-
-def _reads_self(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == "self" for part in ast.walk(node))
-
-
-def _move() -> ast.stmt:
-    return ast.Expr(ast.Name(MOVED, ast.Load()))
-
-
-def _is_move(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Name)
-        and statement.value.id == MOVED
-    )
-
-
-def _with_moves_between(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Marks stay where they tell what is read before the move from what is read after it.
-
-    Without a mark everything is read after the move.
+    Raises:
+        UnclearError: It returns something else than a tuple of them.
     """
-    spread: list[ast.stmt] = []
-    for statement in body:
-        inside = not _is_move(statement) and MOVED in _locals(statement)
-        _drop_moves(statement)
-        spread += [statement, _move()] if inside else [statement]
-    reads = [not _is_move(s) and _reads_self(s) for s in spread]
-    read = [index for index, reading in enumerate(reads) if reading]
-    marks = [index for index, statement in enumerate(spread) if _is_move(statement)]
-    kept = [index for index in marks if read and read[0] < index < read[-1]]
-    if not kept and read and marks and marks[0] > read[-1]:
-        kept = marks[:1]
-    return [
-        statement
-        for index, statement in enumerate(spread)
-        if not _is_move(statement) or (index in kept and index - 1 not in kept)
-    ]
+    found = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+    if not found or any(n.value is None for n in found):
+        raise UnclearError
+    for one in found if wanted is not None else ():
+        if not isinstance(one.value, ast.Tuple) or (is_step and len(one.value.elts) not in {4, 5}):
+            raise UnclearError
+        elements = [e for i, e in enumerate(one.value.elts) if i in (wanted or ())]
+        if not elements:
+            raise UnclearError
+        one.value = elements[0] if len(elements) == 1 else ast.Tuple(elements, ast.Load())
 
 
-def _carried(function: Function) -> set[str]:
-    """Collections of the environment that a method changes in place without emptying them first: its state."""
-    changed = {name for node in ast.walk(function) if (name := changed_in_place(node)) is not None}
-    code = ast.unparse(function)
-    return {
-        name
-        for name in changed
-        if name.startswith("self.")
-        and not re.search(rf"{re.escape(name)}(\.clear\(\)| = (\[\]|{{}}|\w+\(\))$)", code, re.MULTILINE)
-    }
-
-
-def _stored_as(function: Function) -> dict[str, str]:
-    """Local name to the attribute that holds it after the step: ``self.state = (x, v)`` stores x as self.state[0]."""
-    found: dict[str, str] = {}
-    for node in function.body:  # below a condition it holds something else at times
-        if not isinstance(node, ast.Assign) or not re.fullmatch(r"self\.\w+", ast.unparse(node.targets[0])):
+def with_used_results(node: ast.FunctionDef) -> dict[str, frozenset[int]]:
+    """Callee to the elements of its result that are used: ``a, _, c = self.f()``; the others go from the code."""
+    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    found: dict[str, frozenset[int]] = {}
+    for statement in ast.walk(node):
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
-        value = node.value
-        while isinstance(value, ast.Call) and value.args:  # np.array((x, v))
-            value = value.args[0]
-        attribute = ast.unparse(node.targets[0])
-        items = value.elts if isinstance(value, ast.Tuple | ast.List) else []
-        found |= {item.id: f"{attribute}[{i}]" for i, item in enumerate(items) if isinstance(item, ast.Name)}
-        if isinstance(value, ast.Name):
-            found[value.id] = attribute
+        name, target = ast.unparse(statement.value.func), statement.targets[0]
+        if not isinstance(target, ast.Tuple) or ast.unparse(node).count(f"{name}(") > 1:
+            continue
+        picked = [i for i, item in enumerate(target.elts) if isinstance(item, ast.Name) and item.id in used]
+        if picked and len(picked) < len(target.elts):
+            found[name] = frozenset(picked)
+            kept = [target.elts[i] for i in picked]
+            statement.targets[0] = kept[0] if len(kept) == 1 else ast.Tuple(kept, ast.Store())
     return found
 
 
-def _drop_moves(statement: ast.stmt) -> None:
-    """Remove the marks below a statement."""
-    for node in ast.walk(statement):
-        for name in ("body", "orelse"):
-            inner = getattr(node, name, None)
-            if isinstance(inner, list) and inner:
-                left = [s for s in inner if not _is_move(s)]
-                setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
+def stored_attributes(node: ast.AST, me: str) -> set[str]:
+    """The attributes of an object that a method assigns."""
+    return {
+        n.attr
+        for n in ast.walk(node)
+        if isinstance(n, ast.Attribute)
+        and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == me
+    }

@@ -1,10 +1,11 @@
-"""The source of an environment's class, as syntax trees, and the constants that occur in it."""
+"""The source of an environment's methods, as syntax trees, and the constants that occur in it."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import math
+import re
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -17,10 +18,7 @@ import numpy as np
 from promptpo.envs.family import differing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-
-Function = ast.FunctionDef
+    from collections.abc import Iterator, Mapping
 
 MAX_LITERAL = 12
 """Longest sequence that is written out as a constant."""
@@ -37,22 +35,28 @@ SIMULATORS = (
     "metaworld.sawyer_xyz_env",
     "highway_env.envs.common.abstract",
 )
-"""Modules whose classes are about simulating: their methods are named in a spec, not shown."""
+"""Modules whose classes are about simulating, and document no task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method or property as it stands in the source.
+    """A function as it stands in the source.
 
     Attributes:
-        node: Its syntax tree.
-        module: Where it is defined.
-        is_property: Whether it is read without a call.
+        node: Its syntax tree, a copy.
+        names: The module's names, which it may use.
+        owner: The object whose method it is; None for a plain function.
     """
 
-    node: Function
-    module: ModuleType
-    is_property: bool = False
+    node: ast.FunctionDef
+    names: Mapping[str, Any]
+    owner: Any = None
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """Its statements but for the documentation."""
+        first, *rest = self.node.body
+        return rest if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else [first, *rest]
 
     @property
     def summary(self) -> str:
@@ -65,89 +69,114 @@ def first_line(text: str | None) -> str:
     return text.strip().splitlines()[0].rstrip(".") if text and text.strip() else ""
 
 
-class Source:
-    """Reads the source of an environment that is already built.
+def method_of(function: Any, owner: Any = None) -> Method | None:
+    """The source of a function, method or property; None where it cannot be read."""
+    if isinstance(function, property):
+        function = function.fget
+    owner = getattr(function, "__self__", owner)
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if not inspect.isfunction(plain):
+        return None
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(plain)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    node = tree.body[0]
+    return Method(node, plain.__globals__, owner) if isinstance(node, ast.FunctionDef) else None
+
+
+def own_source(env: gymnasium.Env[Any, Any], most: int) -> str:
+    """The class's own ``step`` and ``reset`` as they stand, and what they call of the class and its module.
 
     Args:
         env: The unwrapped environment.
-
-    A class whose source cannot be read (typed at a prompt, compiled) has no methods here.
+        most: Characters; what does not fit is left out whole and named.
     """
-
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        self.env = env
-        self._classes = [cls for cls in type(env).__mro__ if cls not in {object, gymnasium.Env}]
-        self._definitions = [
-            (definition, sys.modules[cls.__module__])
-            for cls in self._classes
-            if (definition := class_definition(cls)) is not None
-        ]
-        modules = {module for _, module in self._definitions}
-        self._changing: frozenset[str] = frozenset().union(*map(_changed_in, modules))
-
-    def method(self, name: str) -> Method | None:
-        """A method or property, from the first class that defines it; None where none does."""
-        return next(self.methods(name), None)
-
-    def methods(self, name: str) -> Iterator[Method]:
-        """A method or property of each class that defines it, in the order in which `super` finds them."""
-        for definition, module in self._definitions:
-            for node in definition.body:
-                if isinstance(node, ast.FunctionDef) and node.name == name:
-                    decorators = {ast.unparse(item) for item in node.decorator_list}
-                    if any(d.endswith(".setter") for d in decorators):
-                        continue
-                    yield Method(node, module, bool(decorators & {"property", "cached_property"}))
-
-    def function(self, name: str) -> Method | None:
-        """A function at the top level of a file that defines one of the classes; None where there is none."""
-        found = (module_function(module, name) for _, module in self._definitions)
-        return next((method for method in found if method is not None), None)
-
-    def constant(self, name: str) -> Any:
-        """The value of an attribute that nothing changes after construction.
-
-        Raises:
-            LookupError: It is changed somewhere, is missing, or is no short literal.
-        """
-        if (name in self._changing and name != SETTINGS) or name.startswith("__"):
-            raise LookupError(name)
-        if name in differing(self.env):  # what holds for one variant of a family is no constant of the family
-            raise LookupError(name)
+    waiting = ["step", "reset", "__init__"]
+    shown: dict[str, str] = {}
+    left: list[str] = []
+    room = most
+    while waiting:
+        name = waiting.pop(0)
+        if name in shown or name in left:
+            continue
+        module = sys.modules.get(type(env).__module__)
+        target = inspect.getattr_static(type(env), name, None)
+        function = target if target is not None else vars(module).get(name) if module else None
+        function = getattr(function, "fget", None) or getattr(function, "__func__", function)
+        home = getattr(inspect.unwrap(function), "__module__", "") if callable(function) else ""
+        if not inspect.isroutine(function) or home.split(".")[0] != type(env).__module__.split(".")[0]:
+            continue
+        if home == "gymnasium.core":
+            continue
         try:
-            value = inspect.getattr_static(self.env, name)
-        except AttributeError:
-            raise LookupError(name) from None
-        if isinstance(value, property) and name == "dt":  # a simulator's step length
-            value = getattr(self.env, name)
-        return literal(value)
+            text = inspect.getsource(inspect.unwrap(function)).rstrip()
+        except (OSError, TypeError):
+            continue
+        if len(text) > room:
+            left.append(name)
+            continue
+        shown[name] = text
+        room -= len(text)
+        waiting += re.findall(r"\b(?:self\.)?(\w+)\(", text) + re.findall(r"\bself\.(\w+)\b", text)
+    more = [f"# Not shown, for its length: {', '.join(left)}."] if left else []
+    return "\n\n".join([*(textwrap.dedent(text) for text in shown.values()), *more])
+
+
+def constant(owner: Any, name: str) -> Any:
+    """The value of an attribute that nothing changes after construction.
+
+    Raises:
+        LookupError: It is changed somewhere, is missing, or is no short literal.
+    """
+    changing = name in _changing(type(owner)) and name != SETTINGS
+    # what holds for one variant of a family is no constant of the family
+    if changing or name.startswith("__") or (isinstance(owner, gymnasium.Env) and name in differing(owner)):
+        raise LookupError(name)
+    try:
+        value = inspect.getattr_static(owner, name)
+    except AttributeError:
+        raise LookupError(name) from None
+    if isinstance(value, property) and name == "dt":  # a simulator's step length
+        value = getattr(owner, name)
+    return literal(value)
 
 
 @lru_cache(maxsize=64)
-def _changed_in(module: ModuleType) -> frozenset[str]:
-    """Names of attributes that something other than a constructor assigns in a module."""
-    return frozenset(_attributes_stored(module_tree(module)))
+def _changing(cls: type[Any]) -> frozenset[str]:
+    """Names of attributes that something other than a constructor assigns in the modules of a class."""
+    modules = {sys.modules.get(one.__module__) for one in cls.__mro__} - {None, sys.modules["builtins"]}
+    return frozenset(name for module in modules for name in _stored(_tree(module)))
 
 
-def _attributes_stored(node: ast.AST | None) -> Iterator[str]:
+@lru_cache(maxsize=64)
+def _tree(module: Any) -> ast.Module | None:
+    try:
+        return ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def _stored(node: ast.AST | None) -> Iterator[str]:
     """Attributes assigned or changed in place anywhere below a node, constructors left out."""
     for child in ast.iter_child_nodes(node) if node is not None else ():
         if isinstance(child, ast.FunctionDef) and child.name == "__init__":
             continue
-        target: ast.AST = child
+        target: ast.AST | None = child
         while isinstance(target, ast.Subscript):
             target = target.value  # env.x[i] = ... changes env.x
         if isinstance(target, ast.Attribute) and isinstance(getattr(child, "ctx", None), ast.Store):
             yield target.attr
-        if (changed := changed_in_place(child)) is not None:
-            yield changed.removeprefix("self.")
-        yield from _attributes_stored(child)
+        changed = changed_in_place(child)
+        if isinstance(changed, ast.Attribute):
+            yield changed.attr
+        yield from _stored(child)
 
 
-def changed_in_place(node: ast.AST) -> str | None:
+def changed_in_place(node: ast.AST) -> ast.expr | None:
     """The collection that a call such as ``self.done.append(task)`` changes; None for any other node."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
-        return ast.unparse(node.func.value)
+        return node.func.value
     return None
 
 
@@ -164,47 +193,9 @@ def literal(value: Any) -> Any:
     if isinstance(value, float):
         if math.isnan(value):
             raise LookupError(value)
-        return float(f"{value:.6g}")
-    if value is None or isinstance(value, bool | int | str):
+        return float(f"{value:.8g}")
+    if value is None or type(value) in {bool, int, str}:
         return value
-    if isinstance(value, tuple | list) and len(value) <= MAX_LITERAL:
-        return type(value)(literal(item) for item in value) if type(value) in {tuple, list} else list(value)
-    if isinstance(value, dict):
-        return {key: literal(item) for key, item in value.items() if _is_literal(item)}
+    if type(value) in {tuple, list} and len(value) <= MAX_LITERAL:
+        return type(value)(literal(item) for item in value)
     raise LookupError(value)
-
-
-def _is_literal(value: Any) -> bool:
-    try:
-        literal(value)
-    except LookupError:
-        return False
-    return True
-
-
-def class_definition(cls: type[Any]) -> ast.ClassDef | None:
-    """The syntax tree of a class; None where its source cannot be read."""
-    module = sys.modules.get(cls.__module__)
-    tree = module_tree(module) if module else None
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
-            return node
-    return None
-
-
-def module_function(module: ModuleType, name: str) -> Method | None:
-    """A function at the top level of a module's file; None where it is defined elsewhere."""
-    tree = module_tree(module)
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return Method(node, module)
-    return None
-
-
-@lru_cache(maxsize=64)
-def module_tree(module: ModuleType) -> ast.Module | None:
-    """The syntax tree of a module; None where its source cannot be read."""
-    try:
-        return ast.parse(textwrap.dedent(inspect.getsource(module)))
-    except (OSError, TypeError, SyntaxError):
-        return None
