@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.family import family_of
-from promptpo.spec.horizon import Ending, HorizonSource, horizon_and_source
+from promptpo.spec.horizon import EpisodeEnd, HorizonSource, horizon_and_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def facts_from(
     env: gymnasium.Env[Any, Any],
     info: Mapping[str, Any],
     task: Task | None = None,
-    endings: Sequence[Ending] = (),
+    endings: Sequence[EpisodeEnd] = (),
 ) -> TaskFacts:
     """What is known about an environment, given the ``info`` of some step and how episodes ended."""
     horizon, source = horizon_and_source(env, task, endings)

@@ -27,7 +27,7 @@ COMMON = 3
 """Episodes that terminate after the same number of steps, none after another one: that is their length."""
 
 
-class Ending(NamedTuple):
+class EpisodeEnd(NamedTuple):
     """How an episode that was played ended.
 
     Attributes:
@@ -47,7 +47,7 @@ def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
 
 
 def horizon_and_source(
-    env: gymnasium.Env[Any, Any], task: Task | None = None, endings: Sequence[Ending] = ()
+    env: gymnasium.Env[Any, Any], task: Task | None = None, endings: Sequence[EpisodeEnd] = ()
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
@@ -63,14 +63,18 @@ def horizon_and_source(
     longest = max((ending.steps for ending in endings), default=0)
     stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), (None, "none"))
     common = common_length(endings)
-    if common is not None and not any(ending.truncated for ending in endings) and not _counted_to(env.unwrapped, common):
+    if (
+        common is not None
+        and not any(ending.truncated for ending in endings)
+        and not _counted_to(env.unwrapped, common)
+    ):
         common = None
     if common is not None and (stated is None or common < stated or source == "documentation"):
         return common, "observed"
     return stated, source
 
 
-def common_length(endings: Sequence[Ending]) -> int | None:
+def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
     """The length of all episodes that were truncated, if it is one and none was longer; or that all terminated at."""
     longest = max((ending.steps for ending in endings), default=0)
     cut = {ending.steps for ending in endings if ending.truncated}

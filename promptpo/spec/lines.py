@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import operator
 import re
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -27,7 +28,7 @@ from promptpo.spec.slicing import (
 from promptpo.spec.source import Method, constant, literal, method_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import gymnasium
 
@@ -39,7 +40,7 @@ DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class ShownLines:
     """A proposal: functions in which ``env`` is the environment.
 
     Attributes:
@@ -55,7 +56,7 @@ class Lines:
     words: dict[str, str] = field(default_factory=dict)
 
 
-def lines_of(env: gymnasium.Env[Any, Any], name: str, most: int) -> Lines | None:
+def lines_of(env: gymnasium.Env[Any, Any], name: str, most: int) -> ShownLines | None:
     """The lines of "reward" or "terminated" of the class's ``step``; None where they cannot be told.
 
     Args:
@@ -67,7 +68,7 @@ def lines_of(env: gymnasium.Env[Any, Any], name: str, most: int) -> Lines | None
     if step is None:
         return None
     try:
-        lines = _Reader(env, most).read(step, name)
+        lines = _LinesReader(env, most).read(step, name)
     except (UnclearError, RecursionError):
         return None
     return lines
@@ -95,11 +96,12 @@ def _hands_on(step: Method) -> bool:
     stored = [n.id for n in ast.walk(step.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for node in ast.walk(step.node):
         if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
-            if ast.unparse(node.value).startswith("super().step("):
-                if isinstance(node, ast.Return):
-                    return True
-                target = node.targets[0]
-                given = [ast.unparse(e) for e in target.elts[1:3]] if isinstance(target, ast.Tuple) else []
+            if not ast.unparse(node.value).startswith("super().step("):
+                continue
+            if isinstance(node, ast.Return):
+                return True
+            target = node.targets[0]
+            given = [ast.unparse(e) for e in target.elts[1:3]] if isinstance(target, ast.Tuple) else []
     returned = [
         [ast.unparse(e) for e in node.value.elts[1:3]]
         for node in ast.walk(step.node)
@@ -130,7 +132,7 @@ def _self(method: Method) -> str:
     return arguments[0].arg if method.owner is not None and arguments and not static else ""
 
 
-class _Reader:
+class _LinesReader:
     """Gathers the functions that a result is made of."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], most: int) -> None:
@@ -142,7 +144,7 @@ class _Reader:
         self._parts: set[str] = set()
         self._latest = 0
 
-    def read(self, step: Method, name: str) -> Lines:
+    def read(self, step: Method, name: str) -> ShownLines:
         entry = self._function(step, name, "env", {PLACES[name]}, 0)
         shown = "\n".join(map(ast.unparse, self._functions.values()))
         if len(shown) > self._most or RANDOM.search(shown):
@@ -151,7 +153,7 @@ class _Reader:
             if isinstance(node, ast.Name) and node.id == "self":
                 raise UnclearError
         functions = [entry, *(f for f in self._functions.values() if f is not entry)]
-        return Lines(functions, self._names, min(self._latest, len(entry.body)), self._words)
+        return ShownLines(functions, self._names, min(self._latest, len(entry.body)), self._words)
 
     def _function(
         self, method: Method, name: str, owner: str, wanted: Collection[Any] | None, depth: int
@@ -200,7 +202,10 @@ class _Reader:
 
     def _called(self, node: ast.FunctionDef, method: Method, me: str, owner: str, depth: int) -> None:
         """Shows the functions of the package that the lines call, and names those that are too long."""
-        unpacked: dict[str, Collection[Any]] = {**with_used_results(node), **self._assigning(node, method, me)}
+        unpacked: dict[str, Collection[Any]] = {
+            **with_used_results(node),
+            **self._assigning(node, method, me),
+        }
         for inner in list(ast.walk(node)):
             reads = isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load)
             expression = inner.func if isinstance(inner, ast.Call) else inner if reads else None
@@ -215,8 +220,14 @@ class _Reader:
                 continue
             text = ast.unparse(home) if home is not None and called.owner is not None else "env"
             text = re.sub(rf"^{me}\b", owner, text) if me else text
-            taken = {"reward", "terminated"} | {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-            plain = called.node.name if called.node.name not in taken and isinstance(inner, ast.Call) else f"get_{called.node.name}"
+            taken = {"reward", "terminated"} | {
+                n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+            plain = (
+                called.node.name
+                if called.node.name not in taken and isinstance(inner, ast.Call)
+                else f"get_{called.node.name}"
+            )
             name = self._shown(called, plain, text, unpacked.get(ast.unparse(expression)), depth)
             if name is None:
                 continue
@@ -257,7 +268,11 @@ class _Reader:
             if name in {"env", "next_obs", *self._functions} or hasattr(builtins, name):
                 continue
             value = method.names.get(name)
-            home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", type(value).__module__)
+            home = (
+                value.__name__
+                if isinstance(value, ModuleType)
+                else getattr(value, "__module__", type(value).__module__)
+            )
             if str(home).split(".")[0] not in {"numpy", "math"} and name not in self._words:
                 raise UnclearError
             if self._names.setdefault(name, value) is not value:
@@ -269,7 +284,9 @@ class _Folder(ast.NodeTransformer):
 
     def __init__(self, method: Method) -> None:
         self._method = method
-        stored = {n.id for n in ast.walk(method.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored = {
+            n.id for n in ast.walk(method.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         self._own = stored | {a.arg for a in ast.walk(method.node) if isinstance(a, ast.arg)}
 
     def _value(self, node: ast.expr) -> Any:
@@ -330,13 +347,27 @@ def _unchanged(owner: Any, name: str) -> None:
             raise
 
 
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+
+
 def _decided(test: ast.expr) -> bool | None:
     """What a condition of constants comes to; None where it is open."""
-    if any(isinstance(n, ast.Name | ast.Call | ast.Attribute) for n in ast.walk(test)):
-        return None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _decided(test.operand)
+        return None if inner is None else not inner
     try:
-        return bool(eval(compile(ast.fix_missing_locations(ast.Expression(test)), "", "eval"), {}))  # noqa: S307 - literals and operators only
-    except Exception:  # noqa: BLE001 - a comparison that Python refuses
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _COMPARED:
+            left, right = ast.literal_eval(test.left), ast.literal_eval(test.comparators[0])
+            return bool(_COMPARED[type(test.ops[0])](left, right))
+        return bool(ast.literal_eval(test))
+    except (ValueError, TypeError):
         return None
 
 
@@ -349,7 +380,11 @@ def _without_values(node: ast.FunctionDef) -> None:
 def _returned_attributes(node: ast.FunctionDef, me: str) -> set[str]:
     """The attributes that a function returns as they are: ``return ..., self.reward, ...``."""
     values = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return {v.attr for v in values if isinstance(v, ast.Attribute) and isinstance(v.value, ast.Name) and v.value.id == me}
+    return {
+        v.attr
+        for v in values
+        if isinstance(v, ast.Attribute) and isinstance(v.value, ast.Name) and v.value.id == me
+    }
 
 
 class _Renamed(ast.NodeTransformer):
@@ -399,4 +434,3 @@ def _outermost(node: ast.AST) -> Iterator[ast.expr]:
         return
     for child in ast.iter_child_nodes(node):
         yield from _outermost(child)
-

@@ -16,8 +16,8 @@ from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
-from promptpo.spec.horizon import Ending
-from promptpo.spec.trial import Trial
+from promptpo.spec.horizon import EpisodeEnd
+from promptpo.spec.trial import SpecTrial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,8 +85,8 @@ class Observed:
     inside: Sequence[Step] = ()
     inside_at: int = 0
     played_on: bool = False
-    endings: Sequence[Ending] = ()
-    trial: Trial | None = None
+    endings: Sequence[EpisodeEnd] = ()
+    trial: SpecTrial | None = None
 
     @property
     def whole(self) -> int | None:
@@ -133,7 +133,7 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, room: Mapping[str, int] |
     if room is not None:
         with patience(STEPPING, f"a reset of {name}"):
             ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
-        trial = Trial.of(env.unwrapped, room)
+        trial = SpecTrial.of(env.unwrapped, room)
     episodes = [_episode(env, seed, limit, name, trial) for seed in seeds]
     again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
     spent, repeats = sum(map(len, episodes)) + len(again), _agree(episodes[0], again)
@@ -170,8 +170,8 @@ def _agree(episode: Sequence[Step], again: Sequence[Step]) -> bool:
     return all(_same(a, b) for a, b in zip(episode, again, strict=False))
 
 
-def _ending(episode: Sequence[Step]) -> Ending:
-    return Ending(len(episode), episode[-1].terminated, episode[-1].truncated)
+def _ending(episode: Sequence[Step]) -> EpisodeEnd:
+    return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
 @dataclass
@@ -181,10 +181,10 @@ class _Further:
     inside: Sequence[Step] = ()
     inside_at: int = 0
     taken: int = 0
-    endings: list[Ending] = field(default_factory=list)
+    endings: list[EpisodeEnd] = field(default_factory=list)
 
 
-def _further(env: gymnasium.Env[Any, Any], name: str, trial: Trial | None, *, pictures: bool) -> _Further:
+def _further(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None, *, pictures: bool) -> _Further:
     """Episodes to their end where no time limit is declared, and a look well inside one where observations are pictures."""
     found = _Further()
     bounded = env.spec is not None and env.spec.max_episode_steps is not None
@@ -203,7 +203,7 @@ def _further(env: gymnasium.Env[Any, Any], name: str, trial: Trial | None, *, pi
                 break
         found.taken += length
         if last is not None and not bounded:
-            found.endings.append(Ending(length, last.terminated, last.truncated))
+            found.endings.append(EpisodeEnd(length, last.terminated, last.truncated))
         if found.taken >= most or time.perf_counter() > until:
             break
     begin = min(WELL_INSIDE, len(kept) // 3) if len(kept) < WELL_INSIDE + WATCHED else WELL_INSIDE
@@ -218,12 +218,14 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
 
 
 def _episode(
-    env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str, trial: Trial | None = None
+    env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str, trial: SpecTrial | None = None
 ) -> list[Step]:
     return list(itertools.islice(_steps(env, seed, name, trial), limit))
 
 
-def _steps(env: gymnasium.Env[Any, Any], seed: int, name: str, trial: Trial | None = None) -> Iterator[Step]:
+def _steps(
+    env: gymnasium.Env[Any, Any], seed: int, name: str, trial: SpecTrial | None = None
+) -> Iterator[Step]:
     """Steps of random actions until the episode ends."""
     contract = ReturnContract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
@@ -243,7 +245,9 @@ def _steps(env: gymnasium.Env[Any, Any], seed: int, name: str, trial: Trial | No
         if trial is not None:
             trial.seen(following)
             trial.changed = trial.changed or not _equal(trial.last, following)
-        yield Step(observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated))
+        yield Step(
+            observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
+        )
         observation = following
         if terminated or truncated:
             return
@@ -255,7 +259,12 @@ def _same(a: Step, b: Step) -> bool:
 
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, dict) or isinstance(b, dict):
-        return isinstance(a, dict) and isinstance(b, dict) and set(a) == set(b) and all(_equal(a[key], b[key]) for key in a)
+        return (
+            isinstance(a, dict)
+            and isinstance(b, dict)
+            and set(a) == set(b)
+            and all(_equal(a[key], b[key]) for key in a)
+        )
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(_equal, a, b))
     return bool(np.array_equal(a, b, equal_nan=isinstance(a, np.ndarray) and a.dtype.kind == "f"))

@@ -55,7 +55,9 @@ def reward_parts(
         range_ = f"Of {len(observed.steps)} steps of random actions: seen {rough_span(low, high)}."
         text = f"{text or 'How it is computed is not known.'}\n{range_}"
     ending = trial.code("terminated") if trial is not None and not extra.hide_reward_code else None
-    if ending is not None and not re.search(r"[=(<>]|\benv\.|True", ending.functions[0].partition("\n")[2].replace("= False", "")):
+    if ending is not None and not re.search(
+        r"[=(<>]|\benv\.|True", ending.functions[0].partition("\n")[2].replace("= False", "")
+    ):
         ending = None  # it never ends one
     if ending is not None and parts.end:
         ending = _explained(ending, env, observed)
@@ -74,7 +76,11 @@ def _explained(code: RewardCode, env: gymnasium.Env[Any, Any], observed: Observe
     """The code with what each variable of the environment in it is to a policy."""
     trial = observed.trial
     shown = "\n".join(code.functions)
-    names = [name for name in trial.variables if re.search(rf"{re.escape(name)}(?![\w\[])", shown)] if trial else []
+    names = (
+        [name for name in trial.variables if re.search(rf"{re.escape(name)}(?![\w\[])", shown)]
+        if trial
+        else []
+    )
     if trial is None or not names:
         return code
     seen = columns(env.observation_space, [row[0] for row in trial.rows])

@@ -68,7 +68,9 @@ class Slice:
             if more == needed:
                 break
             needed = more
-        loaded = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        loaded = {
+            n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
         unknown = (loaded & opaque) - {self._observation}
         if not body or not unknown <= held.keys():
             raise UnclearError
@@ -108,7 +110,9 @@ class Slice:
         if isinstance(statement, ast.Return):
             return statement
         if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
-            inner, other = (self._kept(getattr(statement, part, []), needed, opaque) for part in ("body", "orelse"))
+            inner, other = (
+                self._kept(getattr(statement, part, []), needed, opaque) for part in ("body", "orelse")
+            )
             if not inner and not other:
                 return None
             cut = copy.copy(statement)
@@ -133,7 +137,9 @@ class Slice:
 
     def _computed(self) -> set[str]:
         """Names that are more than one reading of what is kept."""
-        stored = [n.id for n in ast.walk(self._node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        stored = [
+            n.id for n in ast.walk(self._node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        ]
         read = {
             self._base(target)
             for n in ast.walk(self._node)
@@ -160,7 +166,9 @@ class Slice:
 
     def _given(self, assigned: Mapping[str, list[ast.expr]]) -> set[str]:
         """Names that depend on the arguments and on constants alone: ``door, fans = int(action[0]), int(action[1])``."""
-        given = {a.arg for a in ast.walk(self._node.args) if isinstance(a, ast.arg)} - {self._me} | set(assigned)
+        given = {a.arg for a in ast.walk(self._node.args) if isinstance(a, ast.arg)} - {self._me} | set(
+            assigned
+        )
         while True:
             others = {self._me, *assigned} - given
             left = {
@@ -168,7 +176,9 @@ class Slice:
                 for name in given
                 if not RANDOM.search("\n".join(map(ast.unparse, assigned.get(name, []))))
                 and not any(
-                    isinstance(n, ast.Name) and n.id in others for v in assigned.get(name, []) for n in ast.walk(v)
+                    isinstance(n, ast.Name) and n.id in others
+                    for v in assigned.get(name, [])
+                    for n in ast.walk(v)
                 )
             }
             if left == given:
@@ -211,7 +221,11 @@ def targets(statement: ast.stmt) -> list[ast.expr]:
         if isinstance(statement, ast.AugAssign | ast.For)
         else []
     )
-    return [item for target in whole for item in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])]
+    return [
+        item
+        for target in whole
+        for item in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
+    ]
 
 
 def observation_of(node: ast.FunctionDef) -> str:

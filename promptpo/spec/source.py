@@ -56,7 +56,9 @@ class Method:
     def body(self) -> list[ast.stmt]:
         """Its statements but for the documentation."""
         first, *rest = self.node.body
-        return rest if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else [first, *rest]
+        return (
+            rest if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else [first, *rest]
+        )
 
     @property
     def summary(self) -> str:

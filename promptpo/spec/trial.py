@@ -6,13 +6,15 @@ import ast
 import contextlib
 import copy
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.lines import Lines, lines_of, variables_in
+from promptpo.spec.lines import ShownLines, lines_of, variables_in
 from promptpo.spec.parts import RewardCode
+from promptpo.spec.source import changed_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -47,7 +49,7 @@ class _View:
 class _Candidate:
     """Shown code with the environment moving on before the statement at `place`."""
 
-    def __init__(self, lines: Lines, name: str, place: int) -> None:
+    def __init__(self, lines: ShownLines, name: str, place: int) -> None:
         self.place, self.name, self.failed = place, name, False
         self.told: list[float] = []
         self._errors: list[float] = []
@@ -100,18 +102,19 @@ class _Candidate:
         if self.failed or not self.told:
             return False
         return bool(
-            max(self._errors) <= CLOSE * max(self.told) and np.median(self._errors) <= CLOSE * np.median(self.told)
+            max(self._errors) <= CLOSE * max(self.told)
+            and np.median(self._errors) <= CLOSE * np.median(self.told)
         )
 
 
-def _assigned(lines: Lines) -> set[str]:
+def _assigned(lines: ShownLines) -> set[str]:
     """Attributes of the environment that the code itself assigns or changes in place."""
     found = set()
     for function in lines.functions:
         for node in ast.walk(function):
             target: Any = node
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                target = node.func.value
+            if (changed := changed_in_place(node)) is not None:
+                target = changed
             elif not isinstance(getattr(node, "ctx", None), ast.Store):
                 continue
             while isinstance(target, ast.Subscript):
@@ -128,7 +131,7 @@ def _kept(value: Any) -> Any:
 
 
 @dataclass
-class Trial:
+class SpecTrial:
     """Proposals that run beside the steps of an environment.
 
     Attributes:
@@ -143,7 +146,7 @@ class Trial:
     """
 
     env: gymnasium.Env[Any, Any]
-    lines: Mapping[str, Lines | None]
+    lines: Mapping[str, ShownLines | None]
     candidates: Mapping[str, list[_Candidate]]
     variables: tuple[str, ...]
     steps: int = 0
@@ -153,7 +156,7 @@ class Trial:
     changed: bool = False
 
     @classmethod
-    def of(cls, env: gymnasium.Env[Any, Any], most: Mapping[str, int]) -> Trial:
+    def of(cls, env: gymnasium.Env[Any, Any], most: Mapping[str, int]) -> SpecTrial:
         """Proposals for an unwrapped environment that has been reset, each of so many characters at most."""
         lines = {name: lines_of(env, name, most[name]) for name in RESULTS}
         found = {
@@ -203,7 +206,9 @@ class Trial:
         values = {name: _value(self.env, name) for name in self.variables}
         for name, value in vars(self.env).items():
             values.setdefault(f"env.{name}", value)
-        self.rows.append((observation, {n: v for n, value in values.items() if (v := _numbers(value)) is not None}))
+        self.rows.append(
+            (observation, {n: v for n, value in values.items() if (v := _numbers(value)) is not None})
+        )
 
     def passed(self, name: str) -> _Candidate | None:
         """The first proposal that gave every recorded result; None where none did."""
@@ -222,7 +227,9 @@ class Trial:
         entry.args.args = [a for a in entry.args.args if a.arg in used]
         entry.args.defaults = entry.args.defaults[: len(entry.args.args)]
         entry.args.args += [ast.arg("next_obs")] if "next_obs" in used else []
-        texts = [ast.unparse(ast.fix_missing_locations(function)) for function in (entry, *lines.functions[1:])]
+        texts = [
+            ast.unparse(ast.fix_missing_locations(function)) for function in (entry, *lines.functions[1:])
+        ]
         texts[0] = "\n".join(
             line.replace("...", MARK) if line == "    ..." else line for line in texts[0].splitlines()
         )
@@ -231,10 +238,19 @@ class Trial:
 
 def _value(env: Any, variable: str) -> Any:
     """What a variable such as ``env.state[0]`` holds now; None where it cannot be read."""
+    value = env
     try:
-        return eval(compile(variable, "", "eval"), {"env": env})  # noqa: S307 - a chain of attributes and constant subscripts
+        for attribute, index in re.findall(r"\.(\w+)|\[([^\]]*)\]", variable):
+            value = getattr(value, attribute) if attribute else value[_index(index)]
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
+    return value
+
+
+def _index(text: str) -> Any:
+    if ":" in text:
+        return slice(*(int(part) if part else None for part in text.split(":")))
+    return int(text)
 
 
 def _numbers(value: Any) -> Any:

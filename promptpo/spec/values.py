@@ -71,7 +71,11 @@ def tie(values: Sequence[Any], seen: Columns, *, scalar: Sequence[str] = ()) -> 
         for start in range(observed.shape[1] - size + 1):
             part = observed[:, start : start + size]
             if np.allclose(part, table, rtol=1e-5, atol=1e-7):
-                return Tie(_place(path, start, size, observed.shape[1], path in scalar), copied=True, constant=constant)
+                return Tie(
+                    _place(path, start, size, observed.shape[1], path in scalar),
+                    copied=True,
+                    constant=constant,
+                )
     found = next(_scaled(table, seen, scalar), None)
     if found is not None:
         return found
@@ -91,7 +95,9 @@ def _scaled(table: NDArray[Any], seen: Columns, scalar: Sequence[str]) -> Iterat
             place = _place(path, start, size, observed.shape[1], path in scalar)
             told = {(float(f"{a:.4g}"), float(f"{b:.4g}")) for a, b, _ in (line for line in lines if line)}
             sure = all(line is not None and line[2] for line in lines)
-            yield Tie(place if sure else "", scale=told.pop() if len(told) == 1 and sure else None, copied=True)
+            yield Tie(
+                place if sure else "", scale=told.pop() if len(told) == 1 and sure else None, copied=True
+            )
 
 
 def _line(x: NDArray[Any], y: NDArray[Any]) -> tuple[float, float, bool] | None:
@@ -120,7 +126,7 @@ def in_words(found: Tie, root: str) -> str:
         return ""
     path = found.path.replace("obs", root, 1)
     if found.scale is None:
-        return path if found.copied and not found.words else path
+        return path
     scale, offset = found.scale
     head = path if scale == 1 else f"{number(scale)} * {path}"
     return f"{head} {'-' if offset < 0 else '+'} {number(abs(offset))}" if offset else head

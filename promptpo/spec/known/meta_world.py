@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from promptpo.spec.known.base import Supplement, fields
-from promptpo.spec.source import Source
+from promptpo.spec.source import method_of
 
 TASKS = {
     "assembly": "Pick up a nut by its handle and put its ring onto a peg | wrench head of the nut | the top of the peg",
@@ -71,12 +71,11 @@ def known(env: Any) -> Supplement | None:
     if name not in TASKS:
         return None
     task, first, goal, *second = (part.strip() for part in TASKS[name].split("|"))
-    source = Source(env)
     rows = [
         "hand = obs[0:3]; m; x, y, z of the gripper",
         "gripper_opening = obs[3]; -1 .. 1; 0 is closed, 1 is fully open; never negative",
         f"obj1 = obs[4:7]; m; x, y, z of the {first}",
-        f"obj1_quaternion = obs[7:11]; -1 .. 1; {_orientation(source)}",
+        f"obj1_quaternion = obs[7:11]; -1 .. 1; {_orientation(env)}",
     ]
     if second:
         rows += [
@@ -105,8 +104,8 @@ def known(env: Any) -> Supplement | None:
     )
 
 
-def _orientation(source: Source) -> str:
-    method = source.method("_get_quat_objects")
+def _orientation(env: Any) -> str:
+    method = method_of(getattr(type(env), "_get_quat_objects", None))
     text = ast.unparse(method.node) if method else ""
     if "as_quat" in text:
         return "its orientation as x, y, z, w"

@@ -1,29 +1,32 @@
-"""How long an episode may be, as an environment's own step says it."""
+"""How long an episode may be: what was played outranks what is stated."""
 
 from typing import Any
 
-import gymnasium
-import numpy as np
-from gymnasium import spaces
+import pytest
 
-from promptpo.spec.horizon import _counted
+from promptpo.spec.horizon import EpisodeEnd, common_length
+
+CASES = [
+    ([EpisodeEnd(30, terminated=False, truncated=True)] * 3, 30),
+    (
+        [EpisodeEnd(30, terminated=False, truncated=True), EpisodeEnd(12, terminated=True, truncated=False)],
+        30,
+    ),
+    (
+        [EpisodeEnd(30, terminated=False, truncated=True), EpisodeEnd(40, terminated=True, truncated=False)],
+        None,
+    ),
+    (
+        [EpisodeEnd(30, terminated=False, truncated=True), EpisodeEnd(20, terminated=False, truncated=True)],
+        None,
+    ),
+    ([EpisodeEnd(40, terminated=True, truncated=False)] * 3, 40),
+    ([EpisodeEnd(40, terminated=True, truncated=False)] * 2, None),
+    ([EpisodeEnd(50, terminated=False, truncated=False)], None),
+]
 
 
-class Staged(gymnasium.Env[Any, Any]):
-    """Stages are counted like steps, but only when one is reached."""
-
-    observation_space = spaces.Box(0, 1, (1,), np.float32)
-    action_space = spaces.Discrete(2)
-    t = stage = 0
-
-    def step(self, action: Any) -> Any:
-        self.t += 1
-        if action:
-            self.stage += 1
-        done = self.stage >= 4
-        return np.zeros(1, np.float32), 0.0, done, self.t >= 80, {}
-
-
-def test_what_is_counted_now_and_then_counts_no_steps() -> None:
-    """The end of the fourth stage is a success, not the fourth step."""
-    assert _counted(Staged()) == 80
+@pytest.mark.parametrize(("endings", "length"), CASES)
+def test_the_common_length_of_episodes(endings: Any, length: Any) -> None:
+    """Truncations at one length that no episode passed; or terminations, where there are enough and all agree."""
+    assert common_length(endings) == length

@@ -1,0 +1,204 @@
+"""Nothing that a spec says of reward, end, horizon and hidden variables is contradicted by real steps.
+
+The environments have the structure of packages that were met in the wild, in other words: a step that hands on to
+another method, a reward kept in an attribute, a component that computes it, a truncation of one's own, a reward that
+is transformed after `super().step`, and scaled copies of the state.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec import describe, describe_env
+from promptpo.spec.reward import resolved
+from tests.promptpo.envs.test_building import needs
+
+HERE = "tests.promptpo.spec.test_checked"
+
+
+class Kiln(gymnasium.Env[Any, Any]):
+    """A kiln whose step hands on to another method, and which truncates by itself."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,))
+    action_space = spaces.Box(-1.0, 1.0, (1,))
+    wanted = 3.0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.heat, self.clay, self.t = (
+            float(self.np_random.uniform(0, 6)),
+            float(self.np_random.uniform(1, 2)),
+            0,
+        )
+        return self._seen(), {}
+
+    def step(self, action: Any) -> Any:
+        return self._STEP(action)
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        gain = 0.25 * float(action[0]) + 0.01 * float(self.np_random.random())
+        self.heat = self.heat + gain
+        self.t += 1
+        reward = -abs(self.heat - self.wanted) - 0.1 * float(action[0]) ** 2
+        return self._seen(), reward, self.heat > 7.5, self.t >= 70, {}
+
+    def _seen(self) -> Any:
+        return np.array([(self.heat - 3.0) / 4.0, self.clay], np.float32)
+
+
+class Crane(Kiln):
+    """A crane."""
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        self.reward = -0.1
+        self.heat += 0.2 * float(action[0])
+        self._weigh(action)
+        self.t += 1
+        return self._seen(), self.reward, False, self.t >= 70, {}
+
+    def _weigh(self, action: Any) -> None:
+        if self.heat > 1.0:
+            self.reward += 2.5 - 0.1 * self.heat
+
+
+class MillJudge:
+    """Computes the reward of a mill."""
+
+    def __init__(self) -> None:
+        self.weight = 0.5
+
+    def points(self, heat: float, action: Any) -> float:
+        return self.weight * heat - float(np.abs(action).sum())
+
+
+class Mill(Kiln):
+    """A mill with a component."""
+
+    def __init__(self) -> None:
+        self.judge = MillJudge()
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        self.heat += 0.2 * float(action[0])
+        self.t += 1
+        return self._seen(), self.judge.points(self.heat, action), False, self.t >= 70, {}
+
+
+class Loom(Mill):
+    """A loom upon a mill."""
+
+    def step(self, action: Any) -> Any:
+        seen, reward, ended, cut, info = super().step(action)
+        return seen, reward / 10 + 1.0, ended, cut, info
+
+
+class Lottery(Kiln):
+    """All is luck."""
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        self.t += 1
+        self.heat += 0.1
+        return self._seen(), float(self.np_random.random()), False, self.t >= 70, {}
+
+
+class Restless(Kiln):
+    """A reward that counts how often it was asked for: running it once more would change it."""
+
+    asked = 0
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        self.heat += 0.2 * float(action[0])
+        self.t += 1
+        return self._seen(), self._points(), False, self.t >= 70, {}
+
+    def _points(self) -> float:
+        """What it earns."""
+        self.asked = self.asked + 1
+        return float(self.asked % 3)
+
+
+def spec_of(name: str) -> Any:
+    """The spec of an environment of this file."""
+    return describe(Task(f"{HERE}:{name}"))
+
+
+@pytest.mark.parametrize("name", ["Kiln", "Crane", "Mill", "Loom", "Lottery", "Restless"])
+def test_a_horizon_is_what_episodes_showed(name: str) -> None:
+    """An environment that truncates by itself has a limit of its own, whoever's step says so."""
+    spec = spec_of(name)
+    assert (spec.horizon, spec.horizon_source) == (70, "observed")
+    assert '"max_steps": 70' in spec.text
+
+
+@pytest.mark.parametrize("name", ["Kiln", "Crane", "Mill"])
+def test_a_reward_is_shown_only_if_it_gives_what_was_earned(name: str) -> None:
+    """What is shown ran beside the steps, and gave each of their rewards."""
+    env = make_env(Task(f"{HERE}:{name}"))
+    spec, observed = describe_env(env, Task(f"{HERE}:{name}"))
+    assert observed.trial is not None
+    passed = observed.trial.passed("reward")
+    assert passed is not None
+    assert len(passed.told) >= len(observed.steps)
+    assert spec.sources["reward"] == "source"
+    assert "np_random" not in spec.text
+    assert "0.25" not in spec.text
+    assert "0.2 *" not in spec.text  # how the heat changes
+
+
+@pytest.mark.parametrize("name", ["Loom", "Lottery"])
+def test_what_is_not_known_is_said_to_be(name: str) -> None:
+    """A reward that cannot be told from what moves the environment is not shown; its range is."""
+    text = spec_of(name).text
+    assert "How it is computed is not known." in text
+    assert "steps of random actions: seen " in text
+
+
+def test_code_that_disturbs_its_environment_is_not_shown() -> None:
+    """Asking once more for a reward would change the next one: the code is left out, or runs without doing so."""
+    env = make_env(Task(f"{HERE}:Restless"))
+    _, observed = describe_env(env, Task(f"{HERE}:Restless"))
+    assert [step.reward for step in observed.steps[:4]] == [1.0, 2.0, 0.0, 1.0] or not observed.repeats
+
+
+def test_a_scaled_copy_is_not_called_hidden() -> None:
+    """The heat stands in the observation, shifted and scaled."""
+    text = spec_of("Kiln").text
+    assert "# env.heat: 4 * next_obs[0] + 3." in text
+    assert "Not in the observation" not in text
+
+
+def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
+    """Neither defaults that do not hold, nor a condition that does; what has no value here stays as it is."""
+    values = {"ends_when_low": True, "low_range": (0.2, 1.0)}
+    text = "If ends_when_low is True, the episode ends below low_range (default is [0.5, 2.0]) or above top_range (default 3)."
+    assert resolved(text, values).splitlines() == [
+        "The episode ends below low_range or above top_range (default 3).",
+        "low_range = (0.2, 1.0)",
+    ]
+
+
+@needs("mujoco")
+def test_constants_are_those_of_the_instance() -> None:
+    """A weight given as a keyword argument shows in the code."""
+    assert (
+        "0.25 * np.sum(np.square(action))"
+        in describe(Task("HalfCheetah-v5", {"ctrl_cost_weight": 0.25})).text
+    )
+
+
+def test_branches_that_cannot_run_are_left_out() -> None:
+    """A switch that is off takes its branch along."""
+    text = describe(Task("Acrobot-v1")).text
+    assert "nips" not in text
+
+
+@needs("Box2D")
+def test_flags_that_change_are_not_taken_for_constants() -> None:
+    """``game_over`` is False at first; the penalty that hangs on it stays."""
+    text = describe(Task("LunarLander-v3")).text
+    assert "if env.game_over or abs(next_obs[0]) >= 1.0:" in text
+    assert "reward = -100" in text
