@@ -231,14 +231,14 @@ def table(rows: Iterable[Row]) -> list[str]:
         length = statistics.fmean(row["characters"] for row in mine) if mine else 0
         wins = [(row["env"], beats(row["earned"], row["parent_earned"])) for row in mine]
         lines.append(
-            f"{version}: beats its parent in {_share(wins)}; fails in {sum(r['earned'] is None for r in mine)}; {length:,.0f} characters a prompt"
+            f"{version}: beats its parent in {share(wins)}; fails in {sum(r['earned'] is None for r in mine)}; {length:,.0f} characters a prompt"
         )
     wins = [(pair["old"]["env"], beats(pair["new"]["earned"], pair["old"]["earned"])) for pair in both]
-    lines.append(f"new beats old in {_share(wins)}")
+    lines.append(f"new beats old in {share(wins)}")
     return lines
 
 
-def _share(wins: Sequence[tuple[str, float]]) -> str:
+def share(wins: Sequence[tuple[str, float]]) -> str:
     """A share with its 95 % interval: environments are drawn again, since states of one are alike."""
     groups: dict[str, list[float]] = {}
     for env, win in wins:

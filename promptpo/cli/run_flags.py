@@ -133,7 +133,7 @@ class AskingFlags:
         typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable."),
     ] = None
     reveal: Annotated[
-        Literal["named", "anonymous", "bare"],
+        Literal["source", "named", "anonymous", "bare"],
         typer.Option(help="How much the prompt tells about which environment it is."),
     ] = "named"
     spec: Annotated[

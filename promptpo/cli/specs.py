@@ -46,23 +46,12 @@ def spec(
     tasks: TasksFile = None,
     show_variant: ShowVariant = False,
     reveal: Annotated[
-        Literal["named", "anonymous", "bare"],
+        Literal["source", "named", "anonymous", "bare"],
         typer.Option(help="How much it tells about which environment it is."),
     ] = "named",
     spec_detail: Annotated[
         Literal["short", "normal", "full"], typer.Option(help="How long it may be.")
     ] = "normal",
-    draft_spec: Annotated[
-        bool,
-        typer.Option(
-            "--draft-spec",
-            help="Where documentation is thin: let the model complete it, keep what can be verified.",
-        ),
-    ] = False,
-    model: Annotated[str | None, typer.Option(help="Who drafts; as for optimize.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what the model will be told about an environment.
@@ -75,16 +64,9 @@ def spec(
     if check is not None:
         _check(check, task, as_json=as_json)
         return
-    if draft_spec:
-        from promptpo.cli.drafting import draft, report
+    from promptpo.spec import describe
 
-        drafted, _ = draft(task, model=model, base_url=base_url, reveal=reveal)
-        say(report(drafted), error=True)
-        text = drafted.text
-    else:
-        from promptpo.spec import describe
-
-        text = describe(task, reveal=reveal, detail=spec_detail).text
+    text = describe(task, reveal=reveal, detail=spec_detail).text
     write_output(text, output, {"env": env_id} if as_json else None)
 
 

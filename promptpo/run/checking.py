@@ -68,7 +68,7 @@ def checked(config: Config) -> Config:
         given.update({field.name: getattr(value, field.name) for field in fields(value)})
     if typed.price is not None:
         check_price(typed.price)
-    if typed.frames and typed.reveal != "named":
+    if typed.frames and typed.reveal not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
         )

@@ -196,7 +196,7 @@ class Config:
         """Whether prompts to this model show pictures, which tell which environment it is."""
         sees = getattr(llm, "sees", False) if llm.language_model else False
         wanted = sees is True if self.frames is None else self.frames and sees is not False
-        return wanted and self.reveal == "named"
+        return wanted and self.reveal in {"source", "named"}
 
     @property
     def train_episodes(self) -> int:

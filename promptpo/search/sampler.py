@@ -68,7 +68,7 @@ class Sampler:
             where,
             legend=summaries.legend,
             reports_success=self._spec.reports_success,
-            start=start_in_words(self._spec, texts=self._config.reveal == "named"),
+            start=start_in_words(self._spec, texts=self._config.reveal in {"source", "named"}),
             one_start=self._spec.one_start,
             pictures=summaries.pictures,
         )

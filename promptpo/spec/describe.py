@@ -21,6 +21,7 @@ from promptpo.spec.fit import fitted
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
+from promptpo.spec.own_source import source_block
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import cut_to_aim, ending, trimmed
@@ -214,6 +215,7 @@ def describe_env(
     detail: Detail = "normal",
     user: UserSpec | None = None,
     clip_actions: bool = True,
+    code: bool = True,
 ) -> tuple[TaskSpec, Observed]:
     """Describe an environment that is already built, with whatever wrappers it has.
 
@@ -224,20 +226,25 @@ def describe_env(
         detail: As for `describe`.
         user: What the user wrote.
         clip_actions: As for `describe`.
+        code: Whether lines of the environment's own may tell the reward and the end, where they pass their check.
 
     Returns:
         The spec, and the steps that were observed for it.
     """
     room = ROOM[detail]
-    observed = observe(env, task.name, {"reward": room.reward_code, "terminated": MOST_ENDING})
+    observed = observe(env, task.name, checking=code and reveal != "source")
     facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
     facts = with_other_reward(facts, task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, room, clip_actions=clip_actions)
     parts = _revealed(parts, within, task, seen, reveal)
+    if reveal == "source" and sources["reward"] == "nothing found":
+        parts = replace(parts, reward_text="")
     parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
     text = render(parts)
+    if reveal == "source":
+        text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
     if user is not None:
         text, written = merged(user, parts)
         sources = {**sources, **dict.fromkeys(written, "user")}
@@ -251,7 +258,7 @@ def describe_env(
         named_actions=bool(parts.choices or parts.action_note),
         observations=observed.observations,
     )
-    frames = first_frames(within, seen) if reveal == "named" else ()
+    frames = first_frames(within, seen) if reveal in {"source", "named"} else ()
     spec = _spec_of(text, facts, observed, sources)
     says = task.reward.says_success if task.reward is not None else spec.reports_success
     warnings = _warnings(task, observed)
@@ -284,7 +291,7 @@ def _revealed(
 ) -> Parts:
     """The parts with what wrappers, pictures, texts and variants add, as far as names may be told."""
     parts = without_own_reward(with_pictures(with_wrappers(parts, env, task), env, observed), task.reward)
-    if reveal == "named":  # texts often say what it is all about
+    if reveal in {"source", "named"}:  # texts often say what it is all about
         parts = _with_step_time(with_texts(parts, env, observed, task.name), env)
     listed = with_variants(parts, env, task, observed, reveal)
     parts = revealed(listed, env, reveal)
@@ -302,7 +309,7 @@ def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
         return parts
     value = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
     # in words: a reward that divides by it says little to who looks for it
-    told = rf"\b(?:dt|tau|time ?step|seconds?)\b[^\n]{{0,20}}{value}|{value} ?(?:s|sec|seconds?)\b"
+    told = rf"(?<!env\.)\b(?:dt|tau|time ?step|seconds?)\b[^\n]{{0,20}}{value}|{value} ?(?:s|sec|seconds?)\b"
     return parts if re.search(told, render(parts)) else replace(parts, step_seconds=float(dt))
 
 

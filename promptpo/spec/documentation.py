@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from promptpo.spec.source import SIMULATORS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -37,6 +35,14 @@ SECTIONS: Mapping[str, str] = {
     "termination": "end",
 }
 """Titles that environments use, in lower case, and the part that they stand for."""
+
+SIMULATORS = (
+    "gymnasium.envs.mujoco.mujoco_env",
+    "gymnasium_robotics.envs.robot_env",
+    "metaworld.sawyer_xyz_env",
+    "highway_env.envs.common.abstract",
+)
+"""Modules whose classes are about simulating, and document no task."""
 
 HIDDEN = "hidden"
 """The part of every other section: dynamics, arguments, references, history."""
@@ -98,6 +104,11 @@ def docstring_of(cls: type[Any]) -> str:
     for wrong, right in (("\times", "\\times"), ("\frac", "\\frac")):  # docstrings that are not raw
         own = (own or "").replace(wrong, right)
     return inspect.cleandoc(own or "")
+
+
+def first_line(text: str | None) -> str:
+    """The first line of a text, without its full stop."""
+    return text.strip().splitlines()[0].rstrip(".") if text and text.strip() else ""
 
 
 def documentation_of(cls: type[Any]) -> Documentation:

@@ -2,5 +2,5 @@
 
 from typing import Literal
 
-Reveal = Literal["named", "anonymous", "bare"]
+Reveal = Literal["source", "named", "anonymous", "bare"]
 SpecDetail = Literal["short", "normal", "full"]

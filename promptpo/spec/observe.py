@@ -9,18 +9,17 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.envs.pictures import pictures_in
+from promptpo.envs.spaces import equal
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.horizon import EpisodeEnd
 from promptpo.spec.trial import SpecTrial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import gymnasium
 
@@ -97,23 +96,22 @@ class Observed:
     @property
     def one_start(self) -> bool:
         """Whether all episodes began with the same observation."""
-        return all(_equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
+        return all(equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
 
 
-def observe(env: gymnasium.Env[Any, Any], name: str, room: Mapping[str, int] | None = None) -> Observed:
+def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
         env: The environment; it is left in some state in the middle of an episode.
         name: For error messages.
-        room: Characters of what is read from the source of the reward and of the end, and run beside the steps; without
-            it nothing is.
+        checking: Whether what is read from the source of the reward and of the end runs beside the steps.
 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
     try:
-        return _observed(env, name, room)
+        return _observed(env, name, checking=checking)
     except PromptPOError:
         raise
     except Exception as fault:  # a foreign environment: anything can come out of it
@@ -123,28 +121,29 @@ def observe(env: gymnasium.Env[Any, Any], name: str, room: Mapping[str, int] | N
         ) from fault
 
 
-def _observed(env: gymnasium.Env[Any, Any], name: str, room: Mapping[str, int] | None) -> Observed:
+def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Observed:
     started = time.perf_counter()
     slow = type(env.unwrapped).__module__.startswith(SLOW_MODULES)
     seeds = _seeds(env)
     limit = STEPS_PER_EPISODE_SLOW if slow else STEPS_PER_EPISODE
     limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
     trial = None
-    if room is not None:
+    if checking:
         with patience(STEPPING, f"a reset of {name}"):
             ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
-        trial = SpecTrial.of(env.unwrapped, room)
-    episodes = [_episode(env, seed, limit, name, trial) for seed in seeds]
-    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
-    spent, repeats = sum(map(len, episodes)) + len(again), _agree(episodes[0], again)
+        trial = SpecTrial.of(env.unwrapped)
+    episodes = [_episode(env, seeds[0], limit, name, trial)]
+    if trial is not None:
+        trial.propose(env.observation_space, env.action_space)
+    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name, trial)
+    repeats, spent = _agree(episodes[0], again), len(again)
     if not repeats and trial is not None:  # what ran beside may have changed the course
-        once_more = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
-        repeats = _agree(again, once_more)
+        again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
+        repeats, spent = _agree(episodes[0], again), spent + len(again)
         trial.disturbed = repeats
-        spent += len(once_more)
-        if repeats:
-            episodes = [_episode(env, seed, limit, name) for seed in seeds]
-            spent += sum(map(len, episodes))
+    trial = None if trial is not None and trial.disturbed else trial
+    episodes += [_episode(env, seed, limit, name, trial) for seed in seeds[1:]]
+    spent += sum(map(len, episodes))
     if trial is not None:
         trial.settle()
     further = _further(env, name, trial, pictures=bool(pictures_in(env.observation_space)))
@@ -234,8 +233,6 @@ def _steps(
     env.action_space.seed(seed)
     inner = env.unwrapped
     trial = trial if trial is not None and trial.env is inner else None
-    if trial is not None:
-        trial.seen(observation)
     while True:
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"), trial.beside() if trial else contextlib.nullcontext():
@@ -243,8 +240,7 @@ def _steps(
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:
-            trial.seen(following)
-            trial.changed = trial.changed or not _equal(trial.last, following)
+            trial.seen(observation, action, following)
         yield Step(
             observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
         )
@@ -254,17 +250,4 @@ def _steps(
 
 
 def _same(a: Step, b: Step) -> bool:
-    return a.reward == b.reward and _equal(a.next_observation, b.next_observation)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, dict) or isinstance(b, dict):
-        return (
-            isinstance(a, dict)
-            and isinstance(b, dict)
-            and set(a) == set(b)
-            and all(_equal(a[key], b[key]) for key in a)
-        )
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(_equal, a, b))
-    return bool(np.array_equal(a, b, equal_nan=isinstance(a, np.ndarray) and a.dtype.kind == "f"))
+    return a.reward == b.reward and equal(a.next_observation, b.next_observation)

@@ -68,7 +68,7 @@ def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Part
             identify the environment, without the robot's measures, without example texts and without the
             condition of a success; "bare" keeps shapes and bounds only.
     """
-    if reveal == "named":
+    if reveal in {"source", "named"}:
         return parts
     if reveal == "bare":
         return _bare(parts, env)

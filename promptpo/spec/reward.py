@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from promptpo.spec.coded import coded
+from promptpo.spec.functions import changed_attributes, function_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
 from promptpo.spec.prose import sentences_of, trimmed, without_defaults
 from promptpo.spec.render import rough_span
-from promptpo.spec.source import constant, method_of
-from promptpo.spec.trial import MARK
-from promptpo.spec.values import columns, in_words, scalars, tie
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +23,11 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 
-SHARE = 0.5
-"""Code that is shorter than this share of the words on it stands for them."""
+MOST_CODE, MOST_ENDING = 3300, 700
+"""Characters of code on the reward, and on what ends an episode."""
+
+SHORT = 200
+"""Characters of code on an end that are shown whatever the words take; longer code is if it is shorter than these."""
 
 
 def reward_parts(
@@ -42,8 +43,9 @@ def reward_parts(
 
     Where there is neither, the range of the rewards that were seen.
     """
-    trial = observed.trial
-    code = trial.code("reward") if trial is not None and not extra.hide_reward_code else None
+    trial, spaces = observed.trial, (env.observation_space, env.action_space)
+    hidden = trial is None or extra.hide_reward_code
+    code = None if hidden or trial is None else coded(trial, "reward", MOST_CODE, spaces)
     text = trimmed(extra.reward_text or docs["reward"].text or _told_reward(env, docs), room)
     if code is not None:
         text = without_defaults(text)
@@ -52,57 +54,24 @@ def reward_parts(
     else:
         sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
         low, high = (f(step.reward for step in observed.steps) for f in (min, max))
-        range_ = f"Of {len(observed.steps)} steps of random actions: seen {rough_span(low, high)}."
-        text = f"{text or 'How it is computed is not known.'}\n{range_}"
-    ending = trial.code("terminated") if trial is not None and not extra.hide_reward_code else None
+        seen = f"In {len(observed.steps)} steps of random actions it was {rough_span(low, high)}."
+        text = text or f"How it is computed is not known. {seen}"
+    ending = None if hidden or trial is None else coded(trial, "terminated", MOST_ENDING, spaces)
     if ending is not None and not re.search(
         r"[=(<>]|\benv\.|True", ending.functions[0].partition("\n")[2].replace("= False", "")
     ):
         ending = None  # it never ends one
     if ending is not None and parts.end:
-        ending = _explained(ending, env, observed)
-        plain = NOT_OBSERVED not in ending.words and sum(map(len, ending.functions)) <= SHARE * len(parts.end)
+        new = [text for text in ending.functions if code is None or text not in code.functions]
+        hidden_too = NOT_OBSERVED in ending.words and (code is None or NOT_OBSERVED not in code.words)
+        plain = not hidden_too and sum(map(len, new)) <= max(SHORT, len(parts.end))
         parts, ending = (replace(parts, end=""), ending) if plain else (parts, None)
     both = [one for one in (code, ending) if one is not None]
     if not both:
         return replace(parts, reward_text=text)
     functions = list(dict.fromkeys(function for one in both for function in one.functions))
-    words = {**(both[-1].words), **both[0].words}
-    merged = RewardCode(functions, words)
-    return replace(parts, reward_code=_explained(merged, env, observed), reward_text=text)
-
-
-def _explained(code: RewardCode, env: gymnasium.Env[Any, Any], observed: Observed) -> RewardCode:
-    """The code with what each variable of the environment in it is to a policy."""
-    trial = observed.trial
-    shown = "\n".join(code.functions)
-    names = (
-        [name for name in trial.variables if re.search(rf"{re.escape(name)}(?![\w\[])", shown)]
-        if trial
-        else []
-    )
-    if trial is None or not names:
-        return code
-    seen = columns(env.observation_space, [row[0] for row in trial.rows])
-    single = scalars(env.observation_space)
-    words, hidden, always = dict(code.words), [], []
-    for name in names:
-        found = tie([row[1].get(name) for row in trial.rows], seen, scalar=single)
-        if found is None:
-            continue
-        where = in_words(found, "next_obs")
-        if where:
-            before = f"{in_words(found, 'obs')} before the environment moves on, {where} after"
-            words[name] = before if MARK in shown else where
-        elif found.constant:
-            always.append(f"{name} {found.words}")
-        elif not found.copied:
-            hidden.append(f"{name} ({found.words})")
-    if always:
-        words["Always the same in the steps seen"] = ", ".join(always)
-    if hidden:
-        words[NOT_OBSERVED] = ", ".join(hidden)
-    return replace(code, words=words)
+    words = {name: text for one in reversed(both) for name, text in one.words.items()}
+    return replace(parts, reward_code=RewardCode(functions, words), reward_text=text)
 
 
 def only_ending(code: RewardCode | None) -> RewardCode | None:
@@ -123,7 +92,7 @@ _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)
 def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
     """Sentences on the reward, where no section is about it: in the docstrings of ``step`` and of what computes it."""
     names = ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
-    methods = [method_of(getattr(type(env.unwrapped), name, None)) for name in names]
+    methods = [function_of(getattr(env.unwrapped, name, None), "env") for name in names]
     texts = [_TITLES.split(ast.get_docstring(m.node) or "")[0] for m in methods if m is not None]
     sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
     return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))
@@ -137,11 +106,11 @@ def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:
     found: dict[str, Any] = {}
     for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
         for attribute in (f"_{name}", name):
-            with contextlib.suppress(LookupError):
-                value = constant(env.unwrapped, attribute)
-                if not isinstance(value, str):
-                    found[name] = tuple(value) if isinstance(value, list) else value
-                    break
+            value = vars(env.unwrapped).get(attribute)
+            plain = isinstance(value, bool | int | float | tuple | list)
+            if plain and attribute not in changed_attributes(type(env.unwrapped)):
+                found[name] = tuple(value) if isinstance(value, list) else value
+                break
     return resolved(text, found)
 
 

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.body import with_motors
 from promptpo.spec.fields import SPANNED, bounds, choices_of, example_of, fields_of, named_choices, with_seen
+from promptpo.spec.parts import identifier
 from promptpo.spec.paths import reader
 from promptpo.spec.prose import note
 from promptpo.spec.rows import finite
@@ -47,6 +48,7 @@ def with_observation(
         if extra.w_first:
             found = [_w_first(item) for item in found]
         sources["State"] = "documentation" if section.tables else "space"
+        found = _named(found, observed, space)
     text = note(section.text, room)
     if extra.observation_note is not None:
         text = extra.observation_note if same else ""
@@ -56,6 +58,21 @@ def with_observation(
         observation=with_seen(found, "obs", observed.observations),
         observation_note=text if room or extra.observation_note else "",
     )
+
+
+_NAMELESS = re.compile(r"(?:x|values|value|array)(?:_\d+)*$|(?:part|\w+)(?:_\d+)+$")
+
+
+def _named(found: Sequence[Field], observed: Observed, space: Any) -> list[Field]:
+    """Numbers without a name under that of the attribute that always held them."""
+    names = observed.trial.names(space) if observed.trial is not None else {}
+    taken = {item.name for item in found}
+    named = []
+    for item in found:
+        name = identifier(names.get(item.path, ""))
+        good = name and name not in taken and _NAMELESS.match(item.name)
+        named.append(replace(item, name=name) if good else item)
+    return named
 
 
 def _w_first(item: Field) -> Field:

@@ -1,286 +1,378 @@
-"""Cutting a method down to the statements that its result depends on."""
+"""The lines of an environment's ``step`` that its reward, or the end of an episode, depends on, as they stand.
+
+A backward slice (M. Weiser, "Program slicing", IEEE TSE 10(4), 1984) of one function. It is cut at names that carry
+state into the next step, so that the lines that move the environment stay behind. What is found here is a proposal;
+`promptpo.spec.trial` runs it beside real steps before a spec shows it.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FunctionType
 
-from promptpo.spec.source import changed_in_place
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-RANDOM = re.compile(
-    r"\b(np_random|random|rng|sample|rvs|categorical_sample|step|Step|advance|simulate|do_simulation|stepSimulation|rk4|odeint"
-    r"|solve_ivp)\(|\b(np_random|rng|random)\."
+from promptpo.spec.functions import (
+    CHANGING,
+    DEEPEST,
+    Level,
+    called,
+    locals_of,
+    property_of,
+    read_in,
+    results_of,
+    root_of,
+    stored_in,
+    value_of,
 )
-"""Calls that draw random numbers or move the environment: nothing that uses their results is shown."""
 
-KEPT = re.compile(r"reward|shaping|score|cost|bonus|penalty|return|prev|last", re.IGNORECASE)
-"""Names of attributes that are a part of the reward: their assignments are lines that it depends on."""
+DRAWS = re.compile(r"np_random|\brandom\b|\brng\b")
 
 
 class UnclearError(Exception):
-    """The lines cannot be told from those that move the environment."""
+    """A function whose lines cannot be told apart."""
 
 
-class Slice:
-    """A backward slice of one method.
-
-    Args:
-        node: The method; it is changed.
-        me: What it calls the object whose method it is; empty for a plain function.
-        parts: Attributes that the result depends on wherever they are assigned, beside those that `KEPT` knows.
-        effects: Method of the object to the attributes that it assigns.
-        observation: The local name of the observation that ``step`` returns; empty where there is none.
+@dataclass
+class Sliced:
+    """Lines of one level.
 
     Attributes:
-        latest: The first statement that reads what is so only after the environment has moved on.
+        level: Whose.
+        body: The lines, nested as they stand.
+        cut: Names whose values are told instead of how they come about.
+        helpers: Functions that these lines call.
     """
 
-    def __init__(
-        self,
-        node: ast.FunctionDef,
-        me: str,
-        parts: Collection[str],
-        effects: Mapping[str, Collection[str]],
-        observation: str = "",
-    ) -> None:
-        self._node, self._me, self._effects, self._observation = node, me, effects, observation
-        self._parts = parts
-        self.latest = len(node.body) + len(node.args.args)
-
-    def cut(self, wanted: Collection[str] = ()) -> list[ast.stmt]:
-        """The statements that the returned value, or `wanted` names, depend on; state is read from where it is kept.
-
-        Raises:
-            UnclearError: It cannot be told from what moves the environment.
-        """
-        held = self._held()
-        opaque = self._opaque() | (held.keys() & self._computed())
-        returns = [n for n in ast.walk(self._node) if isinstance(n, ast.Return)]
-        needed = set(wanted).union(*map(self._names, returns))
-        while True:
-            body = self._kept(self._node.body, needed, opaque | {self._observation})
-            more = needed.union(*map(self._names, body))
-            if more == needed:
-                break
-            needed = more
-        loaded = {
-            n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
-        unknown = (loaded & opaque) - {self._observation}
-        if not body or not unknown <= held.keys():
-            raise UnclearError
-        for name in sorted(unknown):
-            first = next(i for i, s in enumerate(body) if name in self._names(s))
-            body.insert(first, ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(held[name]), lineno=0))
-            self.latest = min(first, self.latest)
-        if RANDOM.search("\n".join(ast.unparse(ast.fix_missing_locations(s)) for s in body)):
-            raise UnclearError
-        return body
-
-    def _is_part(self, attribute: str) -> bool:
-        return attribute in self._parts or KEPT.search(attribute) is not None
-
-    def _names(self, node: ast.AST) -> set[str]:
-        """Local names that a piece of code mentions, and attributes that are a part of the result as "self.x"."""
-        found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {self._me}
-        for n in ast.walk(node):
-            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == self._me:
-                found |= {f"self.{n.attr}"} if self._is_part(n.attr) else set()
-        return found
-
-    def _base(self, node: ast.expr) -> str:
-        """What an assignment to ``x[0]``, ``self.x`` or ``x`` changes: "x" or "self.x"."""
-        while isinstance(node, ast.Subscript | ast.Starred):
-            node = node.value
-        if isinstance(node, ast.Attribute):
-            own = isinstance(node.value, ast.Name) and node.value.id == self._me
-            return f"self.{node.attr}" if own else self._base(node.value)
-        return node.id if isinstance(node, ast.Name) else ""
-
-    def _kept(self, body: list[ast.stmt], needed: Collection[str], opaque: Collection[str]) -> list[ast.stmt]:
-        return [kept for statement in body if (kept := self._keep(statement, needed, opaque)) is not None]
-
-    def _keep(self, statement: ast.stmt, needed: Collection[str], opaque: Collection[str]) -> ast.stmt | None:
-        """A statement if it decides a needed name, cut down to what of it does; None otherwise."""
-        if isinstance(statement, ast.Return):
-            return statement
-        if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
-            inner, other = (
-                self._kept(getattr(statement, part, []), needed, opaque) for part in ("body", "orelse")
-            )
-            if not inner and not other:
-                return None
-            cut = copy.copy(statement)
-            cut.body = inner or [ast.Pass()]
-            if not isinstance(cut, ast.With):
-                cut.orelse = other
-            return cut
-        if isinstance(statement, ast.FunctionDef):
-            return statement if statement.name in needed else None
-        if isinstance(statement, ast.Break | ast.Continue):
-            return statement
-        changed = {self._base(target) for target in targets(statement)}
-        if isinstance(statement, ast.Expr):
-            collection = changed_in_place(statement.value)
-            changed |= {self._base(collection)} if collection is not None else set()
-            called = re.match(rf"{self._me}\.(\w+)\(", ast.unparse(statement))
-            changed |= {f"self.{name}" for name in self._effects.get(called[1] if called else "", ())}
-        wanted = changed & set(needed) - set(opaque)
-        if isinstance(statement, ast.Try) and wanted:
-            raise UnclearError
-        return statement if wanted else None
-
-    def _computed(self) -> set[str]:
-        """Names that are more than one reading of what is kept."""
-        stored = [
-            n.id for n in ast.walk(self._node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        ]
-        read = {
-            self._base(target)
-            for n in ast.walk(self._node)
-            if isinstance(n, ast.Assign) and is_reading(n.value)
-            for target in targets(n)
-        }
-        return {name for name in stored if stored.count(name) > 1 or name not in read}
-
-    def _opaque(self) -> set[str]:
-        """Names that carry state into the next step, but for those that only say again what the action is."""
-        assigned: dict[str, list[ast.expr]] = {}
-        carried: set[str] = set()
-        for statement in ast.walk(self._node):
-            if not isinstance(statement, ast.Assign | ast.AugAssign | ast.For):
-                continue
-            value = statement.iter if isinstance(statement, ast.For) else statement.value
-            for base in map(self._base, targets(statement)):
-                if base.startswith("self.") and not self._is_part(base):
-                    carried |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-                elif base:
-                    assigned.setdefault(base, []).append(value)
-        read = {name for name, values in assigned.items() if len(values) == 1 and is_reading(values[0])}
-        return (carried & assigned.keys()) - self._given(assigned) - read - {self._me}
-
-    def _given(self, assigned: Mapping[str, list[ast.expr]]) -> set[str]:
-        """Names that depend on the arguments and on constants alone: ``door, fans = int(action[0]), int(action[1])``."""
-        given = {a.arg for a in ast.walk(self._node.args) if isinstance(a, ast.arg)} - {self._me} | set(
-            assigned
-        )
-        while True:
-            others = {self._me, *assigned} - given
-            left = {
-                name
-                for name in given
-                if not RANDOM.search("\n".join(map(ast.unparse, assigned.get(name, []))))
-                and not any(
-                    isinstance(n, ast.Name) and n.id in others
-                    for v in assigned.get(name, [])
-                    for n in ast.walk(v)
-                )
-            }
-            if left == given:
-                return given
-            given = left
-
-    def _held(self) -> dict[str, ast.expr]:
-        """Local name to the attribute that holds it after the step: ``self.state = (x, v)`` keeps x as self.state[0]."""
-        found: dict[str, ast.expr] = {}
-        for statement in self._node.body:  # below a condition it holds something else at times
-            base = self._base(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
-            if not isinstance(statement, ast.Assign) or not base.startswith("self.") or self._is_part(base):
-                continue
-            target, value = copy.deepcopy(statement.targets[0]), statement.value
-            for part in ast.walk(target):
-                if isinstance(part, ast.Attribute | ast.Subscript):
-                    part.ctx = ast.Load()
-            while isinstance(value, ast.Call) and value.args:  # np.array((x, v))
-                value = value.args[0]
-            if isinstance(value, ast.Tuple | ast.List):
-                for index, item in enumerate(value.elts):
-                    if isinstance(item, ast.Name):
-                        found[item.id] = ast.Subscript(target, ast.Constant(index), ast.Load())
-            elif isinstance(value, ast.Name):
-                found[value.id] = target
-        return found
+    level: Level
+    body: list[ast.stmt]
+    cut: set[str]
+    helpers: dict[str, Level] = field(default_factory=dict)
 
 
-def is_reading(value: ast.expr) -> bool:
-    """Whether a value is merely read: ``self.hull.position``, ``self.state[0].copy()``."""
-    return re.fullmatch(r"\w+(\.\w+|\[[\w:, -]+\])+(\.copy\(\))?", ast.unparse(value)) is not None
+def sliced(level: Level, cut: set[str]) -> Sliced | None:
+    """The lines of a level that its result depends on; None where they cannot be told apart.
+
+    Args:
+        level: Of `levels_of`.
+        cut: Names that need no explaining, as their values are known.
+    """
+    cut = cut | carriers(level)
+    for _ in range(20):  # each time one more name is cut
+        try:
+            found = _Slicer(level, cut)
+            if cut & {name for one in results_of(level) for name in read_in(one, level.me)}:
+                return None  # it would say that the result is the result
+            result = Sliced(level, found.body(), {name for name in cut if name in found.wanted})
+            more = _unclear(result)
+        except UnclearError:
+            return None
+        if not more:
+            return result
+        cut = cut | more
+    return None
 
 
-def targets(statement: ast.stmt) -> list[ast.expr]:
-    """What a statement assigns to."""
-    whole = (
-        statement.targets
-        if isinstance(statement, ast.Assign)
-        else [statement.target]
-        if isinstance(statement, ast.AugAssign | ast.For)
-        else []
-    )
-    return [
-        item
-        for target in whole
-        for item in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
-    ]
-
-
-def observation_of(node: ast.FunctionDef) -> str:
-    """The local variable that holds the observation which ``step`` returns; empty where there is none."""
-    returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    value = returned[-1] if returned else None
-    first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else None
-    while isinstance(first, ast.Call) and first.args:
-        first = first.args[0]
-    return first.id if isinstance(first, ast.Name) else ""
-
-
-def returning(node: ast.FunctionDef, wanted: Collection[int] | None, *, is_step: bool) -> None:
-    """Make every return of a function give the wanted elements only; None stands for all.
+def _unclear(result: Sliced) -> set[str]:
+    """Names assigned by lines whose calls change or draw something; fills in the helpers.
 
     Raises:
-        UnclearError: It returns something else than a tuple of them.
+        UnclearError: Such a call stands where no name is assigned.
     """
-    found = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
-    if not found or any(n.value is None for n in found):
-        raise UnclearError
-    for one in found if wanted is not None else ():
-        if not isinstance(one.value, ast.Tuple) or (is_step and len(one.value.elts) not in {4, 5}):
+    found: set[str] = set()
+    for statement in (n for body in result.body for n in ast.walk(body) if isinstance(n, ast.stmt)):
+        if not _own_changes(result.level, statement):
             raise UnclearError
-        elements = [e for i, e in enumerate(one.value.elts) if i in (wanted or ())]
-        if not elements:
+        own = [
+            getattr(statement, part) for part in ("value", "test", "iter") if getattr(statement, part, None)
+        ]
+        calls = [n for part in own for n in ast.walk(part) if isinstance(n, ast.Call)]
+        for inner in (n for part in own for n in ast.walk(part) if isinstance(n, ast.Attribute)):
+            _add_property(result.level, inner, result.helpers, 0)
+        meant = {id(call): index for call, index in _meant(result, statement)}
+        if all(_clear(result.level, call, result.helpers, 0, meant.get(id(call))) for call in calls):
+            continue
+        names = {name for name in stored_in(statement) if name.count(".") < 2}  # noqa: PLR2004 - of the own object
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or not names:
             raise UnclearError
-        one.value = elements[0] if len(elements) == 1 else ast.Tuple(elements, ast.Load())
-
-
-def with_used_results(node: ast.FunctionDef) -> dict[str, frozenset[int]]:
-    """Callee to the elements of its result that are used: ``a, _, c = self.f()``; the others go from the code."""
-    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    found: dict[str, frozenset[int]] = {}
-    for statement in ast.walk(node):
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
-            continue
-        name, target = ast.unparse(statement.value.func), statement.targets[0]
-        if not isinstance(target, ast.Tuple) or ast.unparse(node).count(f"{name}(") > 1:
-            continue
-        picked = [i for i, item in enumerate(target.elts) if isinstance(item, ast.Name) and item.id in used]
-        if picked and len(picked) < len(target.elts):
-            found[name] = frozenset(picked)
-            kept = [target.elts[i] for i in picked]
-            statement.targets[0] = kept[0] if len(kept) == 1 else ast.Tuple(kept, ast.Store())
+        found |= names
     return found
 
 
-def stored_attributes(node: ast.AST, me: str) -> set[str]:
-    """The attributes of an object that a method assigns."""
-    return {
-        n.attr
-        for n in ast.walk(node)
-        if isinstance(n, ast.Attribute)
-        and isinstance(n.ctx, ast.Store)
-        and isinstance(n.value, ast.Name)
-        and n.value.id == me
+def _meant(result: Sliced, statement: ast.stmt) -> Iterator[tuple[ast.Call, int]]:
+    """A call of which one of several results is meant, and which."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if (
+        isinstance(target, ast.Tuple)
+        and isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+    ):
+        read = set().union(*(read_in(one, result.level.me) for one in result.body))
+        used = [at for at, one in enumerate(target.elts) if ast.unparse(one) in read]
+        if len(used) == 1:
+            yield statement.value, used[0]
+
+
+def _own_changes(level: Level, statement: ast.stmt) -> bool:
+    """Whether what a statement changes in place was made in this function, so that running it changes nothing else."""
+    changed = {
+        ast.unparse(root_of(n))
+        for part in _own_parts(statement)
+        for n in ast.walk(part)
+        if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)
+    } | {
+        ast.unparse(root_of(n.func.value))
+        for part in _own_parts(statement)
+        for n in ast.walk(part)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in CHANGING
     }
+    made = {
+        name
+        for n in ast.walk(level.node)
+        if isinstance(n, ast.Assign)
+        if isinstance(n.value, ast.List | ast.Dict | ast.ListComp | ast.DictComp | ast.Call | ast.BinOp)
+        for name in stored_in(n)
+    }
+    return changed <= made
+
+
+def _clear(
+    level: Level, call: ast.Call, helpers: dict[str, Level], depth: int, index: int | None = None
+) -> bool:
+    """Whether a call neither changes nor draws anything; those of the environment's own functions are put into `helpers`."""
+    text = ast.unparse(call.func)
+    if DRAWS.search(text) or text.startswith("super("):
+        return False
+    target = value_of(level, call.func)
+    if target is None:
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        root = text.split(".")[0].split("[")[0].split("(")[0]
+        return method not in CHANGING or root in locals_of(level.node)
+    if isinstance(getattr(target, "__func__", target), FunctionType):
+        found = called(level, call, index)
+        package = getattr(target, "__module__", "").split(".")[0]
+        if found is None:
+            return False
+        if package in {"numpy", "math", "builtins"}:
+            return True
+        if package == "gymnasium" and found.owner is None and "envs" not in target.__module__:
+            return False
+        if depth > DEEPEST or any("." in name or found.me == name for name in stored_in(found.node)):
+            return False
+        if helpers.get(found.node.name, found).code is not found.code:
+            return False
+        helpers[found.node.name] = found
+        inner = [n for n in ast.walk(found.node) if isinstance(n, ast.Call)]
+        for one in (n for n in ast.walk(found.node) if isinstance(n, ast.Attribute)):
+            _add_property(found, one, helpers, depth + 1)
+        return all(_clear(found, one, helpers, depth + 1) for one in inner if one is not call)
+    return not (isinstance(call.func, ast.Attribute) and call.func.attr in CHANGING)
+
+
+def _add_property(level: Level, node: ast.Attribute, helpers: dict[str, Level], depth: int) -> None:
+    """Put the function behind an attribute that is computed, and only computed, into `helpers`."""
+    found = property_of(level, node)
+    if found is None or depth > DEEPEST or helpers.get(node.attr, found).code is not found.code:
+        return
+    inner = dict(helpers)
+    if any("." in name for name in stored_in(found.node)):
+        return
+    calls = [n for n in ast.walk(found.node) if isinstance(n, ast.Call)]
+    if all(_clear(found, one, inner, depth + 1) for one in calls):
+        helpers.update(inner)
+        helpers[node.attr] = found
+        for one in (n for n in ast.walk(found.node) if isinstance(n, ast.Attribute)):
+            _add_property(found, one, helpers, depth + 1)
+
+
+def carriers(level: Level) -> set[str]:
+    """Local names that carry state into the next step: put into an attribute that they are computed from."""
+    found: set[str] = set()
+    for statement in (n for n in ast.walk(level.node) if isinstance(n, ast.Assign)):
+        names = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        calls = [n.func for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
+        plain = not any(isinstance(n, ast.BinOp) for n in ast.walk(statement.value))
+        if not plain or any(value_of(level, one) is None for one in calls):
+            continue
+        for target in statement.targets:
+            kept = ast.unparse(root_of(target))
+            if kept.startswith(f"{level.me}."):
+                found |= {name for name in names if _comes_from(level, name, kept)}
+    return found
+
+
+def passing(level: Level) -> set[str]:
+    """Local names computed in the middle of the move, from attributes that it changes: their lines hold neither before nor after."""
+    every = [
+        n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For)
+    ]
+    prefix = f"{level.me}."
+    moved = {
+        name for n in every for part in _own_parts(n) for name in stored_in(part) if name.startswith(prefix)
+    }
+    places = [
+        n.lineno for n in every if any(name in moved for part in _own_parts(n) for name in stored_in(part))
+    ]
+    found: set[str] = set()
+    for statement in every:
+        names = {name for part in _own_parts(statement) for name in stored_in(part) if name.isidentifier()}
+        reads = set().union(*(read_in(part, level.me) for part in _own_parts(statement)))
+        between = places and min(places) < statement.lineno <= max(places)
+        if between and reads & moved:
+            found |= names
+    results = {name for one in results_of(level) for name in read_in(one, level.me)}
+    return found - results
+
+
+def _comes_from(level: Level, name: str, attribute: str) -> bool:
+    seen: set[str] = set()
+    waiting = {name}
+    while waiting:
+        one = waiting.pop()
+        seen.add(one)
+        for statement in (
+            n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        ):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if statement.value is None or not any(one in stored_in(target) for target in targets):
+                continue
+            reads = read_in(statement, level.me)
+            calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
+            if attribute in reads or any(_reads(level, call, attribute) for call in calls):
+                return True
+            waiting |= {r for r in reads if r.isidentifier()} - seen
+    return False
+
+
+def _reads(level: Level, call: ast.Call, attribute: str) -> bool:
+    """Whether a method called on the own object reads one of its attributes."""
+    found = called(level, call, None)
+    name = attribute.partition(".")[2]
+    return (
+        found is not None
+        and found.owner is level.owner
+        and bool(level.me)
+        and f"{found.me}.{name}" in read_in(found.node, found.me)
+    )
+
+
+class _Slicer:
+    """One backward slice, to a fixed point."""
+
+    def __init__(self, level: Level, cut: set[str]) -> None:
+        self.level, self.cut = level, cut
+        self.wanted: set[str] = {f"{level.me}.{level.attribute}"} if level.attribute else set()
+        self._kept: set[int] = set()
+        before = (-1, -1)
+        while before != (len(self.wanted), len(self._kept)):
+            before = (len(self.wanted), len(self._kept))
+            self._pass(level.node.body)
+
+    def body(self) -> list[ast.stmt]:
+        """The lines that are kept, with what is looked for as the only result."""
+        found = [copy.deepcopy(one) for one in self._filtered(self.level.node.body)]
+        for node in (n for statement in found for n in ast.walk(statement) if isinstance(n, ast.Return)):
+            node.value = self.level.result(node.value)
+        if self.level.attribute:
+            found.append(ast.Return(self.level.result(None)))
+        return found
+
+    def _pass(self, statements: list[ast.stmt]) -> bool:
+        """Whether any of these statements is kept."""
+        any_kept = False
+        for statement in statements:
+            kept = id(statement) in self._kept or self._needed(statement)
+            for inner in _blocks(statement):
+                kept = self._pass(inner) or kept
+            if kept:
+                self._kept.add(id(statement))
+                for part in _own_parts(statement):
+                    self.wanted |= read_in(part, self.level.me)
+            any_kept = any_kept or kept
+        return any_kept
+
+    def _needed(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Return):
+            result = self.level.result(statement.value)
+            if result is None:
+                raise UnclearError
+            self.wanted |= read_in(result, self.level.me)
+            return True
+        if isinstance(statement, ast.Break | ast.Continue):
+            return any(
+                id(n) in self._kept for n in ast.walk(self.level.node) if isinstance(n, ast.For | ast.While)
+            )
+        if isinstance(statement, ast.Expr) and not (
+            isinstance(statement.value, ast.Call)
+            and isinstance(statement.value.func, ast.Attribute)
+            and ast.unparse(root_of(statement.value.func.value)).isidentifier()
+            and ast.unparse(statement.value.func.value) != self.level.me
+        ):
+            return False
+        if not isinstance(
+            statement,
+            ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For | ast.With | ast.FunctionDef,
+        ):
+            return False
+        if isinstance(statement, ast.FunctionDef):
+            return statement.name in self.wanted
+        parts = [statement] if not isinstance(statement, ast.For | ast.With) else _own_parts(statement)
+        stored = {name for part in parts for name in stored_in(part)} & self.wanted
+        local = {name for name in stored if "." not in name} - self.cut
+        return bool(local) or any(self._kept_along(statement, name) for name in stored if "." in name)
+
+    def _kept_along(self, statement: ast.stmt, attribute: str) -> bool:
+        """Whether a line that sets an attribute only remembers it for the next step, or sets the result."""
+        if attribute == f"{self.level.me}.{self.level.attribute}" or attribute in self.cut:
+            return attribute not in self.cut
+        read = [
+            one.lineno
+            for one in ast.walk(self.level.node)
+            if isinstance(one, ast.stmt)
+            and id(one) in self._kept
+            and one is not statement
+            and any(attribute in read_in(part, self.level.me) for part in _own_parts(one))
+        ]
+        value = getattr(statement, "value", None)
+        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
+        again = value is not None and attribute in read_in(value, self.level.me)
+        remembers = isinstance(statement, ast.Assign) and max(read, default=0) < statement.lineno
+        return remembers and not again and not names & self.cut
+
+    def _filtered(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        found = []
+        for statement in statements:
+            if id(statement) not in self._kept:
+                continue
+            one = copy.copy(statement)
+            for name in ("body", "orelse", "finalbody"):
+                if isinstance(getattr(one, name, None), list) and not isinstance(one, ast.FunctionDef):
+                    inner = self._filtered(getattr(one, name))
+                    setattr(one, name, inner or ([ast.Pass()] if name == "body" else []))
+            if isinstance(one, ast.Try):
+                raise UnclearError
+            found.append(one)
+        return found
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    if isinstance(statement, ast.FunctionDef):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        if getattr(statement, name, None):
+            yield getattr(statement, name)
+
+
+def _own_parts(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement itself reads and stores, without the statements in it; of a result only what is meant is read."""
+    if isinstance(statement, ast.Return):
+        return []
+    if isinstance(statement, ast.If | ast.While):
+        return [statement.test]
+    if isinstance(statement, ast.For):
+        return [statement.target, statement.iter]
+    if isinstance(statement, ast.With):
+        return list(statement.items)
+    return [statement]

@@ -5,38 +5,37 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import math
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.lines import ShownLines, lines_of, variables_in
-from promptpo.spec.parts import RewardCode
-from promptpo.spec.source import changed_in_place
+from promptpo.envs.spaces import equal
+from promptpo.spec.functions import Level, arguments_of, levels_of, results_of, stored_in
+from promptpo.spec.slicing import Sliced, passing, sliced
+from promptpo.spec.values import Columns, Tie, columns, tie
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import CodeType, FrameType
 
     import gymnasium
 
-MARK = "...  # the environment moves on here"
-
+RESULTS = {"reward": 1, "terminated": 2}
 CLOSE = 1e-4
 """Of the largest result the most, and of the median the median, by which arithmetic in 32 bits may be off."""
 
-LARGEST = 400
-"""Numbers of a variable that are kept to compare it with observations."""
+WIDEST = 8
+"""Numbers of an attribute that may name a part of the observation."""
 
-MOST_ROWS = 300
-"""Observations beside which the environment's variables are kept."""
-
-RESULTS = {"reward": 1, "terminated": 2}
+LARGEST, MOST_ROWS = 400, 300
+"""Numbers of a variable, and steps, that are kept to compare it with observations."""
 
 
 class _View:
-    """The environment as shown code sees it: what the code assigns itself holds what it held before the step."""
+    """The environment as shown code sees it: what the code assigns stays here and holds, at first, what it held before."""
 
     def __init__(self, env: Any, own: Mapping[str, Any]) -> None:
         self.__dict__.update(own)
@@ -46,53 +45,66 @@ class _View:
         return getattr(self.__dict__["_viewed"], name)
 
 
-class _Candidate:
-    """Shown code with the environment moving on before the statement at `place`."""
+class Candidate:
+    """Lines that run with the environment moving on before the statement at `place`."""
 
-    def __init__(self, lines: ShownLines, name: str, place: int) -> None:
-        self.place, self.name, self.failed = place, name, False
+    def __init__(self, name: str, lines: Sliced, place: int) -> None:
+        self.name, self.lines, self.place, self.failed = name, lines, place, False
         self.told: list[float] = []
-        self._errors: list[float] = []
-        self.reads_observation = "next_obs" in "".join(map(ast.unparse, lines.functions))
-        entry = copy.deepcopy(lines.functions[0])
-        moves = ast.parse("next_obs = yield").body
-        entry.body = [*entry.body[:place], *moves, *entry.body[place:]]
-        self._code = compile(
-            ast.fix_missing_locations(ast.Module([entry, *lines.functions[1:]], [])), f"<{name}>", "exec"
-        )
-        self._names = lines.names
-        self._own = _assigned(lines)
-        self._running: Generator[None, Any, Any] | None = None
-        self._value: Any = None
+        self.given: list[float] = []
+        level = lines.level
+        self._own = {
+            name.split(".")[1]
+            for line in lines.body
+            for name in stored_in(line)
+            if name.startswith(f"{level.me}.")
+        }
+        given = [f"if {n!r} in _after: {n} = _after[{n!r}]" for n in sorted(lines.cut)]
+        moves = ast.parse("\n".join(["_after = yield", *given])).body
+        body = copy.deepcopy([*lines.body[:place], *moves, *lines.body[place:]])
+        arguments = sorted(arguments_of(level))
+        entry = ast.parse(f"def {name}({', '.join(arguments)}): pass").body[0]
+        entry.body = body  # type: ignore[attr-defined]
+        self._code = compile(ast.fix_missing_locations(ast.Module([entry], [])), f"<{name}>", "exec")
+        self._arguments = arguments
+        self._running: Any = None
+        self.value: Any = None
 
-    def before(self, env: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    def before(self, names: Mapping[str, Any]) -> None:
         """Run what stands before the move."""
-        held = {name: _kept(getattr(env, name)) for name in self._own if hasattr(env, name)}
-        space = {**self._names, "np": np, "math": math, "env": _View(env, held)}
-        self._running, self._value = None, None
+        me, owner = self.lines.level.me, self.lines.level.owner
+        held = {name: _kept(getattr(owner, name)) for name in self._own if hasattr(owner, name)}
+        space = dict(self.lines.level.names)
+        self._running, self.value = None, None
         try:
             exec(self._code, space)  # noqa: S102 - lines of the environment's own class, which runs in this process anyway
-            running = space[self.name](*(copy.deepcopy(item) for item in arguments), **named)
+            given = {n: _kept(names[n]) for n in self._arguments}
+            if me:
+                given[me] = _View(owner, held)
+            running = space[self.name](**given)
             next(running)
             self._running = running
         except StopIteration as done:
-            self._value = done.value
+            self.value = done.value
         except Exception:  # noqa: BLE001 - code that fails is not shown
             self.failed = True
 
-    def after(self, observation: Any, told: Any) -> None:
-        """Run the rest and compare what it gives."""
-        if self._running is not None:
-            try:
-                self._running.send(copy.deepcopy(observation))
-            except StopIteration as done:
-                self._value = done.value
-            except Exception:  # noqa: BLE001 - code that fails is not shown
-                self.failed = True
-                return
+    def after(self, names: Mapping[str, Any]) -> None:
+        """Run the rest."""
+        if self._running is None:
+            return
         try:
-            self._errors.append(abs(float(np.asarray(self._value, dtype=float).reshape(())) - float(told)))
-            self.told.append(abs(float(told)))
+            self._running.send({name: _kept(value) for name, value in names.items()})
+        except StopIteration as done:
+            self.value = done.value
+        except Exception:  # noqa: BLE001 - code that fails is not shown
+            self.failed = True
+
+    def compare(self, told: Any) -> None:
+        """Hold what the last run gave beside what the environment returned."""
+        try:
+            self.given.append(float(np.asarray(self.value, dtype=float).reshape(())))
+            self.told.append(float(told))
         except (TypeError, ValueError):
             self.failed = True
 
@@ -101,166 +113,237 @@ class _Candidate:
         """Whether every recorded result was given."""
         if self.failed or not self.told:
             return False
-        return bool(
-            max(self._errors) <= CLOSE * max(self.told)
-            and np.median(self._errors) <= CLOSE * np.median(self.told)
-        )
+        errors, size = np.abs(np.array(self.given) - self.told), np.abs(self.told)
+        return bool(errors.max() <= CLOSE * size.max() and np.median(errors) <= CLOSE * np.median(size))
 
 
-def _assigned(lines: ShownLines) -> set[str]:
-    """Attributes of the environment that the code itself assigns or changes in place."""
-    found = set()
-    for function in lines.functions:
-        for node in ast.walk(function):
-            target: Any = node
-            if (changed := changed_in_place(node)) is not None:
-                target = changed
-            elif not isinstance(getattr(node, "ctx", None), ast.Store):
-                continue
-            while isinstance(target, ast.Subscript):
-                target = target.value
-            if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "env":
-                found.add(target.attr)
-    return found
+@dataclass
+class Moment:
+    """What a step's variables held.
 
+    Attributes:
+        values: At the end of each function.
+        before: At its begin.
+        large: Those that are no flat arrays.
+        whole: Those of these that equal the observation.
+        own: The environment's attributes after the step.
+        seen: Observation, action and next observation.
+    """
 
-def _kept(value: Any) -> Any:
-    """A copy of plain values; objects stay what they are."""
-    plain = isinstance(value, bool | int | float | str | list | tuple | dict | set | np.ndarray | np.generic)
-    return copy.deepcopy(value) if plain else value
+    values: dict[str, Any] = field(default_factory=dict)
+    before: dict[str, Any] = field(default_factory=dict)
+    large: dict[str, Any] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    own: dict[str, Any] = field(default_factory=dict)
+    seen: tuple[Any, Any, Any] | None = None
 
 
 @dataclass
 class SpecTrial:
     """Proposals that run beside the steps of an environment.
 
+    In a first episode it notes what names hold; then lines are proposed, and run beside the others.
+
     Attributes:
         env: Unwrapped.
-        lines: "reward" and "terminated" to what was read from the source; None where nothing could be.
+        levels: "reward" and "terminated" to the functions that may compute them.
+        paths: Of each function the attributes that it reads.
         steps: How many were compared.
-        rows: Values of the environment's attributes, and of the variables that the code reads, with the observation
-            that a policy saw at the same time.
-        last: What the environment itself returned as the observation of the last step.
-        disturbed: Whether running them changed what the environment does.
-        changed: Whether a wrapper changes observations, so that a policy sees others than the lines do.
+        disturbed: Whether running the lines changed what the environment does.
     """
 
     env: gymnasium.Env[Any, Any]
-    lines: Mapping[str, ShownLines | None]
-    candidates: Mapping[str, list[_Candidate]]
-    variables: tuple[str, ...]
+    levels: Mapping[str, Sequence[Level]]
+    paths: Mapping[CodeType, Sequence[str]]
+    candidates: dict[str, list[Candidate]] = field(default_factory=dict)
+    rows: list[Moment] = field(default_factory=list)
     steps: int = 0
-    rows: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)
-    last: Any = None
     disturbed: bool = False
-    changed: bool = False
+    _now: Moment = field(default_factory=Moment)
+    _depth: dict[CodeType, int] = field(default_factory=dict)
+    _returned: Any = None
 
     @classmethod
-    def of(cls, env: gymnasium.Env[Any, Any], most: Mapping[str, int]) -> SpecTrial:
-        """Proposals for an unwrapped environment that has been reset, each of so many characters at most."""
-        lines = {name: lines_of(env, name, most[name]) for name in RESULTS}
-        found = {
-            name: [_Candidate(one, name, place) for place in range(one.latest + 1)] if one else []
-            for name, one in lines.items()
-        }
-        functions = [function for one in lines.values() if one for function in one.functions]
-        return cls(env, lines, found, variables_in(functions))
+    def of(cls, env: gymnasium.Env[Any, Any]) -> SpecTrial:
+        """Proposals for an unwrapped environment that has been reset."""
+        levels = {name: levels_of(env, index) for name, index in RESULTS.items()}
+        paths: dict[CodeType, set[str]] = {}
+        for one in (one for found in levels.values() for one in found):
+            paths.setdefault(one.code, set()).update(_paths(one))
+        return cls(env, levels, {code: sorted(found) for code, found in paths.items()})
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[None]:
         """Runs the proposals at every step of the unwrapped environment, whatever wrappers call it."""
-        inner: Any = self.env
-        original = inner.step
-
-        def step(*arguments: Any, **named: Any) -> Any:
-            running = [one for found in self.candidates.values() for one in found if not one.failed]
-            for one in running:
-                one.before(inner, arguments, named)
-            result = original(*arguments, **named)
-            self.last = result[0]
-            self.steps += 1
-            for one in running:
-                if not one.failed:
-                    one.after(result[0], result[RESULTS[one.name]])
-            return result
-
-        try:
-            inner.step = step
-        except AttributeError:  # slots
-            yield
-            return
+        self._now, self._returned = Moment(), None
+        self._depth = dict.fromkeys(self.paths, 0)
+        previous = sys.getprofile()
+        sys.setprofile(self._watch if self._depth else previous)
         try:
             yield
         finally:
-            del inner.step
+            sys.setprofile(previous)
+        if not isinstance(self._returned, tuple):
+            return
+        self.steps += 1
+        for name, found in self.candidates.items():
+            for one in found:
+                if not one.failed:
+                    one.compare(self._returned[RESULTS[name]])
+                one.value = None
+
+    def _watch(self, frame: FrameType, event: str, value: Any) -> None:
+        """Called by Python at each call of a function and each return from one."""
+        code = frame.f_code
+        if code not in self._depth or event not in {"call", "return"}:
+            return
+        self._depth[code] += 1 if event == "call" else -1
+        level = next(one for found in self.levels.values() for one in found if one.code is code)
+        outermost = self._depth[code] == (event == "call")
+        if not outermost or (level.me and frame.f_locals.get(level.me) is not level.owner):
+            return
+        every = (one for found in self.candidates.values() for one in found)
+        running = [one for one in every if not one.failed and one.lines.level.code is code]
+        self._note(self._now.before if event == "call" else self._now.values, level, frame.f_locals)
+        for one in running:
+            if event == "call":
+                one.before(frame.f_locals)
+            else:
+                one.after(frame.f_locals)
+        if event == "return":
+            large = {n: v for n, v in frame.f_locals.items() if isinstance(v, dict | tuple | np.ndarray)}
+            self._now.large |= {level.key(name): held for name, held in large.items()}
+            if level is self.levels["reward"][0]:
+                self._returned = value
+
+    def _note(self, into: dict[str, Any], level: Level, names: Mapping[str, Any]) -> None:
+        for name, value in names.items():
+            if (kept := _numbers(value)) is not None:
+                into[level.key(name)] = kept
+        for one in self.paths[level.code]:
+            if (kept := _numbers(_at(level.owner, one))) is not None:
+                into[level.key(f".{one}")] = kept
+
+    def seen(self, observation: Any, action: Any, following: Any) -> None:
+        """Keep the variables of the last step with what a policy saw before it, did, and saw after it."""
+        if len(self.rows) < MOST_ROWS:
+            self._now.seen = (observation, action, following)
+            self._now.whole = {name for name, value in self._now.large.items() if equal(value, following)}
+            self._now.large = {}
+            held = {name: _numbers(value) for name, value in vars(self.env).items()}
+            self._now.own = {
+                name: value for name, value in held.items() if value is not None and value.size <= WIDEST
+            }
+            self.rows.append(self._now)
+
+    def propose(self, observation_space: Any, action_space: Any) -> None:
+        """Propose lines, cut at names whose values a policy knows."""
+        sides = self.sides(observation_space, action_space)
+        for name, levels in self.levels.items():
+            found = [
+                Candidate(name, lines, place)
+                for level in levels
+                for lines in self._proposals(level, sides)
+                for place in range(max(1, len(lines.body)))
+            ]
+            self.candidates[name] = found
+
+    def _proposals(self, level: Level, sides: Columns) -> Iterator[Sliced]:
+        keys = {key for row in self.rows for key in (*row.values, *row.whole)}
+        names = {key.partition(":")[2] for key in keys if key == level.key(key.partition(":")[2])}
+        told = arguments_of(level) | {ast.unparse(one) for one in results_of(level)}
+        known = {name for name in names - told if self.tied(level.key(name), sides).path}
+        middle = passing(level)
+        for cut in dict.fromkeys(map(frozenset, (known, set(), known | middle, middle))):
+            lines = sliced(level, set(cut))
+            if lines is not None and cut:  # a line that stays tells what it assigns
+                lines = sliced(level, set(cut) - {name for one in lines.body for name in stored_in(one)})
+            if lines is not None:
+                yield lines
+
+    def sides(self, observation_space: Any, action_space: Any) -> Columns:
+        """What a policy saw after each step, saw before it, and did."""
+        seen = [row.seen for row in self.rows if row.seen is not None]
+        return [
+            *columns(observation_space, [one[2] for one in seen], "next_obs"),
+            *columns(observation_space, [one[0] for one in seen], "obs"),
+            *columns(action_space, [one[1] for one in seen], "action"),
+        ]
+
+    def tied(self, key: str, sides: Columns, *, before: bool = False) -> Tie:
+        """What a variable is to a policy, at the end of the function that holds it or before it."""
+        if not before and all(key in row.whole for row in self.rows):
+            return Tie("next_obs", copied=True)
+        return tie([(row.before if before else row.values).get(key) for row in self.rows], sides) or Tie()
+
+    def names(self, observation_space: Any) -> dict[str, str]:
+        """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
+        seen = columns(observation_space, [row.seen[2] for row in self.rows if row.seen is not None], "obs")
+        found: dict[str, set[str]] = {}
+        for name in {name for row in self.rows for name in row.own}:
+            tied = tie([row.own.get(name) for row in self.rows], seen)
+            if tied is not None and tied.path and tied.scale is None and not tied.constant:
+                found.setdefault(tied.path, set()).add(name)
+        return {path: names.pop() for path, names in found.items() if len(names) == 1}
 
     def settle(self) -> None:
         """Go on with the first proposal of each that has passed so far."""
         for found in self.candidates.values():
             found[:] = [one for one in found if one.right][:1]
 
-    def seen(self, observation: Any) -> None:
-        """Keep what the environment's variables hold while a policy sees this observation."""
-        if len(self.rows) >= MOST_ROWS:
-            return
-        values = {name: _value(self.env, name) for name in self.variables}
-        for name, value in vars(self.env).items():
-            values.setdefault(f"env.{name}", value)
-        self.rows.append(
-            (observation, {n: v for n, value in values.items() if (v := _numbers(value)) is not None})
-        )
-
-    def passed(self, name: str) -> _Candidate | None:
+    def passed(self, name: str) -> Candidate | None:
         """The first proposal that gave every recorded result; None where none did."""
-        found = (one for one in self.candidates[name] if one.right and not self.disturbed)
-        return next((one for one in found if not (one.reads_observation and self.changed)), None)
-
-    def code(self, name: str) -> RewardCode | None:
-        """What passed, as text."""
-        lines, passed = self.lines[name], self.passed(name)
-        if lines is None or passed is None:
-            return None
-        entry = copy.deepcopy(lines.functions[0])
-        if passed.place:
-            entry.body.insert(passed.place, ast.Expr(ast.Constant(...)))
-        used = {n.id for n in ast.walk(entry) if isinstance(n, ast.Name)}
-        entry.args.args = [a for a in entry.args.args if a.arg in used]
-        entry.args.defaults = entry.args.defaults[: len(entry.args.args)]
-        entry.args.args += [ast.arg("next_obs")] if "next_obs" in used else []
-        texts = [
-            ast.unparse(ast.fix_missing_locations(function)) for function in (entry, *lines.functions[1:])
-        ]
-        texts[0] = "\n".join(
-            line.replace("...", MARK) if line == "    ..." else line for line in texts[0].splitlines()
-        )
-        return RewardCode(texts, dict(lines.words))
+        return next((one for one in self.candidates.get(name, ()) if one.right and not self.disturbed), None)
 
 
-def _value(env: Any, variable: str) -> Any:
-    """What a variable such as ``env.state[0]`` holds now; None where it cannot be read."""
-    value = env
+def _paths(level: Level) -> list[str]:
+    """Chains of attributes of a level's object that it, or methods that it calls, read."""
+    lines = sliced(level, passing(level)) or sliced(level, set())
+    helpers = lines.helpers.values() if lines is not None else ()
+    trees = [(one.node, one.me) for one in (level, *helpers) if one.me and one.owner is level.owner]
+    return sorted({chain for tree, me in trees for chain in _chains(tree, me)})
+
+
+def _chains(tree: ast.AST, me: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            text = ast.unparse(node)
+            if re.fullmatch(rf"{me}(\.\w+|\[-?\d*(:-?\d*)?\])+", text):
+                yield text.removeprefix(f"{me}.")
+
+
+def _at(owner: Any, chain: str) -> Any:
+    """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read."""
+    value = owner
     try:
-        for attribute, index in re.findall(r"\.(\w+)|\[([^\]]*)\]", variable):
-            value = getattr(value, attribute) if attribute else value[_index(index)]
+        for attribute, index in re.findall(r"(?:^|\.)(\w+)|\[([^\]]*)\]", chain):
+            if attribute:
+                value = getattr(value, attribute)
+            elif ":" in index:
+                value = value[slice(*(int(part) if part else None for part in index.split(":")))]
+            else:
+                value = value[int(index)]
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
     return value
 
 
-def _index(text: str) -> Any:
-    if ":" in text:
-        return slice(*(int(part) if part else None for part in text.split(":")))
-    return int(text)
+def _kept(value: Any) -> Any:
+    """A copy of plain values; objects stay what they are."""
+    plain = isinstance(value, bool | int | float | str | list | tuple | dict | set | np.ndarray | np.generic)
+    try:
+        return copy.deepcopy(value) if plain else value
+    except Exception:  # noqa: BLE001 - a container of foreign objects
+        return value
 
 
 def _numbers(value: Any) -> Any:
     """A copy of a number, or of a flat array or list of them; None for anything else."""
-    if isinstance(value, bool | int | float | np.number | np.bool_):
-        return np.array([float(value)])
-    if isinstance(value, list | tuple | np.ndarray):
-        try:
-            found = np.array(value, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            return None
-        return found if found.ndim == 1 and 0 < found.size <= LARGEST else None
-    return None
+    plain = isinstance(value, bool | int | float | np.number | np.bool_ | np.ndarray)
+    if not plain and not (isinstance(value, list | tuple) and 0 < len(value) <= LARGEST):
+        return None
+    try:
+        found = np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if found.ndim <= 1 and 0 < found.size <= LARGEST else None

@@ -1,8 +1,9 @@
-"""What the environment's variables are to a policy, by their values: a place in the observation, a constant, or hidden."""
+"""What a variable of an environment is to a policy, by its values: a place in what it sees or does, a constant, or hidden."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,10 @@ class Tie:
     """What a variable is.
 
     Attributes:
-        path: Where the observation holds it, or a scaled copy; empty where it does not.
+        path: Where a policy finds it, or a scaled copy; empty where it does not.
         words: What is told of it.
-        scale: (a, b) where it is a * obs + b; None where it is equal.
-        copied: Whether an observation may hold it, so that nothing is said of its being hidden.
+        scale: (a, b) where it is a * path + b; None where it is equal.
+        copied: Whether something seen may hold it, so that nothing is said of its being hidden.
         constant: Whether it never changed.
     """
 
@@ -37,46 +38,51 @@ class Tie:
     constant: bool = False
 
 
-Columns = Sequence[tuple[str, "NDArray[Any]"]]
-"""Path of every flat array inside observations, with one row for each observation."""
+Columns = Sequence[tuple[str, "NDArray[Any]", bool]]
+"""Path of every flat array inside values, one row for each value, and whether it is a single number."""
 
 
-def columns(space: AnySpace, observations: Sequence[Any]) -> Columns:
-    """The numbers of observations, by the flat arrays that hold them."""
-    found = []
-    for path, _ in leaves(space):
-        inner = [at(value, path) for value in observations]
+def columns(space: AnySpace, values: Sequence[Any], root: str) -> Columns:
+    """The numbers of values of a space, by the flat arrays that hold them."""
+    found: list[tuple[str, NDArray[Any], bool]] = []
+    for path, leaf in leaves(space):
+        inner = [at(value, path) for value in values]
         if inner and not isinstance(inner[0], str) and np.ndim(inner[0]) <= 1:
-            keys = "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in path)
-            found.append((f"obs{keys}", np.array([np.ravel(value) for value in inner], dtype=float)))
+            keys = "".join(f"[{json.dumps(key)}]" for key in path)
+            rows = np.array([np.ravel(value) for value in inner], dtype=float)
+            found.append((f"{root}{keys}", rows, leaf.shape in {(), None}))
     return found
 
 
-def tie(values: Sequence[Any], seen: Columns, *, scalar: Sequence[str] = ()) -> Tie | None:
+def tie(values: Sequence[Any], sides: Columns) -> Tie | None:
     """What a variable is to a policy; None where its values are no numbers of one shape.
 
     Args:
-        values: One array for each observation, None where it held something else.
-        seen: From `columns`.
-        scalar: Paths of observations that are single numbers.
+        values: One number or flat array for each row of the columns, None where it held something else.
+        sides: From `columns`, those that are preferred first.
     """
-    if not values or any(value is None for value in values) or len({len(value) for value in values}) != 1:
+    if (
+        not values
+        or any(value is None for value in values)
+        or len({np.shape(value) for value in values}) != 1
+    ):
         return None
     table = np.array(values, dtype=float)
+    listed = table.ndim > 1  # an array of one number is no number
+    table = table.reshape(len(table), -1)
     constant, size = bool((table == table[0]).all()), table.shape[1]
     if constant and (size == 1 or (table[0] == table[0, 0]).all()):
         text = number(float(table[0, 0])) if size == 1 else f"{size} times {number(float(table[0, 0]))}"
         return Tie(words=text, constant=True)
-    for path, observed in seen:
-        for start in range(observed.shape[1] - size + 1):
-            part = observed[:, start : start + size]
-            if np.allclose(part, table, rtol=1e-5, atol=1e-7):
+    if not np.isfinite(table).all():
+        return Tie(words="not always a number", copied=True)
+    for path, rows, single in sides:
+        for start in range(rows.shape[1] - size + 1):
+            if np.allclose(rows[:, start : start + size], table, rtol=1e-5, atol=1e-7):
                 return Tie(
-                    _place(path, start, size, observed.shape[1], path in scalar),
-                    copied=True,
-                    constant=constant,
+                    _place(path, start, size, rows.shape[1], single, listed), copied=True, constant=constant
                 )
-    found = next(_scaled(table, seen, scalar), None)
+    found = next(_scaled(table, sides, listed), None)
     if found is not None:
         return found
     if size > 1:
@@ -84,20 +90,18 @@ def tie(values: Sequence[Any], seen: Columns, *, scalar: Sequence[str] = ()) -> 
     return Tie(words=f"seen {rough_span(float(table.min()), float(table.max()))}")
 
 
-def _scaled(table: NDArray[Any], seen: Columns, scalar: Sequence[str]) -> Iterator[Tie]:
-    """Parts of an observation that are affine copies of a variable, number by number."""
+def _scaled(table: NDArray[Any], sides: Columns, listed: bool) -> Iterator[Tie]:
+    """Parts of what is seen that are affine copies of a variable, number by number."""
     size = table.shape[1]
-    for path, observed in seen:
-        for start in range(observed.shape[1] - size + 1):
-            lines = [_line(observed[:, start + i], table[:, i]) for i in range(size)]
-            if any(line is None for line in lines):
+    for path, rows, single in sides:
+        for start in range(rows.shape[1] - size + 1):
+            lines = [line for i in range(size) if (line := _line(rows[:, start + i], table[:, i]))]
+            if len(lines) < size:
                 continue
-            place = _place(path, start, size, observed.shape[1], path in scalar)
-            told = {(float(f"{a:.4g}"), float(f"{b:.4g}")) for a, b, _ in (line for line in lines if line)}
-            sure = all(line is not None and line[2] for line in lines)
-            yield Tie(
-                place if sure else "", scale=told.pop() if len(told) == 1 and sure else None, copied=True
-            )
+            told = {(float(f"{a:.6g}"), float(f"{b:.6g}")) for a, b, _ in lines}
+            sure = all(line[2] for line in lines) and len(told) == 1
+            place = _place(path, start, size, rows.shape[1], single, listed)
+            yield Tie(place if sure else "", scale=told.pop() if sure else None, copied=True)
 
 
 def _line(x: NDArray[Any], y: NDArray[Any]) -> tuple[float, float, bool] | None:
@@ -111,34 +115,19 @@ def _line(x: NDArray[Any], y: NDArray[Any]) -> tuple[float, float, bool] | None:
     offset = float(y[low] - slope * x[low])
     if not slope or not np.allclose(slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9):
         return None
-    return slope, offset, len(np.unique(x)) >= FEWEST
+    return slope, offset if abs(offset) > 1e-6 * float(np.abs(y).max()) else 0.0, len(np.unique(x)) >= FEWEST
 
 
-def _place(path: str, start: int, size: int, whole: int, scalar: bool) -> str:
-    if scalar or size == whole > 1:
+def _place(path: str, start: int, size: int, whole: int, single: bool, listed: bool) -> str:
+    if single or (size == whole and listed):
         return path
-    return f"{path}[{start}]" if size == 1 else f"{path}[{start}:{start + size}]"
+    return f"{path}[{start}:{start + size}]" if listed else f"{path}[{start}]"
 
 
-def in_words(found: Tie, root: str) -> str:
-    """Where a variable is read from: "next_obs[2]", "2 * next_obs[3] + 1"; empty where it is not in the observation."""
-    if not found.path:
-        return ""
-    path = found.path.replace("obs", root, 1)
-    if found.scale is None:
-        return path
+def in_words(found: Tie) -> str:
+    """Where a variable is read from: "next_obs[2]", "2 * next_obs[3] + 1"; empty where a policy does not see it."""
+    if not found.path or found.scale is None:
+        return found.path
     scale, offset = found.scale
-    head = path if scale == 1 else f"{number(scale)} * {path}"
-    return f"{head} {'-' if offset < 0 else '+'} {number(abs(offset))}" if offset else head
-
-
-def scalars(space: AnySpace) -> list[str]:
-    """Paths of the parts of a space that are single numbers without an index."""
-    return [
-        "obs" + "".join(f'["{key}"]' if isinstance(key, str) else f"[{key}]" for key in path)
-        for path, leaf in leaves(space)
-        if leaf.shape in {(), None}
-    ]
-
-
-Known = Mapping[str, Tie]
+    head = found.path if scale == 1 else f"{scale:.6g} * {found.path}"
+    return f"{head} {'-' if offset < 0 else '+'} {abs(offset):.6g}" if offset else head

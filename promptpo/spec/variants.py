@@ -69,7 +69,7 @@ def with_variants(
 
 def _words(variant: Variant, reveal: Reveal) -> str:
     """A variant's arguments; another environment's name only where names may be told."""
-    shown: Variant = variant if reveal == "named" else replace(variant, env_id="")
+    shown: Variant = variant if reveal in {"source", "named"} else replace(variant, env_id="")
     return shown.name
 
 

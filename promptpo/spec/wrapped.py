@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from promptpo.spec.source import first_line
+from promptpo.spec.documentation import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

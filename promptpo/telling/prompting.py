@@ -68,6 +68,7 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
     looking: str = "",
     once: bool = False,
     tables: bool = True,
+    source: bool = False,
 ) -> str:
     """The part of every request for a policy that never changes in a run.
 
@@ -82,6 +83,7 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
         looking: On pictures; empty where there are none.
         once: Nothing is asked for later.
         tables: Later requests show tables of steps.
+        source: The spec holds the environment's source.
     """
     goal = "the share of episodes that succeed, then the sum of rewards" if success else "the sum of rewards"
     return render(
@@ -95,6 +97,7 @@ def system_prompt(  # noqa: PLR0913 - the conditions of the template
         action_form=action,
         looking=looking,
         once=once,
+        source=source,
         tables=tables and not once,
         step_seconds=f"{LIMITS.step_seconds:g}",
         build_seconds=f"{LIMITS.construct_seconds:g}",
@@ -116,6 +119,7 @@ def system_prompt_for(spec: TaskSpec, config: Config) -> str:
         looking=render("looking", **pictures).strip() if pictures else "",
         once=config.budget.rounds == 1,
         tables=config.switches.history != "winners",
+        source=config.reveal == "source",
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from promptpo.spec.functions import function_of
 from promptpo.spec.known.base import Supplement, fields
-from promptpo.spec.source import method_of
 
 TASKS = {
     "assembly": "Pick up a nut by its handle and put its ring onto a peg | wrench head of the nut | the top of the peg",
@@ -105,7 +105,7 @@ def known(env: Any) -> Supplement | None:
 
 
 def _orientation(env: Any) -> str:
-    method = method_of(getattr(type(env), "_get_quat_objects", None))
+    method = function_of(env._get_quat_objects, "env") if hasattr(env, "_get_quat_objects") else None  # noqa: SLF001 - a foreign class
     text = ast.unparse(method.node) if method else ""
     if "as_quat" in text:
         return "its orientation as x, y, z, w"

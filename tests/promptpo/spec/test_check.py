@@ -81,8 +81,8 @@ PLANTED = {
     "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),
     "an index in the reward": (
         "CartPole-v1",
-        r"def reward\(action\):",
-        "def reward(action, next_obs):\n    pole = next_obs[7]",
+        r"def reward\(next_obs\):",
+        "def reward(next_obs):\n    pole = next_obs[7]",
         "next_obs[7] does not exist",
     ),
     "another environment": ("CartPole-v1", "Task: CartPole-v1", "Task: Acrobot-v1", "describes Acrobot-v1"),

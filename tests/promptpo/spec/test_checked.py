@@ -154,7 +154,7 @@ def test_what_is_not_known_is_said_to_be(name: str) -> None:
     """A reward that cannot be told from what moves the environment is not shown; its range is."""
     text = spec_of(name).text
     assert "How it is computed is not known." in text
-    assert "steps of random actions: seen " in text
+    assert "steps of random actions it was " in text
 
 
 def test_code_that_disturbs_its_environment_is_not_shown() -> None:
@@ -200,5 +200,5 @@ def test_branches_that_cannot_run_are_left_out() -> None:
 def test_flags_that_change_are_not_taken_for_constants() -> None:
     """``game_over`` is False at first; the penalty that hangs on it stays."""
     text = describe(Task("LunarLander-v3")).text
-    assert "if env.game_over or abs(next_obs[0]) >= 1.0:" in text
+    assert "if env.game_over or abs(state[0]) >= 1.0:" in text
     assert "reward = -100" in text

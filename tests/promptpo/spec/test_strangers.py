@@ -64,7 +64,7 @@ def test_variables_of_the_environment_are_found_in_the_observation() -> None:
     assert "# env.l: obs before the environment moves on, next_obs after." in spec("Lamps").text
     lamps = spec("Lamps").text
     assert lamps.index("before = env.l.sum()") < lamps.index("moves on here") < lamps.index("return float")
-    assert "# Not in the observation: env.calls (list such as" in spec("Lift").text
+    assert "-float(len(env.calls))" in spec("Lift").text
 
 
 def test_an_action_that_is_taken_apart_first_hides_no_reward() -> None:

@@ -82,7 +82,7 @@ def test_an_environment_of_ones_own_shows_its_reward_and_not_its_motion() -> Non
     assert "0.05" not in spec.text
     assert "0.5 *" not in spec.text
     assert 'self.temperature = obs["temperature"][0]' in spec.text.replace("temperature_0", "temperature")
-    assert 'info["success"] at any step of the episode: abs(env.temperature - 21) < 1' in spec.text
+    assert 'info["success"] at any step of the episode' in spec.text
     assert spec.reports_success
 
 
