@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -321,22 +322,18 @@ def _literal(value: Any) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
+_COMPARED = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not}
+
+
 def _decided(test: ast.expr) -> bool | None:
     """What a condition of constants comes to; None where it is open."""
-    plain = (
-        ast.Constant,
-        ast.Compare,
-        ast.UnaryOp,
-        ast.BoolOp,
-        ast.expr_context,
-        ast.cmpop,
-        ast.unaryop,
-        ast.boolop,
-    )
-    if not all(isinstance(node, plain) for node in ast.walk(test)):
-        return None
-    code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(test))), "<test>", "eval")
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _decided(test.operand)
+        return None if inner is None else not inner
     try:
-        return bool(eval(code, {}))  # noqa: S307 - constants and comparisons only
-    except TypeError:
+        if isinstance(test, ast.Compare) and type(test.ops[0]) in _COMPARED and len(test.ops) == 1:
+            left, right = ast.literal_eval(test.left), ast.literal_eval(test.comparators[0])
+            return bool(_COMPARED[type(test.ops[0])](left, right))
+        return bool(ast.literal_eval(test))
+    except (ValueError, TypeError):
         return None
