@@ -6,7 +6,6 @@ import string
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
-import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
@@ -109,14 +108,3 @@ def _standard(space: AnySpace) -> AnySpace:
     ):
         return spaces.Text(TEXT_LENGTH, min_length=0, charset=string.printable)
     return space
-
-
-def equal(a: Any, b: Any) -> bool:
-    """Whether two observations are the same."""
-    if isinstance(a, dict) or isinstance(b, dict):
-        both = isinstance(a, dict) and isinstance(b, dict) and set(a) == set(b)
-        return both and all(equal(a[key], b[key]) for key in a)
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(equal, a, b))
-    floats = all(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in (a, b))
-    return bool(np.array_equal(a, b, equal_nan=floats))

@@ -33,7 +33,7 @@ MARK = "...  # the environment moves on here"
 
 
 @dataclass
-class _Words:
+class _Told:
     """What is told of variables: where they are read, those that never changed, those that a policy does not see."""
 
     places: dict[str, str] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def coded(trial: SpecTrial, name: str, room: int, spaces: tuple[Any, Any]) -> Re
         shown.insert(passed.place, ast.Expr(ast.Constant(...)))
     body = _texts(level, shown)
     read = {n.id for n in ast.walk(ast.parse("\n".join(body))) if isinstance(n, ast.Name)}
-    words = _Words()
+    words = _Told()
     told = _tied_names(trial, lines, read, sides, words)
     if told is None:
         return None  # nobody could say what one of its names is
@@ -92,7 +92,7 @@ def coded(trial: SpecTrial, name: str, room: int, spaces: tuple[Any, Any]) -> Re
 
 
 def _tied_names(
-    trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words: _Words
+    trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words: _Told
 ) -> dict[str, str] | None:
     """Where a policy finds the arguments and cut names that are read; None where one of them is nothing known."""
     level, told = lines.level, {}
@@ -152,7 +152,7 @@ def _bodies(lines: Sliced) -> list[ast.stmt]:
 
 
 def _add_attributes(
-    words: _Words, trial: SpecTrial, level: Level, sides: Columns, functions: list[str], *, moves: bool
+    words: _Told, trial: SpecTrial, level: Level, sides: Columns, functions: list[str], *, moves: bool
 ) -> list[str]:
     """Tells what the attributes in code are; the functions with those that are constant by their values."""
     for one in trial.paths[level.code]:

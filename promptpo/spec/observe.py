@@ -13,10 +13,10 @@ from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
 from promptpo.envs.pictures import pictures_in
-from promptpo.envs.spaces import equal
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.horizon import EpisodeEnd
 from promptpo.spec.trial import SpecTrial
+from promptpo.spec.values import equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

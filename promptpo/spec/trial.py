@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.envs.spaces import equal
 from promptpo.spec.functions import Level, arguments_of, levels_of, results_of, stored_in
 from promptpo.spec.slicing import Sliced, passing, sliced
-from promptpo.spec.values import Columns, Tie, columns, tie
+from promptpo.spec.values import Columns, Tie, columns, equal, tie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +44,7 @@ class _View:
         return getattr(self.__dict__["_viewed"], name)
 
 
-class Candidate:
+class Proposal:
     """Lines that run with the environment moving on before the statement at `place`."""
 
     def __init__(self, name: str, lines: Sliced, place: int) -> None:
@@ -155,7 +154,7 @@ class SpecTrial:
     env: gymnasium.Env[Any, Any]
     levels: Mapping[str, Sequence[Level]]
     paths: Mapping[CodeType, Sequence[str]]
-    candidates: dict[str, list[Candidate]] = field(default_factory=dict)
+    candidates: dict[str, list[Proposal]] = field(default_factory=dict)
     rows: list[Moment] = field(default_factory=list)
     steps: int = 0
     disturbed: bool = False
@@ -241,7 +240,7 @@ class SpecTrial:
         sides = self.sides(observation_space, action_space)
         for name, levels in self.levels.items():
             found = [
-                Candidate(name, lines, place)
+                Proposal(name, lines, place)
                 for level in levels
                 for lines in self._proposals(level, sides)
                 for place in range(max(1, len(lines.body)))
@@ -291,7 +290,7 @@ class SpecTrial:
         for found in self.candidates.values():
             found[:] = [one for one in found if one.right][:1]
 
-    def passed(self, name: str) -> Candidate | None:
+    def passed(self, name: str) -> Proposal | None:
         """The first proposal that gave every recorded result; None where none did."""
         return next((one for one in self.candidates.get(name, ()) if one.right and not self.disturbed), None)
 

@@ -131,3 +131,14 @@ def in_words(found: Tie) -> str:
     scale, offset = found.scale
     head = found.path if scale == 1 else f"{scale:.6g} * {found.path}"
     return f"{head} {'-' if offset < 0 else '+'} {abs(offset):.6g}" if offset else head
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Whether two observations are the same."""
+    if isinstance(a, dict) or isinstance(b, dict):
+        both = isinstance(a, dict) and isinstance(b, dict) and set(a) == set(b)
+        return both and all(equal(a[key], b[key]) for key in a)
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(equal, a, b))
+    floats = all(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in (a, b))
+    return bool(np.array_equal(a, b, equal_nan=floats))
