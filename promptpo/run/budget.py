@@ -90,7 +90,21 @@ def allotted(purpose: Purpose, steps: int | None) -> int | None:
     return None if steps is None else int(TABLE[purpose].share * steps)
 
 
-def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, learns: bool) -> int:
+def affordable(left: int | None, candidates: int, *, each: int, look: int) -> int:
+    """How many of a round's candidates the steps pay for: an answer that no steps are left to play is paid for nothing.
+
+    Args:
+        left: Steps of the run; None without a limit.
+        candidates: That are wanted.
+        each: Steps that one takes in training.
+        look: Steps of a look at one on fresh starts, which the leader and another need besides.
+    """
+    return candidates if left is None else max(1, min(candidates, (left - 2 * look) // max(1, each)))
+
+
+def tuning_steps(
+    left: int | None, *, rounds: int, coming: int, length: float, learns: bool, looks: int = 0
+) -> int:
     """Steps for tuning one round's candidates.
 
     Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
@@ -103,10 +117,12 @@ def tuning_steps(left: int | None, *, rounds: int, coming: int, length: float, l
         coming: Steps that the candidates of a round need in training and validation.
         length: Steps of an episode, about.
         learns: Whether a language model learns from the rounds.
+        looks: Steps that are kept back to look at what comes out, of a quarter of what is left at most.
     """
     row = TABLE["tuning"]
     if left is None:
         return min(round(row.cap * length), UNLIMITED_STEPS)
+    left -= min(left // 4, looks)
     if not learns:
         return min(round(row.cap * length), left // min(2, max(1, rounds)))
     paid = (left - max(1, rounds) * coming) // max(1, rounds)

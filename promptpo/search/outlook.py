@@ -1,4 +1,4 @@
-"""RunStatus a run is when a round begins, as its requests are told, and what of its steps is for tuning."""
+"""Where a run is when a round begins, as its requests are told, and what of its steps is for tuning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.budget import tuning_steps
+from promptpo.run.budget import affordable, tuning_steps
 from promptpo.telling.run_status import RunStatus
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.search.context import SearchContext
     from promptpo.search.history import History
-
-FIRST_LOOK = 2
-"""Candidates, the leader among them, whose first look at fresh episodes is kept back from the round's programs."""
 
 
 def outlook(context: SearchContext, history: History) -> RunStatus:
@@ -31,9 +28,9 @@ def outlook(context: SearchContext, history: History) -> RunStatus:
     best, number = history.best(), history.rounds + 1
     length = round(_length(history.evidence(best).episodes)) if best else context.horizon
     left, candidates = ledger.steps_left(), config.candidates
-    if left is not None and best:  # an answer that no steps are left to play is paid for nothing
-        again = FIRST_LOOK * block_of(config) * length  # who is not looked at again is worth little
-        candidates = max(1, min(candidates, (left - again) // max(1, config.train_episodes * length)))
+    if best:
+        each, look = config.train_episodes * length, block_of(config) * length
+        candidates = affordable(left, candidates, each=each, look=look)
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
     tunes = config.switches.tune and config.tune != "none"
     planned = for_tuning(context, history, (), own=own)
@@ -75,11 +72,10 @@ def for_tuning(context: SearchContext, history: History, attempts: Sequence[Atte
     played += [_length(history.evidence(best).episodes)] if best else []
     length = max(played, default=float(horizon))  # what comes may last as long as the best does
     episodes = config.candidates * config.train_episodes + config.score_episodes
-    if left is not None:  # with tuned numbers an episode may last as long as any, and somebody has to look
-        left = max(0, left - own)
-        left -= min(left // 4, (config.train_episodes + config.score_episodes) * horizon)
     return tuning_steps(
-        left,
+        None if left is None else max(0, left - own),
+        looks=(config.train_episodes + config.score_episodes)
+        * horizon,  # tuned, an episode may last as long as any
         rounds=config.budget.rounds - history.rounds,
         coming=math.ceil(episodes * length),
         length=length,

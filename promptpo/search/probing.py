@@ -42,12 +42,6 @@ ASKED = "probe"
 MOST_PROBLEM = 300
 """Characters of what was wrong with one that are kept."""
 
-TOO_LONG = 2
-"""A report of so many times what is kept is to be written shorter."""
-
-WORTH = 0.1
-"""A repaired version needs this share of the steps of an experiment; with less left it is dropped."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
@@ -273,23 +267,14 @@ class Experimenter(Feature):
             if result.failure is not None:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break
-            said = [*texts, result.value or ""]
-            if n > self._most.episodes and len(experiments.report_of(said)) > TOO_LONG * REPORT:
-                break  # more than was planned may not cost what the others say
-            texts = said
-        long = len(experiments.report_of(texts))
+            texts.append(result.value or "")
         trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
         if fault is None and not any(map(experiments.tidy, texts)):
             return _Fault("failed in `report`", "it returned no text")
-        if fault is None and long > TOO_LONG * REPORT:  # a little too much is cut
-            return _Fault(
-                "reported too much", f"{long:,} characters, at most {REPORT:,} of all episodes are kept"
-            )
         return fault
 
     def _may_repair(self, trial: _Trial) -> bool:
-        left = self._most.steps - trial.steps
-        enough = trial.played or left >= WORTH * self._most.steps
+        enough = trial.played or trial.steps < self._most.steps
         return trial.repairs < self._repairs and self._spender.can("repair") and enough
 
     async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:
