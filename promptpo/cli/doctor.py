@@ -89,7 +89,7 @@ def _python() -> Iterator[Finding]:
 
 def _packages() -> Iterator[Finding]:
     found = versions()
-    names = ("gymnasium", "numpy", "openai", "anthropic", "cma")
+    names = ("gymnasium", "numpy", "RestrictedPython", "openai", "anthropic", "cma")
     missing = [name for name in names if name not in found]
     text = ", ".join(f"{name} {found[name]}" for name in names if name in found)
     yield Finding("packages", "ok", f"promptpo {found.get('promptpo', __version__)}, {text}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sandbox.gate.declared import params_problems
 from sandbox.gate.review import Review
+from sandbox.gate.second import refused
 from sandbox.gate.untyped import without_annotations
 
 MAX_NODES = 60_000
@@ -64,7 +65,12 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
     except (ValueError, RecursionError, MemoryError) as error:
         return Rejected(f"the source cannot be parsed: {error or 'it is nested too deeply'}")
     if not problems:
-        return without_annotations(tree, nodes, review.bindings)
+        doubts = refused(ast.parse(source))
+        return (
+            Rejected("; also ".join(doubts[:MAX_REASONS]))
+            if doubts
+            else without_annotations(tree, nodes, review.bindings)
+        )
     ordered = sorted(problems)
     reasons = [f"line {line}: {info}" for line, info in ordered[:MAX_REASONS]]
     more = len(ordered) - MAX_REASONS

@@ -29,7 +29,7 @@ RESULT = "result.json"
 FORMAT = 1
 
 PACKAGES = (
-    "promptpo", "gymnasium", "numpy", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env",
+    "promptpo", "gymnasium", "numpy", "RestrictedPython", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env",
     "openai", "anthropic", "cma", "torch", "stable-baselines3", "sb3-contrib",
 )  # fmt: skip
 
