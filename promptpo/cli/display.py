@@ -25,6 +25,7 @@ from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
+from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import episodes_in_words, number, one_line
 from sandbox.text import clean_line, clean_lines
@@ -214,10 +215,18 @@ def spending(ledger: Ledger | None) -> str:
     return text
 
 
+HOW = (
+    "  class Policy:  # mine.py, for: promptpo optimize ENV --start mine.py",
+    "      def act(self, obs):",
+    "          return ...  # what you would do; numbers declared in PARAMS are tuned",
+)
+"""How a controller of one's own is written."""
+
+
 def outcome(run: RunResult) -> str:
     """The result in a few lines."""
     data = run.data
-    lines = [f"Stopped: {run.stop_reason}."]
+    lines = [f"Stopped: {run.stop_reason}.", *(HOW if run.stop_reason == NOTHING_BETTER else ())]
     if data["best"] is None:
         return clean_lines(
             *lines,

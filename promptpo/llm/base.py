@@ -94,6 +94,7 @@ class Situation:
         slot: Which of the round's N samples this is, from 0.
         seed: Run seed.
         tried: All earlier candidates of the run, oldest first.
+        firsts: The first observations of a few episodes.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -103,6 +104,7 @@ class Situation:
     slot: int
     seed: int
     tried: tuple[Tried, ...] = ()
+    firsts: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

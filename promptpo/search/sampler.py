@@ -141,6 +141,7 @@ class Sampler:
             round=plan.round,
             slot=plan.slot,
             seed=self._config.seed,
+            firsts=tuple(self._spec.firsts),
             tried=tuple(
                 Tried(a.id, a.candidate.source, a.evaluation.outcome, a.evaluation.score())
                 for a in history.attempts

@@ -23,6 +23,14 @@ ALIKE = 0.02
 """Programs that were written apart have come together where they differ by no more than this share of what the best earns
 above policies that know nothing."""
 
+STALLED = 2
+"""Rounds in a row without anything better that end program search."""
+
+NOTHING_BETTER = (
+    "program search found nothing better in two rounds; a controller of your own (--start) or a language model "
+    "(--model) usually wins from here"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
@@ -124,8 +132,10 @@ def done(context: SearchContext, history: History) -> str:
         return f"solved: the mean return over all its episodes reached {context.threshold:g}"
     if history.ceiling:
         return f"the model sees no way to do noticeably better: {history.ceiling}"
+    if not context.learns:
+        return NOTHING_BETTER if history.stalled >= STALLED else ""
     ahead = prospect(history, context.threshold)
-    if ahead.worth or not context.learns:
+    if ahead.worth:
         return ""
     return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
 

@@ -212,7 +212,10 @@ class Dreamer:
     async def _tuned(self, n: int, dream: Dream, steps: int) -> Tuned | None:
         """The library's structures with numbers tuned in the model."""
         spaces = self._modeller.spaces
-        written = [Program.parse(write_program(genome, *spaces)) for genome in structures_for(*spaces)]
+        seen = self._modeller.experience.starts()
+        written = [
+            Program.parse(write_program(genome, *spaces, seen=seen)) for genome in structures_for(*spaces)
+        ]
         starts = [Start(f"d{i}", program, math.nan) for i, program in enumerate(written) if program.params]
         return await self.tuning(n, dream, starts[:DREAM_STRUCTURES], steps)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
 
 NARROWER = 0.5
 """A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
-
-FOCUS = 2
-"""For jointed bodies, whose episodes are long and whose structures have many numbers, the samples of round
-1 repeat so many structures: more of them would leave each too few steps (the loop drops duplicates)."""
 
 REFINED_SLOTS = 2
 """From round 2 on so many samples continue from the best; the others try something new."""
@@ -40,16 +35,15 @@ def propose(situation: Situation) -> str:
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
-    if library[0].structure in {"tracker", "oscillator"} and situation.round == 1:
-        situation = replace(situation, slot=situation.slot % FOCUS)
     if library[0].structure == "table":
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None
     if parent is None or situation.slot >= REFINED_SLOTS:
-        return write_program(_untried(situation, library, first=parent is None), observation, action)
+        fresh = _untried(situation, library, first=parent is None)
+        return write_program(fresh, observation, action, seen=situation.firsts)
     genome, tuned = parent
     child = genome if situation.slot == 0 else _with_another_term(situation, genome)
-    return write_program(child, observation, action, tuned)
+    return write_program(child, observation, action, tuned, situation.firsts)
 
 
 def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 POOLED = 4
 """An image becomes this many by this many block means."""
@@ -24,8 +24,11 @@ ONE_HOT = 8
 """Categories up to which a Discrete observation is one-hot."""
 
 NARROW, WIDE, WIDEST = 2.0, 100.0, 1e4
-"""Entries are scaled where their bounds are closer than the first or further apart than the second;
-between the two bounds are often far from what occurs, and further apart than the third they say nothing."""
+"""Entries are scaled where their bounds are closer than the first or no nearer than the second; between the two bounds are
+often far from what occurs, and further apart than the third they say nothing."""
+
+LARGE = 5.0
+"""Other entries are divided by the largest that was seen, where that is more: sums of large numbers are all or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,20 @@ class Features:
     helpers: tuple[str, ...] = ()
 
 
-def read_observation(space: spaces.Space[Any]) -> Features:
+def read_observation(space: spaces.Space[Any], seen: Sequence[Any] = ()) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
     Entries with narrow or wide bounds are scaled to -1..1, the others are left as they are; categories
     become one-hot or a fraction, images become block means, text is ignored.
 
+    Args:
+        space: Of the task.
+        seen: Some observations of it.
+
     Raises:
         UnsupportedSpaceError: A space without a fixed number of entries.
     """
-    parts = list(_parts(space, "obs", "x"))
+    parts = list(_parts(space, "obs", "x", seen))
     names = tuple(name for part in parts for name in part.names)
     if not names:
         return Features(("one",), ("return [1.0]",))
@@ -90,17 +97,17 @@ class _Part:
     helpers: tuple[str, ...] = ()
 
 
-def _parts(space: spaces.Space[Any], path: str, name: str) -> Iterator[_Part]:
+def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) -> Iterator[_Part]:
     if isinstance(space, spaces.Dict):
         for key, sub in space.spaces.items():
-            yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key))
+            yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key), [one[key] for one in seen])
     elif isinstance(space, spaces.Tuple):
         for i, sub in enumerate(space.spaces):
-            yield from _parts(sub, f"{path}[{i}]", _joined(name, i))
+            yield from _parts(sub, f"{path}[{i}]", _joined(name, i), [one[i] for one in seen])
     elif isinstance(space, spaces.Discrete):
         yield _discrete(space, path, name)
     elif isinstance(space, spaces.Box):
-        yield _box(space, path, name)
+        yield _box(space, path, name, seen)
     elif isinstance(space, spaces.MultiDiscrete):
         top = [max(1, int(n) - 1) for n in np.ravel(space.nvec)]
         yield _Part(_numbered(name, len(top)), f"(np.ravel({path}) / {_array(top)}).tolist()")
@@ -120,16 +127,19 @@ def _discrete(space: Any, path: str, name: str) -> _Part:
     return _Part((name,), f"[{index} / {n - 1}]")
 
 
-def _box(space: Any, path: str, name: str) -> _Part:
+def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     size = int(np.prod(space.shape))
     if len(space.shape) > 1 or size > LARGEST_VECTOR:
         return _image(space, path, name)
     low, high = np.ravel(space.low).astype(float), np.ravel(space.high).astype(float)
     width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.inf)
-    narrow, wide = (width > 0) & (width < NARROW), (width > WIDE) & (width < WIDEST)
+    narrow, wide = (width > 0) & (width < NARROW), (width >= WIDE) & (width < WIDEST)
     scaled = narrow | wide
     middle = np.where(scaled, np.where(scaled, low, 0.0) + np.where(scaled, width, 0.0) / 2, 0.0)
     half = np.where(scaled, np.where(scaled, width, 0.0) / 2, 1.0)
+    if len(seen):
+        most = np.abs([np.ravel(one).astype(float) for one in seen]).max(axis=0)
+        half = np.where(~scaled & (most > LARGE), [float(f"{value:.2g}") for value in most], half)
     expression = f"np.ravel({path})"
     if np.any(middle != 0.0):
         expression = f"({expression} - {_array(middle)})"
@@ -171,3 +181,23 @@ def _array(values: Any) -> str:
     if len(set(numbers)) == 1:
         return repr(numbers[0])
     return f"np.array({numbers})"
+
+
+def key_function(space: spaces.Space[Any]) -> str:
+    """Source of ``key(obs)``, which agrees with `promptpo.search.tuning.tabular.key_of`."""
+    if isinstance(space, spaces.Discrete):
+        expression = "int(obs)"
+    else:
+        expression = f"({''.join(f'{term}, ' for term in _terms(space, 'obs')).strip()})"
+    return f'def key(obs):\n    """The observation as a table key."""\n    return {expression}'
+
+
+def _terms(space: Any, path: str) -> list[str]:
+    if isinstance(space, spaces.Discrete):
+        return [f"int({path})"]
+    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
+        return [f"*(int(v) for v in np.ravel({path}))"]
+    keys = [repr(k) for k in space.spaces] if isinstance(space, spaces.Dict) else range(len(space.spaces))
+    return [
+        term for k, sub in zip(keys, subspaces(space), strict=True) for term in _terms(sub, f"{path}[{k}]")
+    ]

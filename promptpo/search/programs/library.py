@@ -6,15 +6,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from gymnasium import spaces
 
 from promptpo.program.tunables import Range, rounded
 from promptpo.search.programs.actions import count_actions, write_action
-from promptpo.search.programs.features import Features, count_states, read_observation
+from promptpo.search.programs.features import Features, count_states, key_function, read_observation
 from promptpo.search.programs.genome import Genome
-from promptpo.search.programs.joints import guess_joints
-from promptpo.search.programs.tables import key_function
-from promptpo.search.programs.writer import Input, Writer
+from promptpo.search.programs.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,24 +25,13 @@ STRATEGIES: Mapping[str, str] = {
     "it an action.",
     "gated": "Two weighted sums per output, one for each side of a gate that is itself a weighted sum: "
     "near the goal the policy behaves differently from far away.",
-    "pump": "Far from the goal the policy pushes with full strength in the direction of a weighted sum, "
-    "as one pumps a swing with its velocity; near it, it holds with a weighted sum.",
-    "neurons": "Four soft switches look at the observation, and the outputs weigh the switches.",
     "rules": "A decision list: the first condition on one number of the observation that holds decides.",
-    "oscillator": "One clock drives all actuators: each follows a sine of its own offset, amplitude and "
-    "phase, corrected by what looks like its own joint's position and velocity and by the body's posture.",
-    "tracker": "One clock drives all joints: each is pulled towards an angle that swings with an amplitude and "
-    "phase of its own, corrected by the body's posture.",
-    "wave": "One clock drives all actuators: each follows a sine of its own offset, amplitude and phase, "
-    "corrected by a few of the observation's numbers.",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
 }
 
 MOST_TABLE_STATES = 5000
 DISCOUNTS = (0.99, 0.995, 0.98, 0.999, 0.95)
 """Planning horizons that the variants of a table use."""
-
-SWITCHES = 4
 
 SIGN_BIAS = 0.1
 """Where only the sign of one sum counts, a bias as large as the weights would leave nothing to these."""
@@ -57,38 +43,24 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
     Raises:
         UnsupportedSpaceError: Nothing can be written for them.
     """
-    features, head = read_observation(observation), write_action(action)
+    head = write_action(action)
     states, actions = count_states(observation), count_actions(action)
     found: list[Genome] = []
     if states is not None and states <= MOST_TABLE_STATES and actions:
         found.append(Genome("table"))
-    if head.continuous and head.outputs > 1 and len(features.names) >= 2 * head.outputs:
-        jointed = guess_joints(observation, head.outputs) is not None
-        found += _moving(observation) if jointed else [Genome("wave"), Genome("linear")]
-    else:
-        found.append(Genome("linear"))
-    if head.continuous:
-        found += [Genome("gated"), Genome("linear", ("products",)), Genome("pump"), Genome("neurons")]
-    elif actions and actions > 2:  # noqa: PLR2004 - with two actions a scale and a choice are the same
-        found += [Genome("linear", ("ordered",)), Genome("gated", ("ordered",)), Genome("neurons")]
-        found += [Genome("gated"), Genome("linear", ("products",))]
-    else:
-        found += [Genome("gated"), Genome("linear", ("products",)), Genome("neurons")]
-    found += [Genome("rules"), Genome("linear", ("rates",))]
+    found.append(Genome("linear"))
+    if not head.continuous and actions and actions > 2:  # noqa: PLR2004 - with two a scale and a choice are the same
+        found += [Genome("linear", ("ordered",)), Genome("gated", ("ordered",))]
+    found += [Genome("gated"), Genome("linear", ("products",)), Genome("rules"), Genome("linear", ("rates",))]
     return found
 
 
-def _moving(observation: Space) -> list[Genome]:
-    """Structures for what looks like a jointed body; with bounds on the observation it is less likely one."""
-    if isinstance(observation, spaces.Box) and observation.is_bounded("below"):
-        found = [Genome("oscillator"), Genome("linear"), Genome("tracker")]
-    else:
-        found = [Genome("tracker"), Genome("oscillator"), Genome("linear")]
-    return [*found, Genome("oscillator", (), 1), Genome("wave")]
-
-
 def write_program(
-    genome: Genome, observation: Space, action: Space, tuned: Mapping[str, Range] | None = None
+    genome: Genome,
+    observation: Space,
+    action: Space,
+    tuned: Mapping[str, Range] | None = None,
+    seen: Sequence[Any] = (),
 ) -> str:
     """A policy module for a genome.
 
@@ -97,24 +69,21 @@ def write_program(
         observation: What the policy sees.
         action: What it returns.
         tuned: Ranges to use instead of the usual ones, for parameters of the same name.
+        seen: Some observations, which say how large their numbers are.
     """
     if genome.structure == "table":
         return _table(genome, observation, action)
-    features = read_observation(observation)
+    features = read_observation(observation, seen)
     head = write_action(action, ordered="ordered" in genome.terms)
-    joints = (
-        guess_joints(observation, head.outputs) if genome.structure in {"oscillator", "tracker"} else None
-    )
-    writer = Writer(genome, features, head.outputs, joints)
+    writer = Writer(genome, features, head.outputs)
     body = (
         _templates()
-        .get_template(f"{_template_name(genome)}.py.j2")
+        .get_template(f"{genome.structure}.py.j2")
         .render(
             writer=writer,
             outputs=range(head.outputs),
             gain=5.0 if head.continuous else 1.0,
             bias=SIGN_BIAS if count_actions(action) == 2 else 1.0,  # noqa: PLR2004
-            switches=[Input(f"h{i}", f"h{i}") for i in range(SWITCHES)],
             action=head.expression,
         )
     )
@@ -149,10 +118,6 @@ def _table(genome: Genome, observation: Space, action: Space) -> str:
         .render(actions=tuple(range(start, start + n)), discount=DISCOUNTS[genome.variant % len(DISCOUNTS)])
     )
     return _module(genome, None, (key_function(observation),), body, {})
-
-
-def _template_name(genome: Genome) -> str:
-    return "oscillator" if genome.structure == "wave" else genome.structure
 
 
 @cache

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from promptpo.program.tunables import Range
     from promptpo.search.programs.features import Features
     from promptpo.search.programs.genome import Genome
-    from promptpo.search.programs.joints import Joints
 
 MOST_WEIGHTS = 160
 """Weighted sums read at most so many numbers in all; wider observations are sampled by variant."""
@@ -22,13 +21,10 @@ NAMED = 8
 """Up to so many numbers become variables of their own; more stay in a list."""
 
 FEW = 3
-"""Numbers that a decision list or an oscillator's feedback picks."""
+"""Numbers that a decision list picks."""
 
 MEMORY = 0.95
 """Share of a running sum that is kept from step to step."""
-
-VELOCITY_SPAN = 0.2
-"""Bound of the weights of velocities, which are several times as large as positions."""
 
 WIDTH = 96
 INDENT = " " * 8
@@ -49,11 +45,10 @@ class Writer:
         genome: What is written.
         features: How the observation is read.
         outputs: Number of scores.
-        joints: Which entries belong to which actuator, where the structure uses that.
     """
 
-    def __init__(self, genome: Genome, features: Features, outputs: int, joints: Joints | None) -> None:
-        self.genome, self.features, self.joints = genome, features, joints
+    def __init__(self, genome: Genome, features: Features, outputs: int) -> None:
+        self.genome, self.features = genome, features
         self.params: dict[str, Range] = {}
         self._rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
         names = features.names
@@ -125,49 +120,6 @@ class Writer:
         terms = [self.param(name, 0.0, -bias * span, bias * span)]
         terms += [f"{self.param(f'{name}_{i.label}', 0.0, -span, span)} * {i.expression}" for i in inputs]
         return sum_lines(target, terms, INDENT + "    " * deeper)
-
-    def oscillator(self, j: int) -> str:
-        """Lines that assign a sine of its own offset, amplitude and phase, with feedback."""
-        shift = self.param(f"shift{j}", 0.0, -3.1416, 3.1416)
-        terms = [
-            self.param(f"offset{j}", 0.0, -1.0, 1.0),
-            f"{self.param(f'amplitude{j}', 0.5, 0.0, 1.5)} * math.sin(self.phase + {shift})",
-        ]
-        feedback = self.picks
-        if self.joints is not None:
-            position, velocity = self.joints.positions[j], self.joints.velocities[j]
-            terms.append(
-                f"{self.param(f'stiffness{j}', -0.5, -3.0, 1.0)} * {self.numbers[position].expression}"
-            )
-            terms.append(
-                f"{self.param(f'damping{j}', -0.05, -0.3, 0.1)} * {self.numbers[velocity].expression}"
-            )
-            feedback = [self.numbers[i] for i in self.joints.posture]
-            if self.genome.variant:
-                feedback = feedback[:2]
-        terms += [f"{self.param(f'correct{j}_{i.label}', 0.0, -1.0, 1.0)} * {i.expression}" for i in feedback]
-        return sum_lines(f"u{j}", terms, INDENT)
-
-    def tracker(self, j: int, joints: Joints) -> str:
-        """Lines that pull a joint towards a swinging target.
-
-        A sine and a cosine set amplitude and phase: unlike an angle they have no end where search gets stuck.
-        All joints are pulled alike: torques come scaled to the actuators, and the fewer numbers the better.
-        """
-        position = self.numbers[joints.positions[j]].expression
-        velocity = self.numbers[joints.velocities[j]].expression
-        terms = [
-            self.param(f"offset{j}", 0.0, -1.0, 1.0),
-            f"{self.param(f'sine{j}', 0.0, -1.5, 1.5)} * s",
-            f"{self.param(f'cosine{j}', 0.0, -1.5, 1.5)} * c",
-        ]
-        for i in joints.posture:
-            name = f"correct{j}_{self.numbers[i].label}"
-            span = VELOCITY_SPAN if i >= joints.first_velocity else 1.0
-            terms.append(f"{self.param(name, 0.0, -span, span)} * {self.numbers[i].expression}")
-        pull = f"{self.param('pull', 1.5, 0.3, 10.0)} * (goal - {position})"
-        damping = f"{self.param('damping', 0.05, 0.0, 0.5)} * {velocity}"
-        return f"{sum_lines('goal', terms, INDENT)}\n{INDENT}u{j} = {pull} - {damping}"
 
 
 def sum_lines(target: str, terms: Sequence[str], indent: str) -> str:

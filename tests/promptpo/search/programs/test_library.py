@@ -13,7 +13,6 @@ from promptpo.program import Program
 from promptpo.search.programs.actions import write_action
 from promptpo.search.programs.features import count_states, read_observation
 from promptpo.search.programs.genome import TERMS, Genome, read_genome
-from promptpo.search.programs.joints import guess_joints
 from promptpo.search.programs.library import STRATEGIES, structures_for, write_program
 from sandbox import check_source
 
@@ -125,37 +124,13 @@ def test_states_are_counted() -> None:
     assert count_states(CARTPOLE) is None
 
 
-def test_jointed_bodies_get_a_clock_that_knows_its_joints() -> None:
-    """Positions and velocities of the actuated joints are the last ones of each half."""
-    assert structures_for(CHEETAH, SIX_JOINTS)[:2] == [Genome("tracker"), Genome("oscillator")]
-    joints = guess_joints(CHEETAH, 6)
-    assert joints is not None
-    assert joints.positions == (2, 3, 4, 5, 6, 7)
-    assert joints.velocities == (11, 12, 13, 14, 15, 16)
-    assert joints.posture == (0, 1, 8, 9, 10)
-
-
-def test_with_bounds_a_weighted_sum_comes_beside_the_clock() -> None:
-    """Raw positions and velocities have no bounds: with them the layout is a weaker guess."""
-    bounded = spaces.Box(-5.0, 5.0, (17,))
-    assert structures_for(bounded, SIX_JOINTS)[:2] == [Genome("oscillator"), Genome("linear")]
-
-
-def test_a_tracker_reads_each_joint_and_the_posture() -> None:
-    """A target per joint, swung by the clock, the same pull; velocities get smaller weights than positions."""
-    source = write_program(Genome("tracker"), CHEETAH, SIX_JOINTS)
-    params = Program(source).params
-    assert 'p["pull"] * (goal - x[7]) - p["damping"] * x[16]' in source
-    assert params["correct0_x1"][1:] == (-1.0, 1.0)
-    assert params["correct0_x9"][1:] == (-0.2, 0.2)
-    assert len(params) == 3 + 6 * (3 + 5)
-
-
-def test_layouts_that_cannot_be_guessed() -> None:
-    """Too few entries, too many, or no vector."""
-    assert guess_joints(spaces.Box(-1, 1, (7,)), 4) is None
-    assert guess_joints(spaces.Box(-1, 1, (348,)), 17) is None
-    assert guess_joints(NESTED, 2) is None
+def test_numbers_that_are_seen_to_be_large_are_divided() -> None:
+    """Percentages are scaled by their bounds, large numbers without bounds by what was seen; small ones stay."""
+    space = spaces.Box(np.array([0.0, -np.inf, -np.inf]), np.array([100.0, np.inf, np.inf]), dtype=np.float64)
+    source = write_program(Genome("linear"), space, SIX_JOINTS, seen=[np.array([5.0, -320.0, 0.5])])
+    module: dict[str, Any] = {}
+    exec(compile(source, "policy", "exec"), module)  # noqa: S102 - our own templates
+    assert module["features"](np.array([75.0, 160.0, 0.5])) == [0.5, 0.5, 0.5]
 
 
 def test_features_of_a_nested_observation_have_names() -> None:
@@ -190,9 +165,7 @@ def test_every_structure_has_a_strategy() -> None:
     assert used == set(STRATEGIES)
 
 
-@pytest.mark.parametrize(
-    "genome", [Genome("linear"), Genome("wave", TERMS), Genome("neurons", ("sums",), 12)]
-)
+@pytest.mark.parametrize("genome", [Genome("linear"), Genome("gated", TERMS), Genome("rules", ("sums",), 12)])
 def test_a_genome_is_read_back_from_its_line(genome: Any) -> None:
     """Later rounds recognise what they build on."""
     assert read_genome(f'"""A policy.\n\nStructure: {genome}\n"""\n') == genome

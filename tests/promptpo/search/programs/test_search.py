@@ -124,17 +124,3 @@ def test_a_value_at_its_bound_moves_its_range() -> None:
     assert ranges["inside"] == (0.5, 0.25, 0.75)
     assert ranges["edge"] == (1.0, 0.5, 1.5)
     assert ranges["log"] == pytest.approx((1.0, 10**-0.5, 10**0.5))
-
-
-def test_jointed_bodies_get_few_structures_at_first() -> None:
-    """Long episodes and many numbers: round 1 repeats two structures, round 2 adds others."""
-    body = replace(
-        PENDULUM,
-        observation_space=spaces.Box(-np.inf, np.inf, (17,)),
-        action_space=spaces.Box(-1.0, 1.0, (6,)),
-    )
-    first = [propose(replace(body, slot=slot)) for slot in range(4)]
-    assert len(set(first)) == 2
-    assert {read_genome(source).structure for source in first} == {"tracker", "oscillator"}
-    second = replace(body, round=2, tried=(tried(first[0], 10.0), tried(first[1], 5.0)))
-    assert read_genome(propose(replace(second, slot=2))) == Genome("linear")
