@@ -18,8 +18,6 @@ from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
-from promptpo.program.reward_program import read_reward
-from promptpo.rollouts.agents import agent_file
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.observer import Observer
@@ -178,6 +176,10 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
     start, teacher = given.pop("start"), given.pop("teacher")
     rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
+    if teacher is not None:
+        from promptpo.rollouts.agents import agent_file
+
+        teacher = str(agent_file(teacher))
     task = _task(env_id, **{name: given.pop(name) for name in TASK_OPTIONS})
     config = config_of(
         task=task,
@@ -186,7 +188,7 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
         repair_model=repair_model,
         budget=Budget(given.pop("rounds"), **limits),
         start=policies_in([start] if isinstance(start, str | os.PathLike) else start, task),
-        teacher=str(agent_file(teacher)) if teacher is not None else None,
+        teacher=teacher,
         **given,
     )
     return Prepared(config, llm=llm, **rest)
@@ -194,8 +196,12 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
 
 def _task(env: EnvLike, *, reward: str | os.PathLike[str] | None, **made: Any) -> Task:
     """The task with this environment, and what its steps earn."""
-    program = read_reward(reward) if reward is not None else None
-    return replace(task_of(env, **made), reward=program)
+    task = task_of(env, **made)
+    if reward is None:
+        return task
+    from promptpo.program.reward_program import read_reward
+
+    return replace(task, reward=read_reward(reward))
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:

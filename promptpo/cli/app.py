@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,6 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli import inbox, many_commands, refining, result_commands, seeds_command, specs, view_commands
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
@@ -47,17 +46,33 @@ if TYPE_CHECKING:
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
 
+ELSEWHERE = {
+    "export": "result_commands",
+    "evaluate": "result_commands",
+    "show": "result_commands",
+    "list": "many_commands",
+    "compare": "many_commands",
+    "spec": "specs",
+    "play": "view_commands",
+    "report": "view_commands",
+    "track": "view_commands",
+    "doctor": "view_commands",
+    "inbox": "inbox",
+}
+"""Our commands that are not here: name to module, which is imported when the command is named."""
+
 DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 """What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
 
 
 class _Commands(TyperGroup):
-    """Our own commands, and those of installed packages, which are imported when they are named."""
+    """Our own commands, and those of installed packages; all but two are imported when they are named."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order in which ``--help`` shows them."""
         return [
             *super().list_commands(ctx),
+            *ELSEWHERE,
             *sorted(entry.name for entry in metadata.entry_points(group=COMMANDS)),
         ]
 
@@ -66,6 +81,11 @@ class _Commands(TyperGroup):
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             return found
+        if cmd_name in ELSEWHERE:
+            others = typer.Typer()
+            import_module(f"promptpo.cli.{ELSEWHERE[cmd_name]}").add_to(others)
+            group: Any = typer.main.get_group(others)
+            return group.get_command(ctx, cmd_name)
         for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
             try:
                 loaded = entry.load()
@@ -196,7 +216,9 @@ def optimize(
     from promptpo.run.checking import config_of
 
     if limits.refine is not None:
-        refining.check_refine(seeds=trying.seeds)
+        from promptpo.cli.refining import check_refine
+
+        check_refine(seeds=trying.seeds)
     model, models = one_or_several(asking.model)
     task = making.task(env_id)
     config = config_of(
@@ -248,7 +270,9 @@ def optimize(
         from promptpo.seeds import begin_seeds
 
         folder = out or default_directory(config.task)
-        seeds_command.finish(begin_seeds(config, trying.seeds, folder, _displays(showing)), showing)
+        from promptpo.cli.seeds_command import finish
+
+        finish(begin_seeds(config, trying.seeds, folder, _displays(showing)), showing)
         return
     with _display(showing) as observer:
         run = begin(config, out=out, observer=observer)
@@ -287,9 +311,13 @@ def resume(
         "trust": trusting.trust,
     }
     if limits.refine is not None:
-        refining.check_refine(seeds=1 if is_folder_of_seeds(run) else None)
+        from promptpo.cli.refining import check_refine
+
+        check_refine(seeds=1 if is_folder_of_seeds(run) else None)
     if is_folder_of_seeds(run):
-        seeds_command.finish(resume_seeds(run, _displays(showing), **changes), showing)
+        from promptpo.cli.seeds_command import finish
+
+        finish(resume_seeds(run, _displays(showing), **changes), showing)
         return
     with _display(showing) as observer:
         result = continued(run, observer=observer, **changes).run()
@@ -306,9 +334,10 @@ def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observe
         with choose_display(quiet=quiet, brief=brief) as display:
             yield display
         return
+    from promptpo.cli.seeds_command import named_for
     from promptpo.output.tracking import Several, tracker
 
-    names = [name if seed is None else seeds_command.named_for(name, seed) for name in showing.track]
+    names = [name if seed is None else named_for(name, seed) for name in showing.track]
     trackers = [tracker(name) for name in names]  # wrong names are told before anything starts
     with choose_display(quiet=quiet, brief=brief) as display:
         yield Several(display, trackers)
@@ -321,7 +350,9 @@ def _displays(showing: ShowingFlags) -> Callable[[int], AbstractContextManager[O
 
 def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> None:
     if refine is not None and result.data["best"] is not None:
-        result = refining.refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
+        from promptpo.cli.refining import refine_after
+
+        result = refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
     if showing.as_json:
         print_json({"run": str(result.directory), **result.data})
     if result.data["best"] is None:
@@ -329,11 +360,6 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
     from promptpo.run.control import INTERRUPTED
 
     if showing.film and not result.stop_reason.startswith(INTERRUPTED):
-        view_commands.add_episode(result)
+        from promptpo.cli.view_commands import add_episode
 
-
-result_commands.add_to(app)
-many_commands.add_to(app)
-specs.add_to(app)
-view_commands.add_to(app)
-inbox.add_to(app)
+        add_episode(result)

@@ -20,8 +20,6 @@ from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs import meta_world
 from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
-from promptpo.envs.family import make_family
-from promptpo.envs.foreign import builder_of
 from promptpo.envs.objects import OBJECTS
 from promptpo.envs.repeat import repeating
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
@@ -84,6 +82,8 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
             have different spaces.
     """
     if task.is_family:
+        from promptpo.envs.family import make_family
+
         return make_family(task, lambda single: make_env(single, render_mode=render_mode))
     env = _built(task, render_mode)
     try:
@@ -152,6 +152,8 @@ def _found(env_id: str) -> str | EnvSpec:
     if name in gymnasium.registry:
         return name
     if loaded is not None:
+        from promptpo.envs.foreign import builder_of
+
         return EnvSpec(
             name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
         )

@@ -9,7 +9,6 @@ from typing import Any
 import gymnasium
 
 from promptpo.envs.contract import ContractEnv, old_interface
-from promptpo.envs.rewarded import reward_fault
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
@@ -166,6 +165,8 @@ class Host:
             self._envs.clear()
             raise
         except RewardFailedError as error:
+            from promptpo.envs.rewarded import reward_fault
+
             raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise

@@ -30,7 +30,6 @@ from promptpo.run.spender import RECEIVING_SECONDS, check_wishes
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
-from promptpo.search.rewarding import FlatReward
 from promptpo.session.opened import OpenRun, keep
 from promptpo.session.results import write_page, write_results
 from promptpo.session.task import as_begun, described, settings_for
@@ -149,6 +148,8 @@ class Session:
         journal.listen(run.ledger.add)
         journal.listen(self.observer.event)
         if run.config.task.reward is not None:
+            from promptpo.search.rewarding import FlatReward
+
             journal.listen(FlatReward(self.observer.warn).event)
         sessions = sum(1 for _ in journal.of_kind("session"))
         journal.add(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program
 from promptpo.program.tunables import Range
-from promptpo.search.programs.genome import TERMS, Genome, read_genome
-from promptpo.search.programs.library import structures_for, write_program
+from promptpo.search.programs.library import TERMS, Genome, read_genome, structures_for, write_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

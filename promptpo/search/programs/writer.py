@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from promptpo.program.tunables import Range
     from promptpo.search.programs.features import Features
-    from promptpo.search.programs.genome import Genome
+    from promptpo.search.programs.library import Genome
 
 MOST_WEIGHTS = 160
 """Weighted sums read at most so many numbers in all; wider observations are sampled by variant."""

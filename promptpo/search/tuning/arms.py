@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.search.tuning.numbers import NumberSearch
-from promptpo.search.tuning.tabular import TableSearch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptpo.search.tuning.batches import Purse, SeedSource, Start
+    from promptpo.search.tuning.tabular import TableSearch
 
 
-Arm: TypeAlias = NumberSearch | TableSearch
+Arm: TypeAlias = "NumberSearch | TableSearch"
 """A search for one structure. `ask` gives the next generation, nothing where the steps do not pay for one, and `tell` learns from
 it; after so many as `leg` says, `go_on` is told what whole episodes of the first of `finalists` showed."""
 
@@ -21,6 +21,8 @@ it; after so many as `leg` says, `go_on` is told what whole episodes of the firs
 def arm_of(start: Start, seed: int, seeds: SeedSource, purse: Purse) -> Arm | None:
     """The method for a candidate; None where it has nothing to tune."""
     if start.program.table is not None and start.program.actions:
+        from promptpo.search.tuning.tabular import TableSearch
+
         return TableSearch(start, seeds, purse)
     if any(high > low for _, low, high in start.program.params.values()):
         return NumberSearch(start, seed, seeds, purse)

@@ -9,7 +9,6 @@ import numpy as np
 
 from promptpo.cma_es import evolution_strategy
 from promptpo.search.tuning.batches import WORST, Batch, Finalist, Tuned, failed, score
-from promptpo.search.tuning.directions import MirroredDirections
 from promptpo.search.tuning.sensitivity import Trials, moved
 from promptpo.search.tuning.space import ParamSpace
 from sandbox import Trial
@@ -173,6 +172,8 @@ class NumberSearch:
         self._best = None
         usual = 4 + int(3 * math.log(max(2, self.size)))
         if self.size > MANY:
+            from promptpo.search.tuning.directions import MirroredDirections
+
             self._es = MirroredDirections(place, width / FIRST_STEP, population or usual, self._rng)
         else:
             self._es = evolution_strategy(place[: self.size], width, self._rng, popsize=population or usual)

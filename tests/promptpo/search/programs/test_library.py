@@ -12,8 +12,14 @@ from promptpo.errors import UnsupportedSpaceError
 from promptpo.program import Program
 from promptpo.search.programs.actions import write_action
 from promptpo.search.programs.features import count_states, read_observation
-from promptpo.search.programs.genome import TERMS, Genome, read_genome
-from promptpo.search.programs.library import STRATEGIES, structures_for, write_program
+from promptpo.search.programs.library import (
+    STRATEGIES,
+    TERMS,
+    Genome,
+    read_genome,
+    structures_for,
+    write_program,
+)
 from sandbox import check_source
 
 CARTPOLE = spaces.Box(
