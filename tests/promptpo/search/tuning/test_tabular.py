@@ -5,9 +5,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from promptpo.search.programs.features import key_function
 
 from promptpo.program import Program
+from promptpo.search.programs.features import key_function
 from promptpo.search.programs.library import Genome, write_program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.model import TableModel, key_of
