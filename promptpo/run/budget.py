@@ -108,8 +108,8 @@ def tuning_steps(
     """Steps for tuning one round's candidates.
 
     Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
-    stays for later rounds. Where nothing learns from the rounds, each gets half of what is left, however little: going on is
-    worth more than beginning again.
+    stays for later rounds. Where nothing learns from the rounds, each gets all that is left: going on is worth more than
+    beginning again.
 
     Args:
         left: Of the run; None without a limit.
@@ -124,7 +124,7 @@ def tuning_steps(
         return min(round(row.cap * length), UNLIMITED_STEPS)
     left -= min(left // 4, looks)
     if not learns:
-        return min(round(row.cap * length), left // min(2, max(1, rounds)))
+        return min(round(row.cap * length), left)
     paid = (left - max(1, rounds) * coming) // max(1, rounds)
     paid = max(paid, left // 2) if rounds <= 1 else paid
     return min(round(row.cap * length), paid) if paid >= row.floor * length > 0 else 0

@@ -82,6 +82,8 @@ class NumberSearch:
         if self.length < self._whole and purse.spent >= SHORT_UNTIL * purse.steps:
             self._before, self.length = self.finalists(), self._whole
             self._begin(self._middle(), LATER_STEP)
+        elif self._flat and self.length < self._whole:  # what tells no vectors apart is too short
+            self.length = min(self._whole, 2 * self.length)
         if purse.cost(self.population, self.length) > purse.left:
             return []
         self._asked = [np.asarray(one) for one in self._es.ask()]
