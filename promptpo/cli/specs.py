@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from promptpo.cli.arguments import (
     AsJson,
@@ -27,10 +28,27 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 
+class _WithOwnCheck(TyperCommand):
+    """``--check`` takes a file or nothing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        for at, one in enumerate(args):
+            if one == "--check" and (at + 1 == len(args) or args[at + 1].startswith("-")):
+                args = [*args[:at], f"--check={OWN}", *args[at + 1 :]]
+                break
+        return list(super().parse_args(ctx, args))
+
+
+OWN = "."
+"""What stands for the generated spec where a file is checked."""
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
     app.command(
-        epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py"
+        cls=_WithOwnCheck,
+        epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py",
     )(spec)
 
 
@@ -38,7 +56,11 @@ def spec(
     env_id: EnvId,
     output: Output = None,
     check: Annotated[
-        Path | None, typer.Option(help="Compare an edited spec file with the environment instead.")
+        Path | None,
+        typer.Option(
+            help="Compare an edited spec file with the environment instead; without a file, say which statements of the generated "
+            "one were held against steps, and how."
+        ),
     ] = None,
     env_kwargs: ManyEnvKwargs = None,
     max_episode_steps: Horizon = None,
@@ -61,6 +83,15 @@ def spec(
     task = task_from_flags(
         env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
     )
+    if check is not None and str(check) == OWN:
+        from promptpo.spec import describe
+
+        checks = describe(task, reveal=reveal).checks
+        if as_json:
+            print_json({"env": task.env_id, "checks": list(checks)})
+        else:
+            say(clean_lines(*checks))
+        return
     if check is not None:
         _check(check, task, as_json=as_json)
         return

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 
+from promptpo.envs.family import differing
 from promptpo.spec.documentation import first_line
-from promptpo.spec.functions import Level, arguments_of, changed_attributes, locals_of, read_in, value_of
+from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, read_in, value_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
 from promptpo.spec.slicing import Sliced, sliced
 from promptpo.spec.values import Columns, Tie, in_words
@@ -80,7 +82,7 @@ def coded(trial: SpecTrial, name: str, room: int, spaces: tuple[Any, Any]) -> Re
     told = _tied_names(trial, lines, read, sides, words)
     if told is None:
         return None  # nobody could say what one of its names is
-    functions = _reached([_defined(name, told, body, read), *_helpers(trial, lines, sides)])
+    functions = reached([_defined(name, told, body, read), *_helpers(trial, lines, sides)])
     if sum(map(len, functions)) > room:
         return None
     functions = _add_attributes(words, trial, level, sides, functions, moves=bool(passed.place))
@@ -101,14 +103,14 @@ def _tied_names(
         found = trial.tied(level.key(one), sides, before=one in arguments)
         if found.path and in_words(found) != one:
             told[one] = in_words(found)
-        elif not found.path and one not in {"action", "info"} and not found.words:
+        elif not found.path and one not in {"action", "info"} and not (found.words or found.copied):
             return None
         elif not found.path:
             words.add(one, found)
     return told
 
 
-def _reached(functions: list[str]) -> list[str]:
+def reached(functions: list[str]) -> list[str]:
     """The first function, and those that are named in one that is reached."""
     kept, rest = functions[:1], functions[1:]
     while True:
@@ -161,6 +163,8 @@ def _add_attributes(
         if not any(here.search(text) for text in functions):
             continue
         found = trial.tied(key, sides)
+        if found.constant and isinstance(level.owner, gymnasium.Env) and one in differing(level.owner):
+            continue
         if found.constant and _is_property(level, one):
             functions = [here.sub(found.words, text) for text in functions]
         elif not found.path and found.words:
@@ -257,7 +261,7 @@ class _Shown(ast.NodeTransformer):
                 or node.attr in getattr(owner, "__dict__", {})
                 or isinstance(inspect.getattr_static(owner, node.attr, None), int | float | str)
             )
-            changed = not isinstance(owner, ModuleType) and node.attr in changed_attributes(type(owner))
+            changed = not isinstance(owner, ModuleType) and not is_fixed(owner, node.attr)
             number = isinstance(value, bool | int | float | str | np.number | np.bool_) or (
                 isinstance(value, tuple | list)
                 and len(str(value)) < SHORT
@@ -276,7 +280,7 @@ class _Shown(ast.NodeTransformer):
             and isinstance(node.slice, ast.Constant)
         ):
             owner, value = value_of(self._level, node.value.value), table.get(node.slice.value)
-            fixed = node.value.attr not in changed_attributes(type(owner))
+            fixed = is_fixed(owner, node.value.attr)
             if (
                 fixed
                 and isinstance(value, bool | int | float | str | list | tuple)

@@ -15,6 +15,7 @@ from promptpo.envs.patience import BUILDING, patience
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
+from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
 from promptpo.spec.fit import fitted
@@ -105,6 +106,7 @@ class TaskSpec:
         info: Numeric entries of ``info`` with the least and the most that was observed.
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
+        checks: Which statements were held against steps, and how, one sentence each.
     """
 
     text: str
@@ -125,6 +127,7 @@ class TaskSpec:
     info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     first_frames: tuple[tuple[str, bytes], ...] = ()
     cut: int | None = None
+    checks: tuple[str, ...] = ()
 
 
 def describe(
@@ -242,6 +245,7 @@ def describe_env(
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
     parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
+    checks = tuple(checks_of(parts, facts, observed, sources))
     text = render(parts)
     if reveal == "source":
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
@@ -262,7 +266,9 @@ def describe_env(
     spec = _spec_of(text, facts, observed, sources)
     says = task.reward.says_success if task.reward is not None else spec.reports_success
     warnings = _warnings(task, observed)
-    spec = replace(spec, gaps=gaps, first_frames=frames, reports_success=says, warnings=warnings)
+    spec = replace(
+        spec, gaps=gaps, first_frames=frames, reports_success=says, warnings=warnings, checks=checks
+    )
     return spec, observed
 
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import gymnasium
+import gymnasium
+
+from promptpo.envs.family import differing
 
 DEEPEST = 4
 """Functions that call one another on the way to the one that computes the result."""
@@ -241,6 +242,12 @@ def read_in(node: ast.AST, me: str) -> set[str]:
         ):
             found.add(ast.unparse(inner))
     return found
+
+
+def is_fixed(owner: Any, name: str) -> bool:
+    """Whether an attribute of an object is a constant: set by nothing but its construction, the same in all variants."""
+    varies = isinstance(owner, gymnasium.Env) and name in differing(owner)
+    return name not in changed_attributes(type(owner)) and not varies
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.coded import coded
+from promptpo.spec.coded import coded, reached
 from promptpo.spec.functions import changed_attributes, function_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
 from promptpo.spec.prose import sentences_of, trimmed, without_defaults
@@ -80,7 +80,7 @@ def only_ending(code: RewardCode | None) -> RewardCode | None:
     first = next((i for i, text in enumerate(functions) if text.startswith("def terminated(")), None)
     if code is None or first is None:
         return None
-    kept = functions[first:]
+    kept = reached([functions[first], *functions[:first], *functions[first + 1 :]])
     shown = "\n".join(kept)
     words = {name: text for name, text in code.words.items() if re.search(rf"{re.escape(name)}(?!\w)", shown)}
     return replace(code, functions=kept, words=words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,20 @@ from gymnasium import spaces
 from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.body import with_motors
 from promptpo.spec.fields import SPANNED, bounds, choices_of, example_of, fields_of, named_choices, with_seen
-from promptpo.spec.parts import identifier
+from promptpo.spec.parts import Field, identifier, unique
 from promptpo.spec.paths import reader
 from promptpo.spec.prose import note
 from promptpo.spec.rows import finite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import gymnasium
 
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Field, Parts
+    from promptpo.spec.parts import Parts
 
 
 def with_observation(
@@ -48,7 +49,10 @@ def with_observation(
         if extra.w_first:
             found = [_w_first(item) for item in found]
         sources["State"] = "documentation" if section.tables else "space"
+        found = _whole_boxes(found, space, names_kept(env.unwrapped))
         found = _named(found, observed, space)
+        names = unique([item.name for item in found])
+        found = [replace(item, name=name) for item, name in zip(found, names, strict=True)]
     text = note(section.text, room)
     if extra.observation_note is not None:
         text = extra.observation_note if same else ""
@@ -60,11 +64,52 @@ def with_observation(
     )
 
 
-_NAMELESS = re.compile(r"(?:x|values|value|array)(?:_\d+)*$|(?:part|\w+)(?:_\d+)+$")
+def names_kept(env: Any) -> dict[int, list[str]]:
+    """Lists of names that an environment keeps as ``state_names``, ``reference_names`` and the like, by their length."""
+    found: dict[int, list[list[str]]] = {}
+    for name in dir(env):
+        if not re.search(
+            r"(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)$", name
+        ):
+            continue
+        value = getattr(env, name, None)
+        if isinstance(value, list | tuple | np.ndarray) and all(isinstance(one, str) for one in value):
+            listed = [str(one) for one in value]
+            if len(set(listed)) == len(listed) and listed not in found.setdefault(len(listed), []):
+                found[len(listed)].append(listed)
+    return {n: lists[0] for n, lists in found.items() if len(lists) == 1}
+
+
+def _whole_boxes(found: Sequence[Field], space: Any, kept: Mapping[int, list[str]]) -> list[Field]:
+    """The fields with those of a box without names one by one, where the environment keeps as many names."""
+    fields = list(found)
+    for path, leaf in leaves(space):
+        root = "obs" + "".join(f"[{json.dumps(key)}]" for key in path)
+        inner = [one for one in fields if one.path == root or one.path.startswith(f"{root}[")]
+        plain = (
+            isinstance(leaf, spaces.Box)
+            and len(leaf.shape) == 1
+            and all(_NAMELESS.match(one.name) for one in inner)
+        )
+        names = kept.get(leaf.shape[0]) if plain and leaf.shape else None
+        if not names or not inner:
+            continue
+        low, high = np.ravel(leaf.low), np.ravel(leaf.high)
+        named = [
+            Field(re.sub(r"\W+", "_", name), f"{root}[{i}]", finite(float(low[i])), finite(float(high[i])))
+            for i, name in enumerate(names)
+        ]
+        at = fields.index(inner[0])
+        fields = [one for one in fields if one not in inner]
+        fields[at:at] = named
+    return fields
+
+
+_NAMELESS = re.compile(r"(?:x|values|value|array|part)(?:_(?:\d+|to))*$")
 
 
 def _named(found: Sequence[Field], observed: Observed, space: Any) -> list[Field]:
-    """Numbers without a name under that of the attribute that always held them."""
+    """Numbers without a name under that of a list of names that the environment keeps, or of the attribute that held them."""
     names = observed.trial.names(space) if observed.trial is not None else {}
     taken = {item.name for item in found}
     named = []

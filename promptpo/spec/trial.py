@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium import spaces
 
 from promptpo.spec.functions import Level, arguments_of, levels_of, results_of, stored_in
 from promptpo.spec.slicing import Sliced, passing, sliced
@@ -263,9 +264,10 @@ class SpecTrial:
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""
         seen = [row.seen for row in self.rows if row.seen is not None]
+        after, before = ([_within(observation_space, one[at]) for one in seen] for at in (2, 0))
         return [
-            *columns(observation_space, [one[2] for one in seen], "next_obs"),
-            *columns(observation_space, [one[0] for one in seen], "obs"),
+            *columns(observation_space, after, "next_obs"),
+            *columns(observation_space, before, "obs"),
             *columns(action_space, [one[1] for one in seen], "action"),
         ]
 
@@ -277,7 +279,11 @@ class SpecTrial:
 
     def names(self, observation_space: Any) -> dict[str, str]:
         """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
-        seen = columns(observation_space, [row.seen[2] for row in self.rows if row.seen is not None], "obs")
+        seen = columns(
+            observation_space,
+            [_within(observation_space, row.seen[2]) for row in self.rows if row.seen],
+            "obs",
+        )
         found: dict[str, set[str]] = {}
         for name in {name for row in self.rows for name in row.own}:
             tied = tie([row.own.get(name) for row in self.rows], seen)
@@ -293,6 +299,12 @@ class SpecTrial:
     def passed(self, name: str) -> Proposal | None:
         """The first proposal that gave every recorded result; None where none did."""
         return next((one for one in self.candidates.get(name, ()) if one.right and not self.disturbed), None)
+
+
+def _within(space: Any, observation: Any) -> Any:
+    """The observation without the number of its variant, where the space has none."""
+    shown = isinstance(observation, dict) and not isinstance(space, spaces.Dict)
+    return observation["observation"] if shown else observation
 
 
 def _paths(level: Level) -> list[str]:

@@ -85,9 +85,17 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie | None:
     found = next(_scaled(table, sides, listed), None)
     if found is not None:
         return found
+    if size > 1 and any(_seen(column, sides) for column in table.T):
+        return Tie(copied=True)  # in pieces, or in another order
     if size > 1:
         return Tie(words=f"{size} numbers" + (", always the same" if constant else ""), constant=constant)
     return Tie(words=f"seen {rough_span(float(table.min()), float(table.max()))}")
+
+
+def _seen(column: NDArray[Any], sides: Columns) -> bool:
+    """Whether a number that changes is seen somewhere, scaled or as it is."""
+    changes = bool((column != column[0]).any())
+    return changes and any(_line(one, column) for _, rows, _ in sides for one in rows.T)
 
 
 def _scaled(table: NDArray[Any], sides: Columns, listed: bool) -> Iterator[Tie]:

@@ -277,7 +277,7 @@ def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
     assert "0.008" in own
     assert '"seconds_per_step": 0.008' in other
     assert "Not in the observation: env.data.qpos[0]" in other
-    assert "def terminated():\n    return not is_healthy()" in other, (
+    assert "def terminated():\n    return not env.is_healthy" in other, (
         "what ends an episode does so whatever is asked for"
     )
     assert "def is_healthy():" in other
