@@ -123,7 +123,9 @@ class PlainDisplay(Observer):
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
 
     def finished(self, run: RunResult) -> None:
-        """Say what came out."""
+        """Say what came out, after what the last race changed."""
+        for change in run.data.get("changes", ())[self._changes :]:
+            self.line(f"  {change}")
         if self.brief:
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:

@@ -119,6 +119,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["references"] = {name: scored(one) for name, one in outcome.references.items()}
     content["verdict"] = verdict(facts)
+    content["changes"] = list(outcome.history.changes)
     kept = any(one["kept"] for one in state.promises.values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"

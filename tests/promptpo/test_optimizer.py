@@ -204,6 +204,14 @@ def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) ->
     assert 1 <= len(asked) < 3
 
 
+def test_a_change_of_the_best_is_told(tmp_path: Path) -> None:
+    """In the result and in the report, with the paired difference."""
+    run = optimize(Model({"r1.c1": WEAK}, default=GOOD), tmp_path / "run", rounds=2, candidates=1)
+    [change] = run.data["changes"]
+    assert change.startswith("r2c1 takes the lead from r1c1: +")
+    assert change in (run.directory / "report.html").read_text(encoding="utf-8").replace("&#43;", "+")
+
+
 def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The registered threshold, on validation seeds, ends the run; its command is kept so that it can be typed again."""
     typed = ["promptpo", "optimize", "CartPole-v1", "--hint", "the pole's angle is all"]
