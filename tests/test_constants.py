@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "results" / "worth" / "constants.toml"
 
-OPEN = 66
+OPEN = 65
 """Constants of which nothing says that another value would not do better; this number may only fall."""
 
 
@@ -50,7 +50,8 @@ def deciding() -> dict[tuple[str, str], str]:
 def test_every_deciding_constant_has_a_row() -> None:
     """With its value; and no row is of a constant that is gone."""
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["constant"]
-    assert {(one["where"], one["name"]): one["value"] for one in rows} == deciding()
+    told = {(one["where"], one["name"]): one["value"] for one in rows}
+    assert dict(told.items() ^ deciding().items()) == {}, f"correct {TABLE.name}"
     assert all(one["row"] for one in rows)
 
 
