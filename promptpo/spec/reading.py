@@ -158,30 +158,6 @@ def names_of(text: str) -> Mapping[str, str]:
     return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
 
 
-_POSTURE = re.compile(
-    r"(?:^|_)(?:height|altitude|pitch|roll|tilt|lean|inclination|upright\w*|orientation)(?:_|$)|^z(?:_|$)|_z$"
-    r"|^(?:angle|theta)$|(?:^|_)(?:torso|hull|trunk|body|root|base|chassis|pelvis|pole\w*|tip)_(?:\w+_)?angle(?:_|$)"
-    r"|(?:^|_)angle_(?:\w+_)?(?:torso|hull|trunk|body|root|base|chassis|pelvis|pole\w*|tip)(?:_|$)"
-)
-_MOTION = re.compile(r"velocit|speed|rate|acceler|(?:^|_)v[xyz]?(?:_|$)|/s\b")
-
-
-def posture_of(text: str) -> tuple[str, ...]:
-    """What a spec calls the parts of an observation that tell how the body stands: its height, how its trunk leans.
-
-    They say why something that stands or flies falls, whatever its limbs do; by the words that the field uses for them.
-    """
-    try:
-        state = read(text).parts.get("State")
-    except SyntaxError:
-        return ()
-    return tuple(
-        said.name
-        for said in (state.fields if state is not None else ())
-        if _POSTURE.search(said.name) and not _MOTION.search(f"{said.name} {said.remark}")
-    )
-
-
 def _comments(text: str) -> dict[int, str]:
     """Line to the comment on it, whole-line comments joined onto the first line of code below them."""
     found: dict[int, str] = {}

@@ -30,6 +30,9 @@ CLOSE = 1e-4
 WIDEST = 8
 """Numbers of an attribute that may name a part of the observation."""
 
+ENOUGH_ROWS = 60
+"""Steps that are watched for names alone, where no lines are left to run."""
+
 LARGEST, MOST_ROWS = 400, 300
 """Numbers of a variable, and steps, that are kept to compare it with observations."""
 
@@ -178,7 +181,10 @@ class SpecTrial:
         self._now, self._returned = Moment(), None
         self._depth = dict.fromkeys(self.paths, 0)
         previous = sys.getprofile()
-        sys.setprofile(self._watch if self._depth else previous)
+        open_ = not self.candidates or any(
+            not one.failed for found in self.candidates.values() for one in found
+        )
+        sys.setprofile(self._watch if self._depth and (open_ or len(self.rows) < ENOUGH_ROWS) else previous)
         try:
             yield
         finally:
@@ -311,8 +317,12 @@ def _paths(level: Level) -> list[str]:
     """Chains of attributes of a level's object that it, or methods that it calls, read."""
     lines = sliced(level, passing(level)) or sliced(level, set())
     helpers = lines.helpers.values() if lines is not None else ()
-    trees = [(one.node, one.me) for one in (level, *helpers) if one.me and one.owner is level.owner]
-    return sorted({chain for tree, me in trees for chain in _chains(tree, me)})
+    found = set()
+    for one in (level, *helpers):
+        if one.me and one.path.startswith(level.path):
+            inner = one.path.removeprefix(level.path).lstrip(".")
+            found |= {f"{inner}.{chain}" if inner else chain for chain in _chains(one.node, one.me)}
+    return sorted(found)
 
 
 def _chains(tree: ast.AST, me: str) -> Iterator[str]:

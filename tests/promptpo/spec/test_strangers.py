@@ -10,7 +10,6 @@ from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import check_spec, describe, observe
 from promptpo.spec.horizon import told_length
-from promptpo.spec.reading import posture_of
 from promptpo.spec.render import rough_span
 from tests.promptpo.envs.test_building import needs
 
@@ -38,15 +37,6 @@ def test_numbered_entries_of_a_dictionary_are_one_line() -> None:
     assert 'self.room_7 = obs["room_7"]' in text
     assert "self.a_0 = action[0]  # 0 .. 2" in text  # no name that an observation may have too
     assert check_spec(text, Task(f"{HERE}:Stranger/Plant-v0")) == []
-
-
-@needs("mujoco")
-def test_how_a_body_stands_is_known_by_its_names() -> None:
-    """Height and trunk angle, by the words of the field; never their velocities."""
-    walker, cart = describe(Task("Walker2d-v5")).text, describe(Task("CartPole-v1")).text
-    assert posture_of(walker) == ("z_torso", "angle_torso")
-    assert posture_of(cart) == ("pole_angle",)
-    assert posture_of("no spec (") == ()
 
 
 def test_a_docstring_without_markdown_is_read() -> None:
