@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from promptpo.cli.terminal import print_json, reserve_for_json
+from promptpo.cli.terminal import print_json, reserve_for_json, standard_output
 from promptpo.errors import UsageError
 from sandbox.text import clean
 
@@ -243,8 +242,8 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
     if facts is not None:
         print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
     elif output is not None:
-        print(f"wrote {output}")
+        print(f"wrote {output}", file=standard_output())
     else:
         # a file gets the text as it is, a terminal must not obey it
-        shown = clean(text) if sys.stdout.isatty() else text
-        print(shown, end="" if shown.endswith("\n") else "\n")
+        shown = clean(text) if standard_output().isatty() else text
+        print(shown, end="" if shown.endswith("\n") else "\n", file=standard_output(), flush=True)

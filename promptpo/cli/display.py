@@ -17,6 +17,7 @@ from promptpo.output.report.result import (
     cut_in_words,
     fidelity_in_words,
     goal_in_words,
+    one_episode_in_words,
     references_in_words,
     rewarded_in_words,
 )
@@ -28,6 +29,7 @@ from promptpo.run.state import RunState
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import episodes_in_words, number, one_line
+from promptpo.telling.step_table import MISSING
 from sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class PlainDisplay(Observer):
         self._ledger: Ledger | None = None
         self._directory: Path | None = None
         self._tuned = self._changes = 0
+        self._missing = False
 
     def line(self, text: str) -> None:
         """Print one line."""
@@ -106,6 +109,7 @@ class PlainDisplay(Observer):
             found = state.candidate(event.key)
             if found is not None:
                 self.line(f"  {one_line(found.attempt)}")
+                self._tell_missing(found.attempt.diagnosis.trace)
         elif event.kind == "experiment":
             self.line(f"  {experiment_line(state.experiments[-1])}")
         elif event.kind == "round":
@@ -121,6 +125,13 @@ class PlainDisplay(Observer):
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
+
+    def _tell_missing(self, trace: str) -> None:
+        """Say once that observations held no numbers where numbers were due."""
+        found = next((line for line in trace.splitlines() if line.startswith(MISSING)), "")
+        if found and not self._missing:
+            self._missing = True
+            self.line(f"  {found} The model is told; programs must bear it, or the environment be mended.")
 
     def finished(self, run: RunResult) -> None:
         """Say what came out, after what the last race changed."""
@@ -244,7 +255,9 @@ def outcome(run: RunResult) -> str:
             f"{episodes_in_words(test['episodes'])}{success}), "
             f"candidate {data['best']['candidate']}."
         )
-    lines += filter(None, [rewarded_in_words(test), cut_in_words(data, run.directory)])
+    lines += filter(
+        None, [rewarded_in_words(test), cut_in_words(data, run.directory), one_episode_in_words(data)]
+    )
     beyond = test.get("held_out")
     if beyond and beyond["mean_return"] is not None:
         low, high = beyond["ci95"]

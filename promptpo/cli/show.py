@@ -20,6 +20,7 @@ from promptpo.output.report.result import (
     failures_in_words,
     fidelity_in_words,
     goal_in_words,
+    one_episode_in_words,
     rewarded_in_words,
 )
 from promptpo.output.report.variants import by_variant, table
@@ -296,7 +297,12 @@ def _ending(view: RunView) -> str:
         )
     lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
     lines += filter(
-        None, [clean_line(rewarded_in_words(test)), clean_line(cut_in_words(view.result, view.directory))]
+        None,
+        [
+            clean_line(rewarded_in_words(test)),
+            clean_line(cut_in_words(view.result, view.directory)),
+            one_episode_in_words(view.result),
+        ],
     )
     if beyond is not None:
         held = "nothing ran"

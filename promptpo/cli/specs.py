@@ -20,7 +20,7 @@ from promptpo.cli.arguments import (
     task_from_flags,
     write_output,
 )
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json, reserve_standard_output, say, standard_output
 from promptpo.files import read_text
 from sandbox.text import clean_lines
 
@@ -80,6 +80,7 @@ def spec(
 
     With --check, exit code 1 means that the file says something that the environment contradicts.
     """
+    reserve_standard_output()
     task = task_from_flags(
         env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
     )
@@ -110,6 +111,6 @@ def _check(path: Path, task: Task, *, as_json: bool) -> None:
         print_json({"env": task.env_id, "spec": str(path), "problems": problems})
     else:
         lines = [f"{path}: {problem}" for problem in problems]
-        say(clean_lines(*lines) or f"{path} agrees with {task.env_id}.")
+        print(clean_lines(*lines) or f"{path} agrees with {task.env_id}.", file=standard_output())
     if problems:
         raise typer.Exit(1)

@@ -1,7 +1,7 @@
 """The border to the terminal: what models, environments and files say is shown there as text, never obeyed.
 
-With ``--json`` standard output belongs to one JSON value: everything else that prints there, environments
-and their libraries included, goes to standard error.
+Where standard output is a document (``--json``, a spec), it belongs to that alone: everything else that prints
+there, environments and their C libraries included, goes to standard error.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def say(text: str, *, error: bool = False, prose: bool = False) -> None:
 
 
 class _Reserved:
-    """Standard output while it is kept for JSON."""
+    """Standard output while it is kept for one document."""
 
     def __init__(self) -> None:
         self.stdout: TextIO = sys.stdout
-        self.for_json: TextIO = sys.stdout
+        self.document: TextIO = sys.stdout
         self.descriptor: int | None = None
         sys.stdout.flush()
         try:
@@ -68,7 +68,7 @@ class _Reserved:
         except (io.UnsupportedOperation, AttributeError):
             pass  # no file behind it: nothing that a C library or another process could print to
         else:
-            self.for_json = os.fdopen(os.dup(self.descriptor), "w", encoding="utf-8")
+            self.document = os.fdopen(os.dup(self.descriptor), "w", encoding="utf-8")
             os.dup2(errors, self.descriptor)
         sys.stdout = sys.stderr
 
@@ -76,8 +76,8 @@ class _Reserved:
         """Undo it."""
         sys.stdout = self.stdout
         if self.descriptor is not None:
-            os.dup2(self.for_json.fileno(), self.descriptor)
-            self.for_json.close()
+            os.dup2(self.document.fileno(), self.descriptor)
+            self.document.close()
 
 
 _reserved: list[_Reserved] = []
@@ -85,9 +85,20 @@ _reserved: list[_Reserved] = []
 
 def reserve_for_json(wanted: bool) -> bool:
     """From now on standard output is for `print_json` only; what a flag's callback is, so it passes its value on."""
-    if wanted and not _reserved:
-        _reserved.append(_Reserved())
+    if wanted:
+        reserve_standard_output()
     return wanted
+
+
+def reserve_standard_output() -> None:
+    """From now on standard output is for what is printed to `standard_output`."""
+    if not _reserved:
+        _reserved.append(_Reserved())
+
+
+def standard_output() -> TextIO:
+    """Where a command's own document goes."""
+    return _reserved[-1].document if _reserved else sys.stdout
 
 
 def release() -> None:
@@ -98,5 +109,4 @@ def release() -> None:
 
 def print_json(value: Any, *, indent: int | None = None) -> None:
     """Print one JSON value on standard output."""
-    file = _reserved[-1].for_json if _reserved else sys.stdout
-    print(json.dumps(value, indent=indent), file=file, flush=True)
+    print(json.dumps(value, indent=indent), file=standard_output(), flush=True)

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
+import inspect
 import io
 import re
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
@@ -47,6 +49,9 @@ ATARI = re.compile(
     r"(?P<game>[A-Za-z]+?)(-ram)?(NoFrameskip|Deterministic)?(-ram)?(NoFrameskip|Deterministic)?(-v\d+)?"
 )
 """How games were named before they had a namespace of their own."""
+
+REGISTERS = re.compile(r"register_(\w+_)?env(s|ironments)?")
+"""What packages call the function that registers their ids."""
 
 GAMES = (
     "Adventure", "AirRaid", "Alien", "Amidar", "Assault", "Asterix", "Asteroids", "Atlantis", "BankHeist",
@@ -149,6 +154,8 @@ def _found(env_id: str) -> str | EnvSpec:
     if name.endswith(".py"):
         raise UsageError(f"{env_id} is a file; name what builds the environment in it: {env_id}:YourEnv.")
     loaded = _import_users_module(module, env_id) if module else None
+    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name):
+        _register_by_call(loaded, env_id)
     if name in gymnasium.registry:
         return name
     if loaded is not None:
@@ -171,6 +178,24 @@ def _found(env_id: str) -> str | EnvSpec:
     raise UnknownEnvironmentError(_unknown(name))
 
 
+def _register_by_call(loaded: ModuleType, asked: str) -> None:
+    """Call what some packages want to be called before Gymnasium knows their ids, such as ``register_envs()``."""
+    package = loaded.__name__.partition(".")[0]
+    for name, function in list(vars(loaded).items()):
+        if (
+            REGISTERS.fullmatch(name)
+            and inspect.isfunction(function)
+            and function.__module__.partition(".")[0] == package
+            and all(one.default is not one.empty for one in inspect.signature(function).parameters.values())
+        ):
+            try:
+                function()
+            except Exception as fault:  # a stranger's function: anything can come out of it
+                raise UsageError(
+                    f"{asked}: {package}.{name}() raised {type(fault).__name__}: {_first_line(fault)}"
+                ) from fault
+
+
 def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
     """The environment in a wrapper.
 
@@ -180,8 +205,15 @@ def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[
     module, _, name = wrapping.name.rpartition(":")
     loaded = _import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
     wrapper = _attribute(loaded, name, wrapping.name, what="wrapper")
+    kwargs = dict(wrapping.kwargs)
     try:
-        wrapped = wrapper(env, **wrapping.kwargs)
+        try:
+            wrapped = wrapper(env, **kwargs)
+        except (AttributeError, TypeError, ValueError, AssertionError):
+            arrays = {name: _as_array(value) for name, value in kwargs.items()}
+            if all(arrays[name] is kwargs[name] for name in kwargs):
+                raise
+            wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
     except Exception as fault:  # the user's own wrapper: anything can come out of it
         raise UsageError(
             f"the wrapper {wrapping} raised {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
@@ -192,6 +224,15 @@ def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[
             "take one that is made for single environments."
         )
     return wrapped
+
+
+def _as_array(value: Any) -> Any:
+    """A list of numbers as an array; anything else as it is."""
+    if isinstance(value, list):
+        with contextlib.suppress(ValueError):  # rows of different lengths
+            array = np.array(value)
+            return array if array.dtype.kind in "biuf" else value
+    return value
 
 
 def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environment") -> Any:

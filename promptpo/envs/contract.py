@@ -22,6 +22,11 @@ STEP_RESULT: Final = 5
 STEP_WANTS = "return (observation, reward, terminated, truncated, info)"
 RESET_WANTS = "return (observation, info)"
 
+ONE_AGENT = (
+    "put a wrapper around it in which the others act by a rule of yours, and name it with --wrapper ./FILE.py:CLASS "
+    "(docs/guides/environments.md has one)"
+)
+
 _NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.bool_, np.int64})
 
 
@@ -89,7 +94,22 @@ class ReturnContract:
         except (TypeError, ValueError):
             fits = False
         if not fits:
-            raise self._fault("step", f"{_shown(reward)} as the reward", "return a number, such as 0.0")
+            raise self._fault("step", f"{_shown(reward)} as the reward", self._one_reward(reward))
+
+    def _one_reward(self, reward: Any) -> str:
+        """What to do about a reward that is no number: of several, the way to one."""
+        several = len(reward) if isinstance(reward, list | tuple | np.ndarray) and np.ndim(reward) == 1 else 0
+        base = self._env.unwrapped
+        if isinstance(reward, dict) or (several and isinstance(base.action_space, spaces.Tuple)):
+            return f"return a number: a policy is one agent; {ONE_AGENT}"
+        if several > 1:
+            weights = f"[{', '.join(['1.0'] * several)}]"
+            linear = f'mo_gymnasium.wrappers:LinearReward{{"weight": {weights}}}'
+            own = f"write a gymnasium.RewardWrapper whose reward(self, reward) returns float(np.dot(reward, {weights})), and name it with --wrapper ./FILE.py:CLASS"
+            return "return one number; weigh the {}: {}".format(
+                several, f"--wrapper '{linear}'" if hasattr(base, "reward_space") else own
+            )
+        return "return a number, such as 0.0"
 
     def _check_observation(self, method: str, observation: Any) -> None:
         if observation is None:

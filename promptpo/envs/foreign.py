@@ -54,8 +54,8 @@ def as_gymnasium(env: Any, name: str) -> gymnasium.Env[Any, Any]:
     packages = {cls.__module__.partition(".")[0] for cls in type(env).__mro__}
     if "pettingzoo" in packages:
         raise UsageError(
-            f"{name} is a PettingZoo environment of several agents; a policy plays one of them: write a gymnasium.Env "
-            "in which the others act by a rule of yours, and name that."
+            f"{name} is a PettingZoo environment of several agents, and a policy is one agent: write a gymnasium.Env "
+            "in which the others act by a rule of yours, and name that (docs/guides/environments.md has one)."
         )
     if "gym" in packages:
         return _from_gym(env, name)

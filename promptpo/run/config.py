@@ -231,7 +231,13 @@ PAPER_EPISODES = 5
 """Training episodes in the published procedure."""
 
 
-def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf) -> Config:
+ALIKE = 2
+"""Episodes for each purpose where all are the same."""
+
+
+def with_episodes(
+    config: Config, horizon: int | None, sampled: float = math.inf, *, one_episode: bool = False
+) -> Config:
     """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
 
     A family of variants takes as many more as let every variant be played equally often.
@@ -240,7 +246,15 @@ def with_episodes(config: Config, horizon: int | None, sampled: float = math.inf
         config: As the user gave it.
         horizon: Longest episode in steps; None where the environment sets none, which are short ones.
         sampled: Mean steps of a few episodes of random actions.
+        one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
     """
+    if one_episode:
+        return replace(
+            config,
+            episodes=ALIKE,
+            validation_episodes=ALIKE,
+            test_episodes=min(config.test_episodes, ALIKE),
+        )
     tiny = horizon is None and sampled < TINY_EPISODE
     if horizon is None:
         own = math.ceil(sampled) if math.isfinite(sampled) else 0

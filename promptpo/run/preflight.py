@@ -54,6 +54,7 @@ class Preflight:
         tokens: (input, output) of these calls, at most.
         usd: What they cost at most; None where the price is not known.
         steps_per_second: Of the environment alone, as measured.
+        one_episode: Whether seeds change nothing, so that all episodes of a policy are the same.
         seconds: For all steps of the budget and the test, without the model's thinking; None where it is not known.
     """
 
@@ -73,6 +74,7 @@ class Preflight:
     usd: float | None
     steps_per_second: float | None
     seconds: float | None
+    one_episode: bool = False
 
     @property
     def fits(self) -> bool:
@@ -186,6 +188,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         usd=_most_usd(config, llm, calls, prompt),
         steps_per_second=rate,
         seconds=total / rate / processes if rate and total is not None else None,
+        one_episode=spec.one_episode,
     )
 
 

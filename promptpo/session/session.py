@@ -103,7 +103,8 @@ class Session:
             )
         if config.hint and not llm.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
-        return with_episodes(config, spec.horizon, spec.sample_length), llm, choice, spec
+        episodes = with_episodes(config, spec.horizon, spec.sample_length, one_episode=spec.one_episode)
+        return episodes, llm, choice, spec
 
     def check(self) -> None:
         """Look at what the user gave before anything is made: a teacher, policies to begin with.

@@ -32,6 +32,7 @@ from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_values
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.samples import sample_rows
+from promptpo.spec.seeding import seeding_of
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
@@ -103,6 +104,7 @@ class TaskSpec:
         gaps: What could not be found out about it, a few words each.
         firsts: The first observations of a few episodes.
         one_start: Whether these are all the same.
+        one_episode: Whether seeds change nothing: the same actions give the same episode.
         info: Numeric entries of ``info`` with the least and the most that was observed.
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
@@ -124,6 +126,7 @@ class TaskSpec:
     gaps: tuple[str, ...] = ()
     firsts: tuple[Any, ...] = ()
     one_start: bool = False
+    one_episode: bool = False
     info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     first_frames: tuple[tuple[str, bytes], ...] = ()
     cut: int | None = None
@@ -161,6 +164,13 @@ def describe(
     try:
         spec, observed = describe_env(
             env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions
+        )
+        seeding = seeding_of(env, task, observed)
+        spec = replace(
+            spec,
+            one_episode=seeding.one_episode,
+            sample_steps=spec.sample_steps + seeding.steps,
+            warnings=seeding.warnings,
         )
     finally:
         env.close()
@@ -265,10 +275,7 @@ def describe_env(
     frames = first_frames(within, seen) if reveal in {"source", "named"} else ()
     spec = _spec_of(text, facts, observed, sources)
     says = task.reward.says_success if task.reward is not None else spec.reports_success
-    warnings = _warnings(task, observed)
-    spec = replace(
-        spec, gaps=gaps, first_frames=frames, reports_success=says, warnings=warnings, checks=checks
-    )
+    spec = replace(spec, gaps=gaps, first_frames=frames, reports_success=says, checks=checks)
     return spec, observed
 
 
@@ -327,16 +334,6 @@ def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
             low, high = found.get(name, (value, value))
             found[name] = (min(low, value), max(high, value))
     return found
-
-
-def _warnings(task: Task, observed: Observed) -> tuple[str, ...]:
-    if observed.repeats:
-        return ()
-    message = (
-        f"{task.name} does not repeat an episode when it is reset with the same seed, so candidates are "
-        "compared on different episodes; draw random numbers from self.np_random after super().reset(seed=seed)."
-    )
-    return (message,)
 
 
 def _parts(

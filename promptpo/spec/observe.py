@@ -166,7 +166,7 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
 
 
 def _agree(episode: Sequence[Step], again: Sequence[Step]) -> bool:
-    return all(_same(a, b) for a, b in zip(episode, again, strict=False))
+    return all(same(a, b) for a, b in zip(episode, again, strict=False))
 
 
 def _ending(episode: Sequence[Step]) -> EpisodeEnd:
@@ -194,7 +194,7 @@ def _further(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None, *
     most = WELL_INSIDE + WATCHED if bounded else MOST_OF_WHOLE
     for seed in SEEDS[:1] if bounded else SEEDS[:WHOLE]:
         last, length = None, 0
-        for step in _steps(env, seed, name, trial):
+        for step in steps_of(env, seed, name, trial):
             length, last = length + 1, step
             if pictures and seed == SEEDS[0] and length <= WELL_INSIDE + WATCHED:
                 kept.append(step)
@@ -219,18 +219,23 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
 def _episode(
     env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str, trial: SpecTrial | None = None
 ) -> list[Step]:
-    return list(itertools.islice(_steps(env, seed, name, trial), limit))
+    return list(itertools.islice(steps_of(env, seed, name, trial), limit))
 
 
-def _steps(
-    env: gymnasium.Env[Any, Any], seed: int, name: str, trial: SpecTrial | None = None
+def steps_of(
+    env: gymnasium.Env[Any, Any],
+    seed: int,
+    name: str,
+    trial: SpecTrial | None = None,
+    *,
+    acting: int | None = None,
 ) -> Iterator[Step]:
-    """Steps of random actions until the episode ends."""
+    """Steps of random actions until the episode ends; `acting` is the seed that draws them, where it is another."""
     contract = ReturnContract(env, name)
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(env.reset(seed=seed))
         observation = deepcopy(observation)
-    env.action_space.seed(seed)
+    env.action_space.seed(seed if acting is None else acting)
     inner = env.unwrapped
     trial = trial if trial is not None and trial.env is inner else None
     while True:
@@ -249,5 +254,6 @@ def _steps(
             return
 
 
-def _same(a: Step, b: Step) -> bool:
+def same(a: Step, b: Step) -> bool:
+    """Whether two steps earned the same and led to the same observation."""
     return a.reward == b.reward and equal(a.next_observation, b.next_observation)

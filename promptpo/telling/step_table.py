@@ -58,6 +58,10 @@ def told_steps(steps: int, *, ended: bool) -> list[int]:
     return sorted(spread | set(range(first, min(first + IN_A_ROW, steps))))
 
 
+MISSING = "NaN in observations"
+"""How the sentence on missing numbers begins."""
+
+
 def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
     """Which numbers of recorded observations were NaN, how often, and from which step on; empty where none was."""
     found: dict[str, list[int]] = {}
@@ -71,7 +75,7 @@ def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
         f"{called(label, names)} in {len(at)}, at step {min(at)} first"
         for label, at in list(found.items())[:COLUMNS]
     ]
-    return f"NaN in observations ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
+    return f"{MISSING} ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
 
 
 def _holds_nan(value: Any) -> bool:

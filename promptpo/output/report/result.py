@@ -73,6 +73,16 @@ def cut_in_words(content: Mapping[str, Any] | None, run: Path) -> str:
     )
 
 
+def one_episode_in_words(content: Mapping[str, Any] | None) -> str:
+    """That seeds change nothing, so that an interval over episodes says nothing; empty where they do."""
+    if not ((content or {}).get("preflight") or {}).get("one_episode"):
+        return ""
+    return (
+        "The environment's seed changes nothing: all episodes of a policy are the same, and the interval says nothing of "
+        "other conditions; name some with --held-out-kwargs."
+    )
+
+
 def by_reward(evaluation: Evaluation) -> dict[str, Any]:
     """What the result file says beside returns that are those of a reward program; nothing where they are not."""
     own = evaluation.env_mean_return

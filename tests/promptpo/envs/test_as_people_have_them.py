@@ -1,0 +1,191 @@
+"""Environments as people have them: wrappers with arrays, several rewards or agents, ids that a call registers, seeds."""
+
+import ctypes
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.cli.app import run
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task, Wrapping
+from promptpo.errors import EnvironmentFaultError
+from promptpo.run.config import Config, with_episodes
+from promptpo.spec import describe
+
+HERE = "tests.promptpo.envs.test_as_people_have_them"
+
+
+class Base(gymnasium.Env[Any, Any]):
+    """Five steps along a series."""
+
+    observation_space = spaces.Box(-10, 10, (2,), dtype=np.float64)
+    action_space: Any = spaces.Discrete(2)
+    series = np.arange(12.0).reshape(6, 2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return self.series[0] / 10, {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        return self.series[self.t] / 10, self.reward(action), self.t == 5, False, {}
+
+    def reward(self, action: Any) -> Any:
+        return float(self.series[self.t, 0] * (1 if action else -1))
+
+
+class Vector(Base):
+    """Two rewards."""
+
+    def reward(self, action: Any) -> Any:
+        return np.array([1.0, -float(action)])
+
+
+class MultiObjective(Vector):
+    """The same, declared as mo-gymnasium does."""
+
+    reward_space = spaces.Box(-1, 1, (2,))
+
+
+class Two(Base):
+    """Two agents."""
+
+    action_space = spaces.Tuple([spaces.Discrete(2), spaces.Discrete(2)])
+
+    def reward(self, action: Any) -> Any:
+        return [0.0, 1.0]
+
+
+class Weighted(gymnasium.RewardWrapper[Any, Any]):
+    """Wants an array, as mo-gymnasium's does."""
+
+    def __init__(self, env: Any, weight: Any) -> None:
+        super().__init__(env)
+        assert weight.shape == (2,)
+        self.weight = weight
+
+    def reward(self, reward: Any) -> float:
+        return float(np.dot(reward, self.weight))
+
+
+class Drawn(Base):
+    """Draws what it is worth when it is built."""
+
+    def __init__(self) -> None:
+        self.worth = np.random.default_rng().normal()
+
+    def reward(self, action: Any) -> Any:
+        return self.worth
+
+
+class Noisy(Base):
+    """One start, and a reward that the seed decides."""
+
+    def reward(self, action: Any) -> Any:
+        return float(self.np_random.normal())
+
+
+class Loud(Base):
+    """Prints from C."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        library = ctypes.CDLL(None)
+        library.puts(b"printed by C")
+        library.fflush(None)
+        return super().reset(seed=seed, options=options)
+
+
+def test_lists_of_numbers_become_arrays_where_a_wrapper_wants_them() -> None:
+    """JSON has no arrays; the wrapper asks its weight for a shape."""
+    wrapping = Wrapping.parse(f'{HERE}:Weighted{{"weight": [1.0, 0.5]}}')
+    env = make_env(Task(f"{HERE}:Vector", wrappers=(wrapping,)))
+    env.reset(seed=0)
+    assert env.step(1)[1] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("Vector", r"np\.dot\(reward, \[1\.0, 1\.0\]\).*--wrapper \./FILE\.py:CLASS"),
+        ("MultiObjective", r"--wrapper 'mo_gymnasium\.wrappers:LinearReward\{\"weight\": \[1\.0, 1\.0\]\}'"),
+        ("Two", r"a policy is one agent; put a wrapper around it"),
+    ],
+)
+def test_several_rewards_and_agents_are_refused_with_the_way_out(name: str, way_out: str) -> None:
+    """The sentence has the flag to give."""
+    with pytest.raises(EnvironmentFaultError, match=way_out):
+        describe(Task(f"{HERE}:{name}"))
+
+
+def test_ids_that_a_call_registers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is named, and what registers its ids is called."""
+    package: Any = types.ModuleType("registers_by_call")
+
+    def register_envs() -> None:
+        gymnasium.register("ByCall-v0", entry_point=f"{HERE}:Base")
+
+    register_envs.__module__ = "registers_by_call.registration"
+    package.register_envs = register_envs
+    monkeypatch.setitem(sys.modules, "registers_by_call", package)
+    assert isinstance(make_env(Task("registers_by_call:ByCall-v0")).unwrapped, Base)
+    gymnasium.registry.pop("ByCall-v0")
+
+
+def test_what_a_c_library_prints_stays_out_of_a_spec() -> None:
+    """`promptpo spec ENV > file` holds the spec alone."""
+    done = subprocess.run(
+        [sys.executable, "-m", "promptpo", "spec", f"{HERE}:Loud"], capture_output=True, text=True, check=True
+    )
+    assert "printed by C" in done.stderr
+    assert "printed by C" not in done.stdout
+    assert "State" in done.stdout
+
+
+def test_a_seed_that_changes_nothing_is_found_and_few_episodes_are_played() -> None:
+    """One series: all episodes of a policy are the same; a reward that the seed decides is another matter."""
+    spec = describe(Task(f"{HERE}:Base"))
+    assert spec.one_episode
+    assert "--held-out-kwargs" in spec.warnings[0]
+    config = with_episodes(Config(Task("X-v0"), test_episodes=100), 5, one_episode=spec.one_episode)
+    assert (config.train_episodes, config.score_episodes, config.test_episodes) == (2, 2, 2)
+    noisy = describe(Task(f"{HERE}:Noisy"))
+    assert not noisy.one_episode
+    assert noisy.warnings == ()
+
+
+def test_a_constructor_that_draws_is_said() -> None:
+    """Two instances under one seed differ, so workers would play different problems."""
+    spec = describe(Task(f"{HERE}:Drawn"))
+    assert "two instances" in spec.warnings[0]
+    assert not spec.one_episode
+
+
+class Missing(Base):
+    """Loses its second number from the third step on."""
+
+    def step(self, action: Any) -> Any:
+        seen, *rest = super().step(action)
+        return (np.array([seen[0], np.nan]) if self.t >= 3 else seen, *rest)
+
+
+def test_one_series_and_missing_numbers_are_told_in_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At the start, once, and beside the interval."""
+    out = str(tmp_path / "run")
+    assert run(["optimize", f"{HERE}:Missing", "--model", "search", "--rounds", "1", "--max-steps", "2000",
+                "--test-episodes", "50", "--no-film", "--out", out]) == 0  # fmt: skip
+    shown = capsys.readouterr()
+    assert shown.err.count("its seed changes nothing") == 1
+    assert shown.err.count("NaN in observations") == 1
+    assert "at step 3 first" in shown.err
+    assert "2 episodes" in shown.out
+    assert "The environment's seed changes nothing" in shown.out
