@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import describe, describe_env
@@ -202,3 +203,18 @@ def test_flags_that_change_are_not_taken_for_constants() -> None:
     text = describe(Task("LunarLander-v3")).text
     assert "if env.game_over or abs(state[0]) >= 1.0:" in text
     assert "reward = -100" in text
+
+
+def test_the_command_says_what_was_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--check`` without a file: each part of the generated spec, and how it was held against steps."""
+    assert run(["spec", "Pendulum-v1", "--check"]) == 0
+    told = capsys.readouterr().out
+    assert "reward: its lines ran beside 200 steps, and gave what the environment gave" in told
+    assert "max_steps: 200, from: time limit" in told
+
+
+def test_the_source_is_shown_where_it_is_asked_for() -> None:
+    """As it stands, dynamics and all, and only then."""
+    shown, withheld = (describe(Task("Pendulum-v1"), reveal=one).text for one in ("source", "named"))
+    assert "newthdot = thdot + (3 * g / (2 * l) * np.sin(th)" in shown
+    assert "newthdot" not in withheld
