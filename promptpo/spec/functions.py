@@ -247,11 +247,12 @@ def read_in(node: ast.AST, me: str) -> set[str]:
 def is_fixed(owner: Any, name: str) -> bool:
     """Whether an attribute of an object is a constant: set by nothing but its construction, the same in all variants."""
     varies = isinstance(owner, gymnasium.Env) and name in differing(owner)
-    return name not in changed_attributes(type(owner)) and not varies
+    kind: Any = type(owner)
+    return name not in changed_attributes(kind) and not varies
 
 
 @cache
-def changed_attributes(cls: type[Any]) -> frozenset[str]:
+def changed_attributes(cls: Any) -> frozenset[str]:
     """Attributes that the methods of a class assign or change after construction."""
     found: set[str] = set()
     for base in cls.__mro__[:-1]:

@@ -61,7 +61,8 @@ def horizon_and_source(
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     longest = max((ending.steps for ending in endings), default=0)
-    stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), (None, "none"))
+    found_in: tuple[int | None, HorizonSource] = (None, "none")
+    stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), found_in)
     common = common_length(endings)
     if (
         common is not None

@@ -104,11 +104,12 @@ def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:
     What the prose says of their defaults goes, and so does a condition that holds: "If terminate_when_unhealthy is True, ".
     """
     found: dict[str, Any] = {}
+    kind: Any = type(env.unwrapped)
     for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
         for attribute in (f"_{name}", name):
             value = vars(env.unwrapped).get(attribute)
             plain = isinstance(value, bool | int | float | tuple | list)
-            if plain and attribute not in changed_attributes(type(env.unwrapped)):
+            if plain and attribute not in changed_attributes(kind):
                 found[name] = tuple(value) if isinstance(value, list) else value
                 break
     return resolved(text, found)

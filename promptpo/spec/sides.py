@@ -92,7 +92,7 @@ def _whole_boxes(found: Sequence[Field], space: Any, kept: Mapping[int, list[str
             and all(_NAMELESS.match(one.name) for one in inner)
         )
         names = kept.get(leaf.shape[0]) if plain and leaf.shape else None
-        if not names or not inner:
+        if not names or not inner or not isinstance(leaf, spaces.Box):
             continue
         low, high = np.ravel(leaf.low), np.ravel(leaf.high)
         named = [
