@@ -91,7 +91,7 @@ class PlainDisplay(Observer):
 
     def prepared(self, preflight: Preflight) -> None:
         """Say what the run may do and cost."""
-        for line in preflight.lines():
+        for line in preflight.brief():
             self.line(f"  {line}")
 
     def warn(self, message: str) -> None:

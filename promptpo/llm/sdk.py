@@ -48,6 +48,12 @@ ROOM_FACTOR = 4
 TIMEOUT_SECONDS = 600.0
 MAX_RETRIES = 4
 
+CHECK_SECONDS = 20.0
+"""How long a service may take to list its models."""
+
+MOST_NAMES = 10
+UNKNOWN = 404
+
 
 logger = logging.getLogger(__name__)
 
@@ -186,6 +192,38 @@ class SDKProvider(ABC):
     def price(self) -> Pricing | None:
         """What a call costs, where that is known."""
         return self._price
+
+    async def check(self) -> str:
+        """Try key, address and model by what costs nothing, the service's list of models.
+
+        Returns:
+            A warning where the server's list lacks the model; empty otherwise, and where there is no list.
+
+        Raises:
+            ProviderError: The key is refused, nobody answers, or the service knows no such model.
+        """
+        client = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1)
+        listed: list[str] = []
+        failure = None
+        try:
+            if self._official:
+                await client.models.retrieve(self.model)
+            else:
+                listed = [str(one.id) async for one in client.models.list()]
+        except self._sdk.APIError as error:
+            status = getattr(error, "status_code", None)
+            # What else a server of one's own answers says nothing: many have no such list.
+            telling = status in {401, 403} or (status == UNKNOWN and self._official)
+            if telling or isinstance(error, self._sdk.APIConnectionError):
+                failure = explain(error, self._sdk, self._service)
+        except (AttributeError, TypeError, ValueError):
+            listed = []  # a list in another form
+        if failure is not None:  # outside of the except block: the SDK's exception holds the key
+            raise failure
+        if not listed or any(self.model in {name, name.removesuffix(":latest")} for name in listed):
+            return ""
+        known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
+        return f"{clean_name(self.name)}: {self._service.address} lists no such model; it has {known}."
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.

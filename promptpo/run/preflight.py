@@ -88,8 +88,17 @@ class Preflight:
             "evaluation_fits": self.fits
         }
 
+    def brief(self) -> list[str]:
+        """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
+        if not self.fits:
+            return [self._division()]
+        limit = "no limit on steps" if self.steps is None else f"{self.steps:,} steps"
+        plan = f"{limit}, episodes of at most {_steps(self.horizon)} ({self.horizon_source}); --estimate tells more."
+        gaps = f"Not found out: {'; '.join(self.unknown)}. An edited --spec or --hint can say it."
+        return [plan[0].upper() + plan[1:], *([gaps] if self.unknown else [])]
+
     def lines(self) -> list[str]:
-        """As a terminal shows it."""
+        """As ``--estimate`` shows it."""
         found = [f"Episodes: at most {_steps(self.horizon)}, by {self.horizon_source}."]
         found.append(self._division())
         if self.unknown:

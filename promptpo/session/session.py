@@ -129,6 +129,8 @@ class Session:
                 keep(config, directory, self.observer, f"promptpo resume {directory}")
             executor = make_executor(config.executor, settings_for(config), config.jobs)
             try:
+                if not any(True for _ in journal.of_kind("completion")):
+                    await self._try_models(llm)
                 status = await executor.status()
                 sandbox = {
                     "level": status.level,
@@ -143,6 +145,14 @@ class Session:
             finally:
                 executor.close()
                 await llm.aclose()
+
+    async def _try_models(self, llm: LLM) -> None:
+        """Try keys, servers and names of models before environment steps are spent, where that costs nothing."""
+        for one in getattr(llm, "members", (llm,)):
+            check = getattr(one, "check", None)
+            warning = await check() if check is not None else ""
+            if warning:
+                self.observer.warn(warning)
 
     async def _search(self, run: OpenRun, choice: str) -> RunResult:
         journal = run.journal
