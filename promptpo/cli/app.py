@@ -82,7 +82,7 @@ class _Commands(TyperGroup):
         if found is not None:
             return found
         if cmd_name in ELSEWHERE:
-            others = typer.Typer()
+            others = typer.Typer(rich_markup_mode=None)
             import_module(f"promptpo.cli.{ELSEWHERE[cmd_name]}").add_to(others)
             group: Any = typer.main.get_group(others)
             return group.get_command(ctx, cmd_name)
