@@ -52,9 +52,7 @@ def first_prompt(env_id: str, form: str) -> str:
         env.close()
     request = template(
         "first",
-        strategy="",
-        variant="",
-        asks_strategies=False,
+        variant=1,
         where="",
         start="",
         teacher="",

@@ -20,7 +20,7 @@ from promptpo.cli.arguments import (
     task_from_flags,
     write_output,
 )
-from promptpo.cli.terminal import print_json, reserve_standard_output, say, standard_output
+from promptpo.cli.terminal import print_json, reserve_standard_output, standard_output
 from promptpo.files import read_text
 from sandbox.text import clean_lines
 
@@ -91,7 +91,7 @@ def spec(
         if as_json:
             print_json({"env": task.env_id, "checks": list(checks)})
         else:
-            say(clean_lines(*checks))
+            print(clean_lines(*checks), file=standard_output())
         return
     if check is not None:
         _check(check, task, as_json=as_json)

@@ -71,7 +71,7 @@ def may_build(path: Path, task: Task) -> bool:
     decided = _task_of_run(path.parent) if made_here(path.parent) else None
     if decided is not None and _trained(decided) == _trained(task):
         return True
-    return path.suffix != ".zip" and signed_here(read_text(path))
+    return path.suffix != ".zip" and path.is_file() and signed_here(read_text(path))
 
 
 def _task_of_run(directory: Path) -> Task | None:

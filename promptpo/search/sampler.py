@@ -189,7 +189,9 @@ class Sampler:
     async def reflect(self, history: History) -> str:
         """What the model concludes from the winner of the round that is about to end; empty where nobody is asked."""
         round_, ranked = history.rounds + 1, history.ranked()
-        winner = next((one for one in ranked if one.candidate.round == round_), None)
+        places = {one.candidate.digest or one.id: place for place, one in enumerate(ranked)}
+        ran = [one for one in history.of_round(round_) if history.runs(one)]
+        winner = min(ran, key=lambda one: places[one.candidate.digest or one.id], default=None)
         wanted = self._recipe.reflection and round_ < self._config.budget.rounds
         if winner is None or not wanted or not self._spender.can("reflection"):
             return ""

@@ -215,7 +215,7 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
         "--test-episodes",
         "2",
         "--max-steps",
-        "600",
+        "1500",
         "--quiet",
         "--out",
         "r",
