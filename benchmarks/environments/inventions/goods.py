@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -11,7 +12,7 @@ from gymnasium import spaces
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
 
 
-def _box(low: list[float], high: list[float]) -> spaces.Box:
+def _box(low: Sequence[float], high: Sequence[float]) -> spaces.Box:
     return spaces.Box(np.array(low, dtype=np.float32), np.array(high, dtype=np.float32))
 
 
@@ -109,7 +110,7 @@ class Ferry(gymnasium.Env[Any, Any]):
     def _landing(self) -> float:
         """What an arrival is worth: near the pier, and slow."""
         bump = max(0.0, self.speed[0] - 0.5)
-        return 30.0 - 0.4 * abs(self.along) - 15.0 * bump - 5.0 * abs(self.speed[1])
+        return float(30.0 - 0.4 * abs(self.along) - 15.0 * bump - 5.0 * abs(self.speed[1]))
 
 
 class Bakery(gymnasium.Env[Any, Any]):
