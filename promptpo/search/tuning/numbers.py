@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 FIRST_SEED = 1000
 """Tuning starts at this training seed: the earlier ones measure the candidates themselves."""
 
-SHORT, ENOUGH, SHORT_UNTIL = 4, 100, 0.65
-"""Episodes are a quarter as long, for so much of the steps, where these do not pay for so many generations of whole ones."""
+SHORT, FEW, ENOUGH, SHORT_UNTIL = 4, 6, 100, 0.65
+"""Episodes are a quarter as long, for so much of the steps, where these pay for a number of generations of whole ones
+between the two: with fewer no generation of whole ones would follow, with more it is not needed."""
 
 FIRST_STEP, LATER_STEP = 0.2, 0.1
 """The width of a search as a share of the ranges: at numbers that nobody has tuned, and where a search has been before."""
@@ -64,8 +65,9 @@ class NumberSearch:
         self._best: Vector | None = None
         self._begin(self.space.encode(self.space.defaults), FIRST_STEP)
         self._largest = self.population
-        enough = purse.steps >= ENOUGH * self.population * purse.horizon
-        self.length = purse.horizon if enough else max(1, purse.horizon // SHORT)
+        generations = purse.steps / (self.population * purse.horizon)
+        short = FEW <= generations < ENOUGH
+        self.length = max(1, purse.horizon // SHORT) if short else purse.horizon
 
     @property
     def population(self) -> int:
