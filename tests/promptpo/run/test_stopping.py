@@ -98,7 +98,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     config = config_of(
         task=Task("CartPole-v1"), candidates=2, episodes=2, validation_episodes=2, test_episodes=2, stop_at=501.0,
-        budget=Budget(rounds=2, steps=3_000),
+        budget=Budget(rounds=2, steps=4_000),
     )  # fmt: skip
     spec = session.described(config)
     monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))
