@@ -66,9 +66,7 @@ def _one(directory: Path, seed: int, steps: int, display: Display) -> dict[str, 
         seed=seed,
         hyperparameters=str(ROWS / "cartpole-study.yml"),
     )
-    result = train(
-        settings, directory, resume=True, display=display, command="promptpo baseline cartpole-study"
-    )
+    result = train(settings, directory, resume=True, display=display, command="promptpo lab cartpole-study")
     checkpoints = Checkpoints(directory)
     latest = checkpoints.latest()
     returns = [return_ for _, return_, _ in checkpoints.read(latest).episodes] if latest else []

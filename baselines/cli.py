@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from baselines.flags import (
     MaxSeconds,
@@ -24,6 +23,7 @@ from baselines.flags import (
 )
 from promptpo.cli.arguments import AsJson, EnvId, Quiet
 from promptpo.cli.groups import grouped
+from promptpo.cli.lab import OldNames
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
 
@@ -39,20 +39,20 @@ LAZY: Mapping[str, tuple[str, str]] = {
 """Commands of other modules, which are imported when they are named: (module, function)."""
 
 
-class _LazyCommands(TyperGroup):
+class _LazyCommands(OldNames):
     """Our own commands, and those of `LAZY`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order in which ``--help`` shows them."""
         return [*super().list_commands(ctx), *LAZY]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def find(self, ctx: Any, name: str) -> Any:
         """The command of that name; None when there is none."""
-        if cmd_name not in LAZY:
-            return super().get_command(ctx, cmd_name)
-        module, function = LAZY[cmd_name]
+        if name not in LAZY:
+            return super().find(ctx, name)
+        module, function = LAZY[name]
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(cmd_name)(getattr(importlib.import_module(module), function))
+        single.command(name)(getattr(importlib.import_module(module), function))
         return typer.main.get_command(single)
 
 

@@ -1,4 +1,4 @@
-"""``promptpo baseline icpi`` and ``promptpo icpi-probe``: what each takes, in words.
+"""``promptpo baseline icpi`` and ``promptpo lab icpi-probe``: what each takes, in words.
 
 Not in `baselines.icpi`, whose import registers environments with Gymnasium: ``promptpo --help`` lists these.
 """
@@ -188,7 +188,7 @@ def icpi_probe(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how well an engine predicts before paying for a run.
+    """Measure how well an engine predicts, before you pay.
 
     As termination, reward, next-state and policy model.
     """

@@ -1,4 +1,4 @@
-"""``promptpo baseline llm-policy`` and ``llm-study``."""
+"""``promptpo baseline llm-policy`` and ``promptpo lab llm-study``."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def llm_policy(
     State as text, tokenizer, model, two layers of 64, action.
 
     The critic is a separate network that reads the state. Two controls tell what the model contributes:
-    see --network, and promptpo baseline llm-study, which trains all three.
+    see --network, and promptpo lab llm-study, which trains all three.
     """
     settings = design.settings(env_id, text, learning, seed=seed, network=network)
     run_training(settings, place, max_seconds)

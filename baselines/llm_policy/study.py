@@ -50,7 +50,7 @@ def run_study(
             design = {**(base.language or {}), "network": network, "seed": seed}
             settings = replace(base, seed=seed, language=design)
             display.line(f"{network}, seed {seed}")
-            command = f"promptpo baseline llm-study {base.task.env_id}"
+            command = f"promptpo lab llm-study {base.task.env_id}"
             folder = directory / network / f"seed-{seed}"
             result = train(
                 settings, folder, resume=True, display=display, command=command,

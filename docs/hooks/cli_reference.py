@@ -37,6 +37,8 @@ def _sections(group: Any, context: Any) -> Iterator[str]:
     """One for each command below `group`, of other packages too."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
+        if command.hidden:
+            continue
         inner = type(context)(command, info_name=name, parent=context, **WIDTH)
         inner.meta["promptpo.help_all"] = True
         yield _section(inner.command_path, command.get_help(inner))

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
 from promptpo.cli.arguments import EnvId, RunDir
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
-from promptpo.cli.help import GroupedHelp
+from promptpo.cli.help import COMMAND_GROUPS, GroupedHelp
+from promptpo.cli.lab import OldNames
 from promptpo.cli.run_flags import (
     AskingFlags,
     BudgetFlags,
@@ -58,6 +58,7 @@ ELSEWHERE = {
     "track": "view_commands",
     "doctor": "view_commands",
     "inbox": "inbox",
+    "lab": "lab",
 }
 """Our commands that are not here: name to module, which is imported when the command is named."""
 
@@ -65,7 +66,7 @@ DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, 
 """What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
 
 
-class _Commands(TyperGroup):
+class _Commands(OldNames):
     """Our own commands, and those of installed packages; all but two are imported when they are named."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -76,23 +77,35 @@ class _Commands(TyperGroup):
             *sorted(entry.name for entry in metadata.entry_points(group=COMMANDS)),
         ]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by what they are for; those of other packages last."""
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        left = {name: one for name, one in found.items() if one is not None and not one.hidden}
+        rows = {name: (name, one.get_short_help_str(64)) for name, one in left.items()}
+        for title, names in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([rows.pop(name) for name in names.split() if name in rows])
+        if rows:
+            with formatter.section("Of other packages"):
+                formatter.write_dl(list(rows.values()))
+
+    def find(self, ctx: Any, name: str) -> Any:
         """The command of that name; None when there is none."""
-        found = super().get_command(ctx, cmd_name)
+        found = super().find(ctx, name)
         if found is not None:
             return found
-        if cmd_name in ELSEWHERE:
+        if name in ELSEWHERE:
             others = typer.Typer(rich_markup_mode=None)
-            import_module(f"promptpo.cli.{ELSEWHERE[cmd_name]}").add_to(others)
+            import_module(f"promptpo.cli.{ELSEWHERE[name]}").add_to(others)
             group: Any = typer.main.get_group(others)
-            return group.get_command(ctx, cmd_name)
-        for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
+            return group.get_command(ctx, name)
+        for entry in metadata.entry_points(group=COMMANDS, name=name):
             try:
                 loaded = entry.load()
             except ImportError:
                 continue  # a broken package must not take `promptpo --help` with it
             command = typer.main.get_command(loaded)
-            command.name = cmd_name
+            command.name = name
             return command
         return None
 
@@ -287,9 +300,9 @@ def resume(
     trusting: TrustFlags,
     showing: ShowingFlags,
 ) -> None:
-    """Go on with an interrupted run, or extend one that ended; a folder of --seeds goes on with all of its runs.
+    """Go on with an interrupted run, or extend one that ended.
 
-    Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
+    A folder of --seeds goes on with all of its runs. Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
     --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
     """
     from promptpo.api import continued

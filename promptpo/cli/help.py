@@ -21,25 +21,17 @@ GROUPS: Mapping[str, str] = {
 }
 """Options of `optimize` and `resume`, by their parameters' names; what is in none stands at the end."""
 
-FIRST = frozenset(
-    [
-        "model",
-        "base_url",
-        "env_kwargs",
-        "reward",
-        "goal",
-        "rounds",
-        "candidates",
-        "max_steps",
-        "max_usd",
-        "hint",
-        "start",
-        "seed",
-        "refine",
-        "out",
-        "estimate",
-    ]
-)
+COMMAND_GROUPS: Mapping[str, str] = {
+    "Make a policy": "optimize resume refine spec",
+    "See what happened": "show report play list compare track",
+    "Use it": "export evaluate",
+    "Compare with other methods": "baseline benchmark",
+    "Help and the rest": "doctor inbox lab",
+}
+"""Commands as ``promptpo --help`` shows them."""
+
+_FIRST = "model base_url env_kwargs reward goal rounds candidates max_steps max_usd hint start seed refine out estimate"
+FIRST = frozenset(_FIRST.split())
 """What a first run may need."""
 
 

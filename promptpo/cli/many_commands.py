@@ -26,7 +26,10 @@ def list_runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look, some levels deep.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """List the runs in a folder, baselines included: environment, model, held-out return, cost."""
+    """List the runs in a folder, baselines included.
+
+    Of each: environment, model, held-out return, cost.
+    """
     from promptpo.output.runs import find_runs, read_line
 
     lines, damaged = [], []
@@ -59,9 +62,9 @@ def compare(
     ] = Path(COMPARISON),
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs: held-out returns with intervals, and differences in pairs to the first run.
+    """Compare the held-out returns of runs.
 
-    Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
+    With intervals, and differences in pairs to the first run. Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
     """
     from promptpo.files import cannot_write, write_atomically
     from promptpo.output.report.compare_page import COLUMNS, cells, compare_page

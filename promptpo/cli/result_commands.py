@@ -52,9 +52,9 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's best policy as one file, or with --world its world model, or with --recording what was said.
+    """Write a run's best policy as one file.
 
-    Of a folder of --seeds it is the policy that is best by its validation episodes.
+    Or with --world its world model, or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
 
     It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
     not record the action space, so that the environment must be built.

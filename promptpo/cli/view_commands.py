@@ -107,9 +107,9 @@ def report(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write RUN/report.html, one page on what happened in a run; of a folder of --seeds compare.html.
+    """Write RUN/report.html, one page on what happened in a run.
 
-    It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
+    Of a folder of --seeds it is compare.html. It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
     shown; where the environment cannot be rendered the page says why. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
 

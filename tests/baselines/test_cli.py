@@ -26,7 +26,7 @@ def test_importing_the_commands_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "set()", done.stderr
 
 
-@pytest.mark.parametrize("command", ["ppo", "llm-policy", "llm-study", "random", "cartpole-study"])
+@pytest.mark.parametrize("command", ["ppo", "llm-policy", "random"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: Any) -> None:
     """Lazily loaded commands too."""
     code, out, _ = call(capsys, command, "--help")
@@ -39,7 +39,6 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: Any
     [
         (["ppo", "CartPole-v1"], "stable_baselines3", 'pip install "promptpo[baselines]"'),
         (["llm-policy", "CartPole-v1"], "transformers", 'pip install "promptpo[llm-policy]"'),
-        (["cartpole-study"], "matplotlib", 'pip install "promptpo[baselines]"'),
     ],
 )
 def test_without_the_extra_one_sentence_says_what_to_install(

@@ -1,4 +1,4 @@
-"""``promptpo baseline icpi`` and ``promptpo icpi-probe`` as they are typed."""
+"""``promptpo baseline icpi`` and ``promptpo lab icpi-probe`` as they are typed."""
 
 import json
 import os
@@ -21,8 +21,8 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 def probe(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """The same for ``promptpo icpi-probe``."""
-    code = run(["icpi-probe", *words])
+    """The same for ``promptpo lab icpi-probe``."""
+    code = run(["lab", "icpi-probe", *words])
     out = capsys.readouterr()
     return code, out.out, out.err
 

@@ -48,7 +48,7 @@ def test_the_study_goes_on_piece_by_piece(
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {n_steps: 16, batch_size: 16, n_epochs: 1, normalize: true}")
     words = [
-        "baseline", "llm-study", "Pendulum-v1", "--backbone", tiny_gpt2, "--tune", "full", "--numbers", "raw",
+        "lab", "llm-study", "Pendulum-v1", "--backbone", tiny_gpt2, "--tune", "full", "--numbers", "raw",
         "--layers", "1", "--networks", "pretrained,mlp", "--seeds", "543,100", "--steps", "32", "--max-episode-steps",
         "10", "--hyperparams", str(rows), "--validation-episodes", "1", "--test-episodes", "1", "--eval-every", "32", "--algorithm", "ppo",
         "--max-seconds", "0", "--out", str(tmp_path / "study"), "--device", "cpu",

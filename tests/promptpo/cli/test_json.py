@@ -15,10 +15,14 @@ from tests.promptpo.policies import WEAK
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its name, those of installed packages and of groups included."""
     group: Any = typer.main.get_command(app)
-    for name in group.list_commands(None):
-        command = group.get_command(None, name)
-        inner = getattr(command, "commands", {})
-        yield from ((f"{name} {one}", inner[one]) for one in inner) if inner else ((name, command),)
+    context = group.make_context("promptpo", [], resilient_parsing=True)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        inner: Any = type(context)(command, parent=context, info_name=name)
+        names = command.list_commands(inner) if hasattr(command, "list_commands") else []
+        yield from ((f"{name} {one}", command.get_command(inner, one)) for one in names)
+        if not names:
+            yield name, command
 
 
 @pytest.mark.parametrize(("name", "command"), commands(), ids=lambda one: one if isinstance(one, str) else "")
