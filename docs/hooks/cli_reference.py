@@ -5,6 +5,8 @@ A test compares the page with what this gives, so the two cannot drift apart.
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,26 +30,71 @@ def reference() -> str:
 
     group: Any = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True, **WIDTH)
-    parts = [HEAD, _section("promptpo", group.get_help(context))]
-    parts.extend(_sections(group, context))
-    return "\n".join(parts)
+    return "\n".join([HEAD, *_sections(group, context)])
 
 
-def _sections(group: Any, context: Any) -> Iterator[str]:
-    """One for each command below `group`, of other packages too."""
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if command.hidden:
-            continue
-        inner = type(context)(command, info_name=name, parent=context, **WIDTH)
-        inner.meta["promptpo.help_all"] = True
-        yield _section(inner.command_path, command.get_help(inner))
-        if hasattr(command, "list_commands"):
-            yield from _sections(command, inner)
+def _sections(command: Any, context: Any) -> Iterator[str]:
+    """One for the command and each below it, of other packages too."""
+    yield _section(command, context)
+    told: dict[str, str] = {}
+    for name, inner in _commands(command, context):
+        below = type(context)(inner, info_name=name, parent=context, **WIDTH)
+        first, *others = _sections(inner, below)
+        tables = first[first.find("\n| ") :]
+        if tables in told:
+            first = first.replace(tables, f"\nArguments and options are those of {told[tables]}.\n")
+        told.setdefault(tables, _link(below.command_path))
+        yield from (first, *others)
 
 
-def _section(title: str, text: str) -> str:
-    return f"## {title}\n\n```text\n{text.rstrip()}\n```\n"
+def _commands(command: Any, context: Any) -> list[tuple[str, Any]]:
+    """The commands of a group by their names, but for old names; none where it is no group."""
+    names = command.list_commands(context) if hasattr(command, "list_commands") else []
+    found = [(name, command.get_command(context, name)) for name in names]
+    return [(name, one) for name, one in found if not one.hidden]
+
+
+def _section(command: Any, context: Any) -> str:
+    """Usage, what it does, and tables of its commands, arguments and options."""
+    from promptpo.cli.help import GROUPS, GroupedHelp
+
+    path = context.command_path
+    usage = " ".join([path, *command.collect_usage_pieces(context)])
+    parts = [f"## {path}", f"```text\n{usage}\n```", _escaped(inspect.cleandoc(command.help or ""))]
+    if command.epilog:
+        parts.append(re.sub(r"^Example: (.*)$", r"Example: `\1`", command.epilog))
+    rows = [
+        (_link(f"{path} {name}", name), _escaped(one.get_short_help_str(200)))
+        for name, one in _commands(command, context)
+    ]
+    parts.append(_table("command", rows))
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    groups = GROUPS if isinstance(command, GroupedHelp) else {}
+    of = {name: title for title, names in groups.items() for name in names.split()}
+    for title in ("argument", *groups):
+        kinds[title] = []
+    for param in command.get_params(context):
+        record = param.get_help_record(context)
+        if record is not None:
+            title = "argument" if param.param_type_name == "argument" else of.get(param.name, "option")
+            kinds.setdefault(title, []).append((f"`{record[0].replace('|', ', ')}`", _escaped(record[1])))
+    parts.extend(_table(title, rows) for title, rows in kinds.items())
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _link(path: str, shown: str | None = None) -> str:
+    return f"[{shown or path}](#{path.replace(' ', '-')})"
+
+
+def _table(title: str, rows: list[tuple[str, str]]) -> str:
+    """A table of two columns; empty without rows."""
+    lines = [f"| {left} | {right} |" for left, right in rows]
+    return "\n".join([f"| {title} | |", "|---|---|", *lines]) if rows else ""
+
+
+def _escaped(text: str) -> str:
+    """As Markdown that shows the text."""
+    return re.sub(r"[|*]", r"\\\g<0>", text).replace("<", "&lt;")
 
 
 if __name__ == "__main__":
