@@ -1,6 +1,6 @@
-"""An environment of one's own: a heated room. Run it with ``--spec examples/my_room_spec.py``.
+"""An environment of one's own, a heated room, and a policy for it: ``python my_room.py``.
 
-cd examples && promptpo optimize my_room:Room-v0 --spec my_room_spec.py
+The same from the command line: ``promptpo optimize my_room:Room-v0 --spec my_room_spec.py``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+
+import promptpo
 
 
 class Room(gymnasium.Env[np.ndarray, int]):
@@ -34,4 +36,12 @@ class Room(gymnasium.Env[np.ndarray, int]):
         return np.array([self.inside, self.outside], np.float32), reward, False, False, {}
 
 
-gymnasium.register("Room-v0", Room, max_episode_steps=200)
+if "Room-v0" not in gymnasium.registry:
+    gymnasium.register("Room-v0", Room, max_episode_steps=200)
+
+if __name__ == "__main__":
+    run = promptpo.optimize("my_room:Room-v0", rounds=2, max_steps=100_000, test_episodes=20, out="room")
+    print(f"held-out return {run.mean_return:.0f}, [{run.ci95[0]:.0f}, {run.ci95[1]:.0f}]")
+    print(
+        f"random actions {run.data['references']['random']['mean_return']:.0f}; the policy is {run.policy_path}"
+    )

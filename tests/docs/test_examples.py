@@ -1,0 +1,43 @@
+"""The example programs are short and run as they stand, without a key."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.snippets import ROOT
+from tests.docs.test_snippets import environment
+
+PROGRAMS = {"my_room": "held-out return", "against_ppo": "PPO", "goal_in_words": "partly, because"}
+
+
+def test_examples_are_short() -> None:
+    """Each can be read at a glance."""
+    for path in (ROOT / "examples").glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 60, path
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_example_runs(name: Any, tmp_path: Path) -> None:
+    """In an empty folder; what it promises is printed and written."""
+    if name == "against_ppo":
+        pytest.importorskip("stable_baselines3")
+        pytest.importorskip("matplotlib")
+    shutil.copy(ROOT / "examples" / f"{name}.py", tmp_path)
+    done = subprocess.run(
+        [sys.executable, f"{name}.py"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert PROGRAMS[name] in done.stdout
+    assert (tmp_path / "against_ppo.png").exists() == (name == "against_ppo")
