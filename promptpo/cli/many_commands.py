@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from promptpo.cli.arguments import AsJson, runs
 from promptpo.cli.terminal import print_json, say
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from sandbox.text import clean_line
+
+if TYPE_CHECKING:
+    from promptpo.output.runs import RunLine
 
 COMPARISON = "compare.html"
 
@@ -58,25 +61,28 @@ def compare(
         list[Path], typer.Argument(metavar="RUN...", help="Two runs or more.", autocompletion=runs)
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Page to write, with the curves on one axis.")
-    ] = Path(COMPARISON),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Page to write, with the curves on one axis; compare.html, or the next free number where that compares other runs.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the held-out returns of runs.
 
     With intervals, and differences in pairs to the first run. Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
     """
-    from promptpo.files import cannot_write, write_atomically
-    from promptpo.output.report.compare_page import COLUMNS, cells, compare_page
+    from promptpo.output.report.compare_page import COLUMNS, cells
     from promptpo.output.runs import read_line
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
     lines = [read_line(directory) for directory in directories]
-    try:
-        write_atomically(output, compare_page(lines))
-    except OSError as error:
-        raise cannot_write(output, error) from error
+    output = output or _free(Path(COMPARISON), lines)
+    before = output.exists()
+    _write(output, lines)
     if as_json:
         values = []
         for line in lines:
@@ -91,7 +97,29 @@ def compare(
         print_json({"runs": values, "output": str(output)}, indent=2)
         return
     print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
-    say(f"wrote {output}")
+    say(f"wrote {output}{', in place of the one that was there' if before else ''}")
+
+
+def _free(path: Path, lines: Sequence[RunLine]) -> Path:
+    """The first numbered name that is free, or has a comparison of these runs already."""
+    from promptpo.files import read_text
+    from promptpo.output.report.compare_page import mark
+
+    found, n = path, 1
+    while found.exists() and mark(lines) not in read_text(found):
+        n += 1
+        found = path.with_stem(f"{path.stem}-{n}")
+    return found
+
+
+def _write(path: Path, lines: Sequence[RunLine]) -> None:
+    from promptpo.files import cannot_write, write_atomically
+    from promptpo.output.report.compare_page import compare_page
+
+    try:
+        write_atomically(path, compare_page(lines))
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def compare_in(folder: Path, directories: Sequence[Path]) -> Path:
@@ -100,19 +128,13 @@ def compare_in(folder: Path, directories: Sequence[Path]) -> Path:
     Raises:
         PromptPOError: There is no run, one cannot be read, or the page cannot be written.
     """
-    from promptpo.files import cannot_write, write_atomically
-    from promptpo.output.report.compare_page import compare_page
     from promptpo.output.runs import read_line
 
     lines = [read_line(directory) for directory in directories]
     if not lines:
         raise NoSuchRunError(f"no run was begun in {folder}; go on with: promptpo resume {folder}")
-    path = folder / COMPARISON
-    try:
-        write_atomically(path, compare_page(lines))
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    return path
+    _write(folder / COMPARISON, lines)
+    return folder / COMPARISON
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:

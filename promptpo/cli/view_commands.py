@@ -110,7 +110,8 @@ def report(
     """Write RUN/report.html, one page on what happened in a run.
 
     Of a folder of --seeds it is compare.html. It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
-    shown; where the environment cannot be rendered the page says why. For a run that was not made here that
+    shown; where the environment cannot be rendered the page says why, and an episode of the same policy that
+    an earlier page has stays there. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
 
     --live writes nothing: it serves the page, without an episode, read-only and to this machine alone. From a
@@ -141,7 +142,13 @@ def report(
         )
         say(clean_line(text), error=True)
     try:
-        path = write_report(run, episode=film, allow_weaker_sandbox=allow_weaker_sandbox, trust=trust)
+        path = write_report(
+            run,
+            episode=film,
+            allow_weaker_sandbox=allow_weaker_sandbox,
+            trust=trust,
+            tell=lambda text: say(clean_line(text), error=True),
+        )
     except PromptPOError:
         raise
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def compare_page(lines: Sequence[RunLine]) -> str:
         .get_template("compare.html.j2")
         .render(
             lines=lines,
+            mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
             columns=COLUMNS,
             rows=[cells(line, lines[0]) for line in lines],
             swatches=[_swatch(n) for n in range(len(lines))],
@@ -50,6 +52,12 @@ def compare_page(lines: Sequence[RunLine]) -> str:
             style=Markup(asset("style.css")),  # noqa: S704 - our own file
         )
     )
+
+
+def mark(lines: Sequence[RunLine]) -> str:
+    """The element by which a page says which runs it compares."""
+    names = "\n".join(str(line.directory.resolve()) for line in lines)
+    return f'<meta name="promptpo-runs" content="{hashlib.sha256(names.encode()).hexdigest()}">'
 
 
 def cells(line: RunLine, first: RunLine) -> list[str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import write_atomically
+from promptpo.files import read_text, write_atomically
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -62,8 +64,11 @@ def write_report(
     patience: float | None = None,
     allow_weaker_sandbox: bool = False,
     trust: bool = False,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Write the report of a run, finished or not, a baseline's included, and return its path.
+
+    It is never poorer than the one that it replaces: an episode of the same policy that is shown there stays.
 
     Args:
         run: The run directory.
@@ -73,6 +78,7 @@ def write_report(
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers for the episode; a run that was made
             here says itself whether that is accepted.
         trust: Run the episode although the run was not made here, which builds the environment that it names.
+        tell: Told what was kept of the report that was there, and why.
 
     Raises:
         RunError: It is not a readable run.
@@ -101,8 +107,36 @@ def write_report(
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
     path = run / REPORT
-    write_atomically(path, page(view, shown))
+    text = page(view, shown)
+    if path.is_file():
+        text = _no_poorer(text, path, tell, own=own)
+    write_atomically(path, text)
     return path
+
+
+_EPISODE = re.compile(
+    r'<section id="episode" data-of="([0-9a-f]*)" data-shows="(nothing|lines|film)">.*?</section>', re.DOTALL
+)
+_WORTH = ("nothing", "lines", "film")
+
+
+def _no_poorer(text: str, path: Path, tell: Callable[[str], object], *, own: bool) -> str:
+    """The page, with the earlier one's episode where that is of the same policy and shows more.
+
+    A stranger's page is not taken over into ours; it is put aside.
+    """
+    earlier, now = _EPISODE.search(read_text(path)), _EPISODE.search(text)
+    if earlier is None or now is None or earlier[1] != now[1]:
+        return text
+    if _WORTH.index(earlier[2]) <= _WORTH.index(now[2]):
+        return text
+    if not own:
+        aside = path.with_stem(f"{path.stem}-as-it-came")
+        path.replace(aside)
+        tell(f"the report that came with the run shows an episode; it is kept as {aside}")
+        return text
+    tell(f"{path} keeps the episode that it had")
+    return text[: now.start()] + earlier[0] + text[now.end() :]
 
 
 def untrusted(run: Path, view: RunView) -> str:

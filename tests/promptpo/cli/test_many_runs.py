@@ -129,6 +129,27 @@ def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.Cap
     assert "not finished" in text
 
 
+def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other runs get a page of their own; the same ones, and a page that is named, are written again, which is said."""
+    again = ", in place of the one that was there"
+    told = []
+    for arguments in (
+        ["search", "ppo"],
+        ["search", "going"],
+        ["search", "ppo"],
+        ["ppo", "going", "-o", "compare.html"],
+    ):
+        named = [f"runs/{name}" if name in {"search", "ppo", "going"} else name for name in arguments]
+        assert run(["compare", *named]) == 0
+        told.append(capsys.readouterr().out.splitlines()[-1])
+    assert told == [
+        "wrote compare.html",
+        "wrote compare-2.html",
+        f"wrote compare.html{again}",
+        f"wrote compare.html{again}",
+    ]
+
+
 def test_a_baselines_curve_is_that_of_its_best_agent(runs: Any) -> None:
     """What comes out is the best agent on validation seeds, so a worse evaluation changes nothing."""
     assert read_line(runs / "ppo").curve == ((100.0, 20.0),)

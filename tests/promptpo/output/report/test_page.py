@@ -148,6 +148,29 @@ def test_the_episode_is_the_typical_test_episode(told_run: Any) -> None:
     assert (film["left"], film["right"]) == (float(drawn[1]), float(drawn[2]))  # where the cursor runs
 
 
+def test_a_report_is_not_replaced_by_a_poorer_one(told_run: Any, tmp_path: Path) -> None:
+    """The episode of the same policy stays where a new page has none; a stranger's page is put aside, not taken over."""
+    import shutil
+
+    told, run = [], tmp_path / "run"
+    shutil.copytree(told_run.directory, run)
+    rich = write_report(run).read_text()
+    again = write_report(run, episode=False, tell=told.append).read_text()
+    film = '<script type="application/json" id="frames">'
+    assert film in rich
+    assert film in again
+    assert "keeps the episode" in told.pop()
+    (run / "config.toml").write_text((run / "config.toml").read_text() + "\n# from elsewhere\n")
+    (run / "report.html").write_text(
+        rich.replace("<h2>An episode</h2>", '<meta http-equiv="refresh" content="0; url=//x">')
+    )
+    theirs = write_report(run, tell=told.append).read_text()
+    assert film not in theirs
+    assert "refresh" not in theirs
+    assert film in (run / "report-as-it-came.html").read_text()
+    assert "report-as-it-came.html" in told.pop()
+
+
 def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
     told_run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +180,7 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
     run = read_view(told_run.directory)
     assert 0.0 < run.state.seconds_per_test_episode < 5.0
     run.state.seconds_per_test_episode = 60.0
+    (told_run.directory / "report.html").unlink()  # an episode that it shows would stay
     monkeypatch.setattr(module, "read_view", lambda _: run)
     text = write_report(told_run.directory, patience=4.0).read_text()
     assert "An episode takes about 60 seconds here" in text
