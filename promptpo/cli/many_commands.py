@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,16 +44,27 @@ def list_runs(
     if as_json:
         print_json({"runs": [line.as_json() for line in lines], "damaged": damaged}, indent=2)
         return
-    from promptpo.output.report.compare_page import COLUMNS, cells
-
     if not lines and not damaged:
         say(f"There is no run in {folder}; make one with: promptpo optimize CartPole-v1")
-    if lines:
-        paired = COLUMNS.index("against the first")
-        rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
-        print_table([[*row[:paired], *row[paired + 1 :]] for row in [list(COLUMNS), *rows]])
+    _print(lines)
     for sentence in damaged:
         say(clean_line(sentence), error=True)
+
+
+def print_runs(directories: Iterable[Path]) -> None:
+    """A table of runs, as `promptpo list` shows them."""
+    from promptpo.output.runs import read_line
+
+    _print([read_line(directory) for directory in directories])
+
+
+def _print(lines: Sequence[RunLine]) -> None:
+    from promptpo.output.report.compare_page import COLUMNS, cells
+
+    paired = COLUMNS.index("against the first")
+    rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
+    if rows:
+        print_table([[*row[:paired], *row[paired + 1 :]] for row in [list(COLUMNS), *rows]])
 
 
 def compare(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from promptpo.cli import view_commands
-from promptpo.cli.many_commands import print_table
+from promptpo.cli import many_commands, view_commands
 from promptpo.cli.terminal import print_json, say
 from promptpo.errors import UsageError
 from sandbox.text import clean_line
@@ -17,8 +16,6 @@ from sandbox.text import clean_line
 if TYPE_CHECKING:
     from promptpo.cli.run_flags import ShowingFlags
     from promptpo.seeds import SeedsResult
-
-COLUMNS = ("seed", "held-out return", "success", "steps", "calls", "US dollars", "seconds", "ended")
 
 
 def named_for(tracker: str, seed: int) -> str:
@@ -109,29 +106,10 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 
 
 def summary(found: SeedsResult) -> None:
-    """A table with a row for each seed; mean, interval and best below it."""
+    """A table with a row for each run that has a result; mean, interval and best below it."""
     from promptpo.telling.feedback import number
 
-    rows = [list(COLUMNS)]
-    for row in found.data["runs"]:
-        value = "not begun" if row["stop_reason"] is None else "nothing ran"
-        if row["mean_return"] is not None:
-            low, high = row["ci95"]
-            value = f"{number(row['mean_return'])} ({number(low)} to {number(high)})"
-        rate = row["success_rate"]
-        rows.append(
-            [
-                str(row["seed"]),
-                value,
-                "" if rate is None else f"{rate:.0%}",
-                "" if row["steps"] is None else f"{row['steps']:,}",
-                "" if row["calls"] is None else str(row["calls"]),
-                f"{row['cost_usd']:.4f}" if row["cost_usd"] else "",
-                "" if row["wall_seconds"] is None else f"{row['wall_seconds']:.0f}",
-                row["stop_reason"] or "",
-            ]
-        )
-    print_table(rows)
+    many_commands.print_runs(found.runs[seed].directory for seed in found.runs)
     data, known = found.data, [row for row in found.data["runs"] if row["mean_return"] is not None]
     if known:
         low, high = data["ci95"]

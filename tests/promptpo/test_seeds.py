@@ -165,7 +165,8 @@ def test_a_folder_is_shown_reported_and_exported(
     folder = str(several.directory)
     assert command_line(["show", folder]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("seed ")
+    assert shown.startswith("run ")
+    assert "seed-3" in shown
     assert f"promptpo show {several.directory}/seed-" in shown
     assert command_line(["show", folder, "--json"]) == 0
     summary = json.loads((several.directory / "summary.json").read_text())
