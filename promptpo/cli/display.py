@@ -22,7 +22,6 @@ from promptpo.output.report.result import (
     rewarded_in_words,
 )
 from promptpo.output.report.variants import table
-from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.state import RunState
@@ -278,13 +277,12 @@ def outcome(run: RunResult) -> str:
             ],
         )
     )
-    if data["best"]["round"] == 0:
-        best, config = data["best"]["candidate"], load_config(run.directory / CONFIG)
-        whence = "Given at the start" if best[3:].isdigit() else "Tuned from what was given at the start"
-        if config.is_written(best):
-            whence = "Written while its reward was judged"
-        if best.startswith("w"):
-            whence = "Found in a world model, before the first round"
+    whence = {
+        "user": "Tuned from what was given at the start" if data["best"]["tuned"] else "Given at the start",
+        "goal": "Written while its reward was judged",
+        "world model": "Found in a world model, before the first round",
+    }.get(data["best"].get("origin", ""))
+    if whence is not None:
         lines.append(f"{whence}; nothing that was written since is better.")
     elif not data["language_model"]:
         lines.append("Written by program search; no language model was asked.")

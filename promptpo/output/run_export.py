@@ -13,9 +13,10 @@ from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
 from promptpo.output.exporting import GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
-from promptpo.output.run_result import best_source, load_run
+from promptpo.output.run_result import load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.models import origin_of
 from promptpo.run.origin import builds, built_in, check_trust, made_here, signed
 from promptpo.run.records import Seeds
 
@@ -51,8 +52,15 @@ def export(
     content: Mapping[str, Any] = loaded.data
     source = loaded.source
     if candidate is not None and (best is None or candidate != best["candidate"]):
-        source = best_source(loaded.directory, candidate)
-        content = {**loaded.data, "best": {"candidate": candidate}, "test": None}
+        view = read_view(loaded.directory)
+        found = view.candidate(candidate).attempt.candidate
+        source = found.source
+        best = {
+            "candidate": candidate,
+            "tuned": dict(found.tuned),
+            "origin": origin_of(view.state, candidate),
+        }
+        content = {**loaded.data, "best": best, "test": None}
     space = _action_space(loaded.directory, config, trust=trust)
     text = exported(
         source, provenance(loaded.directory, content, config), action_space=space, filename=filename
@@ -85,15 +93,15 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
     test = content["test"]
     seeds = Seeds().test(config.test_episodes)
     model = content["model"] if content["language_model"] else SEARCH
-    candidate = content["best"]["candidate"]
-    if candidate.startswith("r0c") and not config.is_written(candidate):
-        model = GIVEN if candidate[3:].isdigit() else TUNED_FROM_GIVEN
+    best = content["best"]
+    if best.get("origin") == "user":
+        model = TUNED_FROM_GIVEN if best.get("tuned") else GIVEN
     return Provenance(
         task=config.task,
         model=model,
         version=__version__,
         run_id=directory.resolve().name,
-        candidate=candidate,
+        candidate=best["candidate"],
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         test=test,
         success_rate=test["success_rate"] if test else None,

@@ -13,12 +13,13 @@ from typing import Any
 
 from promptpo.errors import NoSuchRunError
 from promptpo.output.baseline_run import is_baseline, read_baseline
-from promptpo.output.report.result import RESULT, setting
-from promptpo.output.run_view import read_view
+from promptpo.output.report.result import RESULT, setting, written_by
+from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
+from promptpo.run.models import origin_of
 from promptpo.run.records import Seeds
 
 DEEPEST = 4
@@ -38,7 +39,8 @@ class RunLine:
         env_kwargs: As given to Gymnasium.
         horizon: Longest episode where one was asked for; None where the environment decides, or it is not recorded.
         method: "promptpo", "search", or a baseline's name.
-        model: Who wrote the policy; empty where nobody did.
+        model: Who was asked for policies; empty where nobody was.
+        writer: Who wrote the best one: the model, or the run's user.
         seed: As given; None where it is not recorded.
         finished: Whether there is a result.
         best: The best candidate; empty where there is none.
@@ -77,6 +79,7 @@ class RunLine:
     curve: Curve
     setting: Mapping[str, Any] = field(default_factory=dict)
     unpriced: int = 0
+    writer: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The run as ``--json`` shows it."""
@@ -86,6 +89,7 @@ class RunLine:
             "env_kwargs": dict(self.env_kwargs),
             "method": self.method,
             "model": self.model,
+            "written_by": self.writer,
             "seed": self.seed,
             "finished": self.finished,
             "best": self.best or None,
@@ -175,6 +179,7 @@ def read_line(directory: Path) -> RunLine:
             returns={}, steps=sum(llm.steps.values()),
             searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
             curve=curve, setting=_setting(setting(task)), unpriced=llm.unpriced_calls,
+            writer=_writer(view),
         )  # fmt: skip
     run = read_baseline(directory)
     curve = _improvements([(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None])
@@ -191,6 +196,18 @@ def read_line(directory: Path) -> RunLine:
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+
+
+def _writer(view: RunView) -> str:
+    """Who wrote the best so far."""
+    asked = view.config.model or ""
+    if view.best is None:
+        return asked
+    best = {
+        "origin": origin_of(view.state, view.best.id),
+        "tuned": dict(view.best.attempt.candidate.tuned),
+    }
+    return written_by({"best": best, "model": asked})
 
 
 def _tested(test: Evaluation | None, episodes: int) -> Mapping[int, float]:
@@ -228,6 +245,7 @@ def _from_result(
         horizon=horizon,
         method=result.get("method") or "",
         model=result.get("model") or "",
+        writer=written_by(result),
         seed=result.get("seed"),
         finished=True,
         best=str((result.get("best") or {}).get("candidate") or ""),

@@ -65,6 +65,24 @@ def writer_of(state: CandidateState) -> str:
     return asked(calls[0]) if calls else ""
 
 
+def origin_of(state: RunState, candidate: str) -> str:
+    """Who wrote a candidate where not those that the run asked: "user", "goal" or "world model"; else empty.
+
+    Tuned numbers change no author: what was tuned is followed to what it was tuned from.
+    """
+    found = state.candidate(candidate)
+    while found is not None and found.attempt.candidate.tuned:
+        before = state.candidate(next(iter(found.attempt.candidate.parents), ""))
+        if before is None or before is found:
+            break
+        found = before
+    if found is None or found.round:
+        return ""
+    if found.id.startswith("w"):
+        return "world model"
+    return "goal" if state.config.is_written(found.id) else "user"
+
+
 def brought(state: RunState) -> tuple[Brought, ...]:
     """What each model has brought so far, by name."""
     return tuple(_one(state, model) for model in sorted({asked(call) for call in state.calls}))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Difference, Evidence, ran
 from promptpo.run.records import Attempt, Experiment, Remark
+from promptpo.search.racing import Change
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
@@ -230,6 +231,7 @@ class History:
                 continue
             above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
             if above and self.against(attempt, leader).verdict > 0:
+                self.changes.append(str(Change(leader.id, attempt.id, self.against(attempt, leader))))
                 leader = attempt
                 self.leader_id = attempt.id
 

@@ -22,7 +22,7 @@ from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
-from promptpo.run.models import brought
+from promptpo.run.models import brought, origin_of
 from promptpo.run.observer import Observer
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight
@@ -30,6 +30,7 @@ from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
+from promptpo.telling.feedback import with_noise
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -96,6 +97,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         seed=config.seed,
         recipe=config.recipe,
         best=best,
+        origin=origin_of(state, best.id) if best else "",
         evidence=outcome.evidence,
         test=outcome.test,
         held_out=outcome.held_out,
@@ -119,7 +121,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["references"] = {name: scored(one) for name, one in outcome.references.items()}
     content["verdict"] = verdict(facts)
-    content["changes"] = list(outcome.history.changes)
+    content["changes"] = [*outcome.history.changes, *_another(state, outcome)]
     kept = any(one["kept"] for one in state.promises.values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
@@ -132,6 +134,21 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         first = (run.journal.find("decision", "goal") or {}).get("succeeded", {})
         content["goal"] = {"text": config.goal, **(outcome.judged or {}), "succeeded_at_start": first}
     return content | refined.kept(run.directory, best.id if best else None)
+
+
+def _another(state: RunState, outcome: Outcome) -> list[str]:
+    """Why the result names another candidate than was ahead last, where no change of the leader says it."""
+    last, chosen = state.best, state.candidate(outcome.best.id) if outcome.best else None
+    if last is None or chosen is None or last is chosen:
+        return []
+    if outcome.history.changes and outcome.history.changes[-1].startswith(f"{chosen.id} takes"):
+        if not state.rounds or state.rounds[-1].best != chosen.id:
+            return []
+    lead = last.evidence.against(chosen.evidence)
+    return [
+        f"the result is {chosen.id}: {last.id} was judged on validation episodes no more, and is not clearly better "
+        f"on the {len(lead.returns)} that both played ({with_noise(lead.mean, lead.standard_error, signed=True)})"
+    ]
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

@@ -100,9 +100,9 @@ def _task_of(line: RunLine) -> str:
 
 def _writer(line: RunLine) -> str:
     """Who wrote the policy; where a model is part of a baseline, which of them."""
-    if not line.model or line.method in ("promptpo", "search", ""):
-        return line.model or line.method
-    return f"{line.method} ({line.model})"
+    if not line.writer or line.method in ("promptpo", "search", ""):
+        return line.writer or line.method
+    return f"{line.method} ({line.writer})"
 
 
 def label_of(directory: Path) -> str:

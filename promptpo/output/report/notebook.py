@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpo.output.report.page import REPORT
+from promptpo.output.report.result import written_by
 from promptpo.telling.feedback import number
 
 
@@ -20,7 +21,7 @@ def summary(directory: Path, result: Mapping[str, Any], source: str) -> Markup:
         result: Content of ``result.json``.
         source: The best policy's module; empty when nothing ran.
     """
-    rows = [("environment", result["env_id"]), ("written by", result["model"])]
+    rows = [("environment", result["env_id"]), ("written by", written_by(result))]
     test = result["test"]
     if test and test["mean_return"] is not None:
         low, high = test["ci95"]

@@ -26,7 +26,7 @@ from promptpo.output.refined import refined_in_words
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.lineage import ancestry, lineage_chart
-from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions
+from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions, written_by
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
@@ -159,6 +159,7 @@ def page(run: RunView, shown: Shown | str) -> str:
         .render(
             run=run,
             result=result,
+            writer=written_by(result) if result else run.config.model,
             views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),

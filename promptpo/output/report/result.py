@@ -213,6 +213,14 @@ REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": 
 """What acts, in words, by the name of a reference."""
 
 
+def written_by(content: Mapping[str, Any]) -> str:
+    """Who wrote the best policy of a result: who was asked, or its user."""
+    best, model = content.get("best") or {}, str(content.get("model") or "")
+    if best.get("origin") == "user":
+        return "its user, tuned" if best.get("tuned") else "its user"
+    return model
+
+
 def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
     """How much the best acts like the teacher, as a sentence; empty where that is not known."""
     if not fidelity:
@@ -246,6 +254,7 @@ def result(
     seed: int,
     recipe: str,
     best: Attempt | None,
+    origin: str,
     evidence: Evidence | None,
     test: Evaluation | None,
     held_out: Evaluation | None = None,
@@ -273,6 +282,7 @@ def result(
         else {
             "candidate": best.id,
             "round": best.candidate.round,
+            "origin": origin or ("model" if language_model else "search"),
             "parents": list(best.candidate.parents),
             "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
             "repairs": best.candidate.repairs,

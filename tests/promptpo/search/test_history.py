@@ -127,6 +127,7 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
     assert past.best().id == "r1c1t"
     assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
     assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
+    assert past.changes[0].startswith("r1c1t takes the lead from r1c1: +260")
 
 
 def test_what_was_judged_stays_in_its_order(tmp_path: Path) -> None:

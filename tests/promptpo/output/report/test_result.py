@@ -52,6 +52,7 @@ def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord
         seed=0,
         recipe="default",
         best=Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)),
+        origin="",
         evidence=Evidence.of(train, validation),
         test=Evaluation("ok", episodes(seeds.test(2), 6.0), 10),
         rounds=1,
