@@ -141,14 +141,13 @@ def _another(state: RunState, outcome: Outcome) -> list[str]:
     last, chosen = state.best, state.candidate(outcome.best.id) if outcome.best else None
     if last is None or chosen is None or last is chosen:
         return []
-    if outcome.history.changes and outcome.history.changes[-1].startswith(f"{chosen.id} takes"):
-        if not state.rounds or state.rounds[-1].best != chosen.id:
-            return []
+    since = not state.rounds or state.rounds[-1].best != chosen.id
+    if since and outcome.history.changes and outcome.history.changes[-1].startswith(f"{chosen.id} takes"):
+        return []
     lead = last.evidence.against(chosen.evidence)
-    return [
-        f"the result is {chosen.id}: {last.id} was judged on validation episodes no more, and is not clearly better "
-        f"on the {len(lead.returns)} that both played ({with_noise(lead.mean, lead.standard_error, signed=True)})"
-    ]
+    by = with_noise(lead.mean, lead.standard_error, signed=True)
+    told = f"the result is {chosen.id}: {last.id} was judged on validation episodes no more, and is not clearly better"
+    return [f"{told} on the {len(lead.returns)} that both played ({by})"]
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:
