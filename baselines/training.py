@@ -177,6 +177,11 @@ class TrainingRun:
         """Steps at which the next evaluation is due."""
         return self.record.curve[-1]["steps"] + self.settings.evaluate_every if self.record.curve else 0
 
+    @property
+    def called(self) -> str:
+        """What is done, in words."""
+        return f"{called(self.settings.algorithm)} on {self.settings.task.name}"
+
     def complete(self, command: str) -> dict[str, Any]:
         """Train to the end and test.
 
@@ -184,11 +189,10 @@ class TrainingRun:
             The content of ``result.json``.
         """
         settings, record = self.settings, self.record
-        title = (
-            f"{called(settings.algorithm)} on {settings.task.name}, seed {settings.seed} ({self.row.source})"
-        )
         planned = self.lengths.planned
-        self.display.started(title, record.steps, planned)
+        self.display.started(
+            f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
+        )
         if self.lengths.full is None:
             self.display.line(
                 "  train_freq counts episodes: the one that passes this number is played to its end"

@@ -85,6 +85,12 @@ class RefineRun(TrainingRun):
         return [*first, *super()._callbacks()]
 
     @property
+    def called(self) -> str:
+        """What is done, in words."""
+        given = self.settings.prior or {}
+        return f"refine {given['candidate']} of {given['run']}: a network learns by {super().called}"
+
+    @property
     def _alone(self) -> bool:
         """Whether actions are the network's alone."""
         return bool((self.settings.prior or {}).get("alone"))

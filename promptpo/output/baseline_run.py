@@ -81,7 +81,7 @@ class BaselineRun:
     @property
     def method(self) -> str:
         """The baseline's name."""
-        known = self.result or {}
+        known = self.result or ({"method": "refine"} if self.settings.get("prior") else {})
         return str(known.get("method") or self.settings.get("algorithm") or self.settings.get("method") or "")
 
     @property

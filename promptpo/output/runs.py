@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
+from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting, written_by
 from promptpo.output.run_view import RunView, read_view
@@ -48,9 +49,9 @@ class RunLine:
         ci95: Its 95 % interval.
         success_rate: Held-out; None where the environment does not report success.
         returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
-        steps: All environment steps.
+        steps: All environment steps; of a refined program with those that it took itself.
         searched_steps: Those before the final test.
-        calls: Of the language model.
+        calls: Of the language model; None where none was asked.
         usd: What they cost, as far as known.
         unpriced: Calls whose price is not known.
         seconds: Wall time; None while the run is not finished.
@@ -73,7 +74,7 @@ class RunLine:
     returns: Mapping[int, float]
     steps: int
     searched_steps: int
-    calls: int
+    calls: int | None
     usd: float
     seconds: float | None
     curve: Curve
@@ -177,7 +178,7 @@ def read_line(directory: Path) -> RunLine:
             model=view.config.model or "", seed=view.config.seed, finished=False,
             best=view.best.id if view.best else "", mean_return=None, ci95=(None, None), success_rate=None,
             returns={}, steps=sum(llm.steps.values()),
-            searched_steps=state.spent.steps, calls=llm.calls, usd=llm.cost_usd, seconds=None,
+            searched_steps=state.spent.steps, calls=_calls(view.config.model, llm.calls), usd=llm.cost_usd, seconds=None,
             curve=curve, setting=_setting(setting(task)), unpriced=llm.unpriced_calls,
             writer=_writer(view),
         )  # fmt: skip
@@ -191,7 +192,7 @@ def read_line(directory: Path) -> RunLine:
             directory=directory, env_id=run.env_id, env_kwargs=given.get("env_kwargs") or {},
             horizon=given.get("max_episode_steps"), method=run.method, model="", seed=run.seed, finished=False,
             best="", mean_return=None, ci95=(None, None), success_rate=None, returns={},
-            steps=run.steps.get("total", 0), searched_steps=run.steps.get("total", 0), calls=0, usd=0.0,
+            steps=run.steps.get("total", 0), searched_steps=run.steps.get("total", 0), calls=None, usd=0.0,
             seconds=run.seconds, curve=curve, setting=_setting(given),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -238,6 +239,8 @@ def _from_result(
     directory: Path, result: Mapping[str, Any], curve: Curve, horizon: int | None = None
 ) -> RunLine:
     test, llm, steps = result.get("test") or {}, result.get("llm") or {}, result.get("steps") or {}
+    total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
+    searched = result.get("searched_steps", total - int(steps.get("test") or 0))
     return RunLine(
         directory=directory,
         env_id=result["env_id"],
@@ -253,17 +256,19 @@ def _from_result(
         ci95=tuple(test.get("ci95") or (None, None)),
         success_rate=test.get("success_rate"),
         returns=_by_seed(test.get("returns") or ()),
-        steps=int(steps.get("total") or 0),
-        searched_steps=int(
-            result.get("searched_steps", int(steps.get("total") or 0) - int(steps.get("test") or 0))
-        ),
-        calls=int(llm.get("calls") or 0),
+        steps=total + program,
+        searched_steps=int(searched) + program,
+        calls=_calls(result.get("model"), int(llm.get("calls") or 0)),
         usd=float(llm.get("cost_usd") or 0.0),
         seconds=result.get("wall_seconds"),
         curve=curve,
         setting=_setting(result),
         unpriced=int(llm.get("calls_of_unknown_price") or 0),
     )
+
+
+def _calls(model: str | None, made: int) -> int | None:
+    return None if model in {None, "", SEARCH} else made
 
 
 def _setting(result: Mapping[str, Any]) -> dict[str, Any]:

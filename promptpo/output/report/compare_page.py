@@ -9,7 +9,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.llm.choose import SEARCH
 from promptpo.output.report.page import asset, templates
 from promptpo.output.report.svg import Frame, drawing, element, extent
 from promptpo.output.runs import RunLine
@@ -73,7 +72,7 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         _difference(line, first),
         "" if line.success_rate is None else f"{line.success_rate:.0%}",
         f"{line.searched_steps:,}",
-        "" if line.model == SEARCH else f"{line.calls:,}",
+        "" if line.calls is None else f"{line.calls:,}",
         _price(line),
         "" if line.seconds is None else f"{line.seconds:,.0f}",
         _task_of(line),

@@ -21,6 +21,7 @@ from baselines.refine.start import prior_of, refine
 from baselines.settings import TrainingSettings
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
+from promptpo.output.baseline_run import read_baseline
 from sandbox import check_source
 
 SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
@@ -53,6 +54,10 @@ class Telling(Display):
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+
+    def started(self, title: str, steps: int, total: int) -> None:
+        """Keep what is announced."""
+        self.lines.append(title)
 
     def line(self, text: str) -> None:
         """Keep it."""
@@ -245,6 +250,10 @@ def test_a_run_says_how_it_begins(
         test_episodes=1, prior={**given, "alone": alone},
     )  # fmt: skip
     refine(settings, program, tmp_path / "out", resume=False, display=telling, command="test")
+    title = f"refine program.py of {tmp_path / 'program.py'}: a network learns by CrossQ on Pendulum-v1"
+    assert telling.lines[0].startswith(title)
+    (tmp_path / "out" / "result.json").unlink()
+    assert read_baseline(tmp_path / "out").method == "refine"
     hints = [line for line in telling.lines if "as it is for" in line or "acts alone" in line]
     assert len(hints) == 1
     assert said in hints[0]

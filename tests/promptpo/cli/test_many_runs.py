@@ -76,6 +76,36 @@ def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.Capt
     assert f"{steps['total']:,}" != told
 
 
+def test_tables_and_json_agree_on_calls_and_steps(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """No call where no model was asked, none where one was not reached; a refined program's steps are its own and its run's."""
+    result = json.loads((runs / "ppo" / "result.json").read_text())
+    steps = {"train": 100, "validation": 20, "test": 7, "total": 127, "program": 1000}
+    rows = {
+        "refined": {"method": "refine", "steps": steps},
+        "unreached": {"method": "promptpo", "model": "openai:m", "llm": {"calls": 0}},
+    }
+    for name, changes in rows.items():
+        (runs / name).mkdir()
+        (runs / name / "result.json").write_text(json.dumps(result | changes))
+    assert run(["list", "runs", "--json"]) == 0
+    told = {one["run"]: one for one in json.loads(capsys.readouterr().out)["runs"]}
+    assert run(["list", "runs"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    for line in lines:
+        one = told[line.split()[0]]
+        cells = [line[head.index(name) :][: len(name)].strip() for name in ("steps searched", "calls")]
+        assert cells == [f"{one['searched_steps']:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
+    assert told["runs/refined"]["searched_steps"] == 1120
+    assert told["runs/refined"]["calls"] is None
+    assert told["runs/unreached"]["calls"] == 0
+    assert told["runs/search"]["calls"] is None
+    assert run(["compare", "runs/refined", "runs/unreached", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)["runs"]
+    assert [{**one, "against_first": None} for one in again] == [
+        {**told[f"runs/{name}"], "against_first": None} for name in rows
+    ]
+
+
 def test_rows_say_what_is_not_the_plain_task(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A reward program, arguments, who acts in a baseline and prices that nobody knows are in their row."""
     result = json.loads((runs / "ppo" / "result.json").read_text())
