@@ -24,6 +24,7 @@ from promptpo.output.report.result import (
 from promptpo.output.report.variants import table
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
+from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.experiments import one_line as experiment_line
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from promptpo.run.ledger import Ledger
     from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
+
+
+LONG = 60.0
+"""Seconds of steps to come that are worth a word."""
 
 
 @contextmanager
@@ -109,21 +114,30 @@ class PlainDisplay(Observer):
             if found is not None:
                 self.line(f"  {one_line(found.attempt)}")
                 self._tell_missing(found.attempt.diagnosis.trace)
+        elif event.kind == "decision" and event.key.startswith("test."):
+            for line in final_test_in_words(event.data):
+                self.line(line)
         elif event.kind == "experiment":
             self.line(f"  {experiment_line(state.experiments[-1])}")
         elif event.kind == "round":
-            best = "best " if state.best else ""
-            self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}")
-            if event.data.get("untuned"):
-                self.line(f"  {event.data['untuned']}")
-            for change in event.data.get("changes", ())[self._changes :]:
-                self.line(f"  {change}")
-            self._changes = len(event.data.get("changes", ()))
-            if event.data.get("prospect"):
-                self.line(f"  another round? {event.data['prospect']}")
+            self._tell_round(event, state)
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
+
+    def _tell_round(self, event: Event, state: RunState) -> None:
+        """Say what a round has come to, and how long the others take."""
+        seconds = state.seconds_to_come
+        left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
+        best = "best " if state.best else ""
+        self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}{left}")
+        if event.data.get("untuned"):
+            self.line(f"  {event.data['untuned']}")
+        for change in event.data.get("changes", ())[self._changes :]:
+            self.line(f"  {change}")
+        self._changes = len(event.data.get("changes", ()))
+        if event.data.get("prospect"):
+            self.line(f"  another round? {event.data['prospect']}")
 
     def _tell_missing(self, trace: str) -> None:
         """Say once that observations held no numbers where numbers were due."""

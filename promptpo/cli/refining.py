@@ -68,8 +68,9 @@ def refine_after(
         say(f"Not refined, as the run was stopped; to do it: {again}", error=True)
         return result
     config = load_config(result.directory / CONFIG)
+    tested = (result.data["test"] or {}).get("episodes") or config.most_tested
     words = ["refine", str(result.directory), "--steps", str(steps), "--out", str(folder)]
-    words += ["--seed", str(config.seed), "--test-episodes", str(config.test_episodes)]
+    words += ["--seed", str(config.seed), "--test-episodes", str(tested)]
     words += ["--resume"] * folder.exists() + ["--quiet"] * quiet
     code = call(words)
     if code:

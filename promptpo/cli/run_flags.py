@@ -217,7 +217,12 @@ class TryingFlags:
             help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget."
         ),
     ] = None
-    test_episodes: Annotated[int, typer.Option(help="Held-out episodes for the reported number.")] = 100
+    test_episodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Held-out episodes for the reported number; by default 100, fewer of a policy so slow that they would take more than 10 minutes."
+        ),
+    ] = None
     seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0
     seeds: Annotated[
         int | None,

@@ -91,7 +91,7 @@ def _action_space(directory: Path, config: Config, *, trust: bool) -> Space[Any]
 def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> Provenance:
     """The header facts of a run's best policy."""
     test = content["test"]
-    seeds = Seeds().test(config.test_episodes)
+    seeds = Seeds().test(test["episodes"] if test else config.most_tested)
     model = content["model"] if content["language_model"] else SEARCH
     best = content["best"]
     if best.get("origin") == "user":

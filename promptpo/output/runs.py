@@ -170,7 +170,7 @@ def read_line(directory: Path) -> RunLine:
         curve = tuple((float(one.spent.steps), one.mean_return) for one in state.best_so_far)
         if view.result is not None:
             line = _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
-            return replace(line, returns=_tested(state.test, view.config.test_episodes))
+            return replace(line, returns=_tested(state.test, state.planned_test))
         task, llm = view.config.task, state.ledger
         return RunLine(
             directory=directory, env_id=task.env_id, env_kwargs=dict(task.env_kwargs),

@@ -168,7 +168,7 @@ def facts_of(
         rounds=(len(state.rounds), state.config.budget.rounds),
         given=bool(state.config.start),
         best=best.id if best else "",
-        wanted=state.config.test_episodes if ended else 0,
+        wanted=state.planned_test if ended else 0,
     )
 
 

@@ -48,6 +48,10 @@ TABLE: Mapping[Purpose, Allotment] = {
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
 
+TEST_SECONDS = 600.0
+"""About how long the final test may take where nobody says of how many episodes it is to be: a planner may think for a
+minute in each."""
+
 TINY_EPISODE, MANY = 10.0, {"training": 100, "validation": 1000}
 """Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
 nothing and each tells next to nothing, so there are so many."""

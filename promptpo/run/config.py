@@ -128,7 +128,7 @@ class Config:
         episodes: Training episodes per candidate; None lets `with_episodes` choose.
         validation_episodes: Episodes on validation seeds for candidates that may become the best; None
             lets `with_episodes` choose.
-        test_episodes: Held-out episodes for the reported number.
+        test_episodes: Held-out episodes for the reported number; None plays `MOST_TESTED`, fewer of a slow policy.
         seed: Decides training seeds and everything random on our side.
         reveal: How much the prompt tells about which environment it is.
         tune: How declared PARAMS are tuned.
@@ -166,7 +166,7 @@ class Config:
     candidates: int = 4
     episodes: int | None = None
     validation_episodes: int | None = None
-    test_episodes: int = 100
+    test_episodes: int | None = None
     seed: int = 0
     reveal: Reveal = "named"
     tune: TuneMethod = "cma"
@@ -208,6 +208,11 @@ class Config:
         """Validation episodes, decided."""
         return self.validation_episodes or TABLE["validation"].cap
 
+    @property
+    def most_tested(self) -> int:
+        """Test episodes at most."""
+        return self.test_episodes or MOST_TESTED
+
     def is_written(self, candidate: str) -> bool:
         """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
         number = re.match(r"r0c(\d+)$", candidate)
@@ -231,6 +236,9 @@ PAPER_EPISODES = 5
 """Training episodes in the published procedure."""
 
 
+MOST_TESTED = 100
+"""Test episodes where the user names no number."""
+
 ALIKE = 2
 """Episodes for each purpose where all are the same."""
 
@@ -253,7 +261,7 @@ def with_episodes(
             config,
             episodes=ALIKE,
             validation_episodes=ALIKE,
-            test_episodes=min(config.test_episodes, ALIKE),
+            test_episodes=min(config.most_tested, ALIKE),
         )
     tiny = horizon is None and sampled < TINY_EPISODE
     if horizon is None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
 from promptpo.llm.stills import Still, tokens_of
 from promptpo.run.allowance import allowance
-from promptpo.run.budget import Purpose, allotted, in_words
+from promptpo.run.budget import TEST_SECONDS, Purpose, allotted, in_words
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+    from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
     from promptpo.spec import TaskSpec
 
@@ -29,6 +30,9 @@ SOURCES: Mapping[str, str] = {
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
+
+WORTH_SAYING = 20.0
+"""Seconds from which a person is told how long the final test takes."""
 
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
@@ -114,8 +118,8 @@ class Preflight:
         if self.steps_per_second and self.seconds is not None:
             rate = float(f"{self.steps_per_second:.2g}")
             found.append(
-                f"Time: about {_duration(self.seconds)} for all steps at {rate:,.0f} a second and process, "
-                "without what the policies and the model think."
+                f"Time: about {duration(self.seconds)} for all steps at {rate:,.0f} a second and process, and what the "
+                f"policies and the model think; a slow policy's test takes about {duration(TEST_SECONDS)} at most."
             )
         return found
 
@@ -133,6 +137,39 @@ class Preflight:
                 "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
             )
         return f"{in_words(self.steps, self.division)[:-1]}; {each}."
+
+
+def final_test(config: Config, looks: Sequence[Evaluation], rate: float, *, least: int) -> dict[str, Any]:
+    """How many episodes the final test is of, and how long it takes by what the policy took before, as the journal has it.
+
+    Args:
+        config: Of the run.
+        looks: Episodes that the policy has played.
+        rate: Steps of the environment alone in a second, as measured; 0 where that is not known.
+        least: Episodes in any case.
+    """
+    most, played = config.most_tested, max(1, sum(len(look.episodes) for look in looks))
+    stepping = sum(look.steps for look in looks) / rate if rate else 0.0
+    each = (sum(look.policy_seconds for look in looks) + stepping) / played
+    kinds = (2 if config.task.held_out else 1) / (config.jobs or os.cpu_count() or 1)
+    paid = math.floor(TEST_SECONDS / (kinds * max(each, 1e-9)))
+    paid -= paid % max(1, len(config.task.family))
+    n = most if config.test_episodes else min(most, max(least, paid))
+    return {"episodes": n, "of": most, "seconds_each": each, "seconds": kinds * n * each}
+
+
+def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
+    """How long the final test takes, and why it plays no more episodes; nothing where nobody waits for it.
+
+    Args:
+        planned: The decision on it, as the journal has it.
+    """
+    n, most, seconds = planned["episodes"], planned["of"], planned["seconds"]
+    takes = f"the final test of {_episodes(n, 'held-out')} takes about {duration(seconds)}, policy included"
+    if n == most:
+        return [takes] if seconds >= WORTH_SAYING else []
+    each = f"{most:,} would take {duration(seconds * most / n)} at {planned['seconds_each']:.3g} s each"
+    return [f"{takes}: {each}; --test-episodes {most} plays them all"]
 
 
 def division(config: Config, llm: LLM, horizon: int) -> dict[Purpose, int]:
@@ -177,13 +214,13 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         given, written = round(given * share), round(written * share)
     divided = division(config, llm, horizon)
     rate = spec.sample_rate or None
-    test = config.test_episodes * horizon * (2 if config.task.held_out else 1)
+    test = config.most_tested * horizon * (2 if config.task.held_out else 1)
     total = None if budget.steps is None else budget.steps + test
     processes = config.jobs or os.cpu_count() or 1
     return Preflight(
         horizon=horizon,
         horizon_source=SOURCES[spec.horizon_source],
-        episodes=(config.train_episodes, config.score_episodes, config.test_episodes),
+        episodes=(config.train_episodes, config.score_episodes, config.most_tested),
         policies=policies,
         steps=budget.steps,
         training_steps=divided["training"],
@@ -262,7 +299,8 @@ def _steps(count: int) -> str:
     return f"{count:,} step{'' if count == 1 else 's'}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in words."""
     if seconds < 120:  # noqa: PLR2004 - up to two minutes in seconds
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004

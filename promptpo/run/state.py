@@ -60,6 +60,7 @@ class RunState:
         promises: What they promised of policies that were tried then, by candidate: "promised", "earned", "kept".
         experiments: What the model tried out to learn about the task, oldest first.
         test: The newest evaluation on test seeds.
+        planned_test: Of how many episodes it is to be.
         stop: Why the newest process ended; empty while it works or where it was killed.
         last: The newest event.
         best_so_far: The best of the run each time that it, or what is known of it, changed.
@@ -86,6 +87,7 @@ class RunState:
     promises: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     experiments: list[Experiment] = field(default_factory=list)
     test: Evaluation | None = None
+    planned_test: int = 0
     stop: str = ""
     last: Event | None = None
     best_so_far: list[BestSoFar] = field(default_factory=list)
@@ -99,6 +101,7 @@ class RunState:
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.config.budget)
+        self.planned_test = self.config.most_tested
         self._folds: dict[str, Callable[[Event], None]] = {
             "session": self._session,
             "spec": self._spec,
@@ -155,6 +158,13 @@ class RunState:
         return Spent(
             self.ledger.searched_steps, tokens, self.ledger.cost_usd, self._seconds, self.ledger.calls
         )
+
+    @property
+    def seconds_to_come(self) -> float:
+        """Of the steps that are left, as they went so far, policies' own time included; 0 without a limit on steps."""
+        tried = [one.attempt.evaluation for one in self._candidates.values()]
+        pace = sum(one.seconds for one in tried) / max(1, sum(one.steps for one in tried))
+        return (self.ledger.steps_left() or 0) * pace
 
     @property
     def candidates(self) -> tuple[CandidateState, ...]:
@@ -266,6 +276,8 @@ class RunState:
 
     def _decision(self, event: Event) -> None:
         round_, _, name = event.key.partition(".")
+        if round_ == "test":
+            self.planned_test = int(event.data["episodes"])
         if name == "tuning_steps":
             self.tuning = TuningState(int(round_[1:]), event.t, planned_steps=int(event.data))
 

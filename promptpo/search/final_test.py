@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.preflight import final_test
 from promptpo.run.records import Attempt
 from promptpo.search import references
 from promptpo.search.measuring import subject_of
@@ -70,25 +71,38 @@ async def concluded(
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
-    test, held_out = await _tested(context, best, control)
+    n = _episodes(context, history, best)
+    test, held_out = await _tested(context, best, control, n)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:
         tested_so_far(outcome)
-        references = await _marks(context, test, control)
+        references = await _marks(context, test, control, n)
         alike = await control.finished(_fidelity(context, best))
         outcome = replace(outcome, references=references, fidelity=alike)
     return outcome
 
 
+def _episodes(context: SearchContext, history: History, best: Attempt) -> int:
+    """How many episodes the test is of: as the user said, or as many as its policy plays in a bounded time."""
+    config, candidate = context.config, best.candidate
+    looks = [best.evaluation, *history.looks.get(candidate.duplicate_of or best.id, ())]
+    planned = context.journal.once(
+        "decision",
+        f"test.{candidate.digest}.{config.most_tested}",
+        lambda: final_test(config, looks, context.spec.sample_rate, least=TEST_FIRST),
+    )
+    return int(planned["episodes"])
+
+
 async def _tested(
-    context: SearchContext, best: Attempt, control: Control
+    context: SearchContext, best: Attempt, control: Control, n: int
 ) -> tuple[Evaluation | None, Evaluation | None]:
     """The best's score on test seeds, and on variants held out from training.
 
     Where somebody ends the run meanwhile, the first episodes stand for all of them if they were over, and
     None for what was not played; a resumed run plays it.
     """
-    n, seeds, spender = context.config.test_episodes, context.seeds, context.spender
+    seeds, spender = context.seeds, context.spender
     tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
     tests += [("held_out", seeds.held_out(n))] if context.config.task.held_out else []
     found: list[Evaluation | None] = []
@@ -117,9 +131,11 @@ async def _tested(
     return test, held_out
 
 
-async def _marks(context: SearchContext, test: Evaluation, control: Control) -> Mapping[str, Evaluation]:
+async def _marks(
+    context: SearchContext, test: Evaluation, control: Control, n: int
+) -> Mapping[str, Evaluation]:
     """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
-    seeds = context.seeds.test(context.config.test_episodes)
+    seeds = context.seeds.test(n)
     measured = references.measured_on_test(
         context.spender,
         context.spec.action_space,
@@ -133,7 +149,7 @@ async def _marks(context: SearchContext, test: Evaluation, control: Control) -> 
         return found
     from promptpo.search import teacher
 
-    taught = teacher.tested(context.spender, context.spec, context.config, context.horizon)
+    taught = teacher.tested(context.spender, context.spec, context.config, context.horizon, seeds)
     played = await control.finished(taught)
     return found if played is None else {**found, teacher.TEACHER: played}
 

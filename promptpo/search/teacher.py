@@ -83,14 +83,15 @@ async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon:
     return rollout
 
 
-async def tested(spender: Spender, spec: TaskSpec, config: Config, horizon: int) -> Evaluation | None:
+async def tested(
+    spender: Spender, spec: TaskSpec, config: Config, horizon: int, seeds: Sequence[int]
+) -> Evaluation | None:
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
     key = f"{TEACHER}{REFERENCE_TEST}"
     found = spender.journal.find("reference", key)
     if config.teacher is None or found is not None:
         return from_json(Measured, found).evaluation if found is not None else None
     path, begun = Path(config.teacher), spender.journal.find("teacher", "episodes")
-    seeds = Seeds(config.seed).test(config.test_episodes)
     try:
         if begun is None or await asyncio.to_thread(_digest, path) != begun["digest"]:
             raise UsageError(f"{path} has changed since the run began")

@@ -25,7 +25,7 @@ from promptpo.run.keeping import writing
 from promptpo.run.models import brought, origin_of
 from promptpo.run.observer import Observer
 from promptpo.run.origin import signed
-from promptpo.run.preflight import Preflight
+from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
@@ -121,6 +121,10 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["references"] = {name: scored(one) for name, one in outcome.references.items()}
     content["verdict"] = verdict(facts)
+    plan = (
+        run.journal.find("decision", f"test.{best.candidate.digest}.{config.most_tested}") if best else None
+    )
+    content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
     content["changes"] = [*outcome.history.changes, *_another(state, outcome)]
     kept = any(one["kept"] for one in state.promises.values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
